@@ -240,9 +240,10 @@ describe("a name that the function does not know", () => {
     await send(mcp, id, ERAS[0]);
     expect((await directoryOf(env, id).lookup(id)).entry).toBe(null);
     expect(
-      await remote({ run: async (...call) => Reflect.get(await object.run(...call, "*"), "value") }, policyTables).read(
-        false,
-      ),
+      await remote(
+        { run: async (...call) => Reflect.get(Object(await object.run(...call, "*")), "value") },
+        policyTables,
+      ).read(false),
     ).toBe(undefined);
   });
 });

@@ -13,6 +13,7 @@ import { calls } from "../support/chaos/calls.ts";
 import { keys } from "../support/chaos/keys.ts";
 import { operators } from "../support/chaos/operators.ts";
 import { questions } from "../support/chaos/questions.ts";
+import { records } from "../support/chaos/records.ts";
 import { reports } from "../support/chaos/reports.ts";
 import { Tally } from "../support/chaos/tally.ts";
 import { upstreams } from "../support/chaos/upstreams.ts";
@@ -34,6 +35,7 @@ const LOADS: readonly Check[] = [
   keys,
   operators,
   upstreams,
+  records,
   registers,
   announcements,
   batches,
@@ -52,6 +54,8 @@ let heard: Heard[] = [];
 const tally = new Tally();
 const loads = new Map<string, { operations: number; violations: number }>();
 const struck = new Map<string, number>();
+/** What is judged when all rounds are over. */
+const atTheEnd: (() => Promise<readonly string[]>)[] = [];
 const rows = { rounds: 0, answers: 0, resets: 0, closures: 0, mostSubrequests: 0 };
 
 beforeAll(async () => {
@@ -173,6 +177,9 @@ async function playRound(seed: number): Promise<readonly string[]> {
     known.operations += played.operations;
     known.violations += played.violations.length;
     loads.set(load.name, known);
+    const { later } = played;
+    if (later)
+      atTheEnd.push(async () => (await later()).map((violation) => `SEED=${seed}: ${load.name}: ${violation}`));
     return played.violations.map((violation) => `${load.name}: ${violation}`);
   });
   const violations = (await Promise.all(playing)).flat();
@@ -204,5 +211,6 @@ test("whatever fails once is asked again, what was acknowledged is there, and no
     rows.rounds += 1;
     violations.push(...(await playRound(seed)).map((violation) => `SEED=${seed}: ${violation}`));
   }
+  for (const judged of await Promise.all(atTheEnd.map((later) => later()))) violations.push(...judged);
   expect(violations).toEqual([]);
 }, 3_600_000);

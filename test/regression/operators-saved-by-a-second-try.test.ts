@@ -1,36 +1,17 @@
 // What an operator does where one of its calls fails, or is done and its answer lost: suspensions, blocks and the beginning and end
 // of tenants were answered 503, or 500 where it was KV, though asking again does no harm.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Once } from "../support/chaos/strike.ts";
+import { describe, expect, test } from "vitest";
 import { VARS } from "../support/jitter/world.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { struckWorkers } from "../support/struck-workers.ts";
+import { ADMIN_TOKEN, type WatchedWorker } from "../support/two-workers.ts";
 
 const TENANT = "kept";
 const KINDS = ["failed once", "answer lost"] as const;
 
-let workers: TwoWorkers;
-beforeAll(async () => {
-  workers = await startTwoWorkers({ SECRETS_KEY: VARS.SECRETS_KEY }, undefined, false, {
-    entry: "chaos-worker",
-    flags: ["nodejs_als"],
-  });
-  await workers.one.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
-}, 600_000);
-afterAll(() => workers.stop());
-
-/** Gives what of it did not happen yet. */
-async function strike(once: Once): Promise<unknown> {
-  const init = { method: "POST", body: JSON.stringify({ once }) };
-  return (await fetch(`${workers.one.origin}/__chaos`, init)).json();
-}
-
-async function asked(method: string, path: string, body?: object) {
-  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, ...(body && { "content-type": "application/json" }) };
-  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-  const response = await fetch(`${workers.one.origin}/admin/v1${path}`, init);
-  return { status: response.status, text: await response.text() };
-}
+const makeTenant = (worker: WatchedWorker) =>
+  worker.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
+const { one, strike, asked } = struckWorkers({ SECRETS_KEY: VARS.SECRETS_KEY }, makeTenant);
 
 const everyKind = (calls: readonly string[]) => calls.flatMap((call) => KINDS.map((kind) => [call, kind] as const));
 
@@ -63,10 +44,10 @@ test.each(everyKind(["operators.operatorByHash", "operators.operators"]))(
   "an operator with a token of their own is let in where %s is %s",
   async (call, kind) => {
     const name = `op-${nextTenant()}`;
-    const { token } = await workers.one.admin("POST", "/operators", { name, role: "auditor" });
+    const { token } = await one().admin("POST", "/operators", { name, role: "auditor" });
     await strike({ [`PLATFORM ${call}`]: kind });
     const headers = { authorization: `Bearer ${String(token)}` };
-    const { status } = await fetch(`${workers.one.origin}/admin/v1/tenants`, { headers });
+    const { status } = await fetch(`${one().origin}/admin/v1/tenants`, { headers });
     expect(status).toBe(200);
     await asked("GET", "/operators");
     expect(await strike({})).toEqual([]);
@@ -139,10 +120,10 @@ describe("a tenant is deleted, with what it stored,", () => {
     "where %s is %s",
     async (call, kind) => {
       const id = nextTenant();
-      await workers.one.admin("POST", "/tenants", { id, document: { mode: "open" } });
+      await one().admin("POST", "/tenants", { id, document: { mode: "open" } });
       const content = `/tenants/${id}/resources/content?uri=lab://ended/${id}`;
       const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "text/plain" };
-      await fetch(`${workers.one.origin}/admin/v1${content}`, { method: "PUT", headers, body: id });
+      await fetch(`${one().origin}/admin/v1${content}`, { method: "PUT", headers, body: id });
       await strike({ [call]: kind });
       expect(await asked("DELETE", `/tenants/${id}`)).toEqual({ status: 204, text: "" });
       expect(await strike({})).toEqual([]);

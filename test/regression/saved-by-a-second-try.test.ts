@@ -2,30 +2,21 @@
 // hears of it. Each was an error, or an event that was lost, until calls to everything failed at random.
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { FollowedCall } from "../support/followed-call.ts";
-import type { Once } from "../support/chaos/strike.ts";
 import { client2025, client2026 } from "../support/mcp.ts";
 import { answeringV2, textOf } from "../support/official-ways.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { struckWorkers } from "../support/struck-workers.ts";
+import { ADMIN_TOKEN, type WatchedWorker } from "../support/two-workers.ts";
 
 const TENANT = "saved";
 const REPORTS = 5;
 
-let workers: TwoWorkers;
-beforeAll(async () => {
-  workers = await startTwoWorkers({}, undefined, false, { entry: "chaos-worker", flags: ["nodejs_als"] });
-  await workers.one.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
-}, 600_000);
-afterAll(() => workers.stop());
+const makeTenant = (worker: WatchedWorker) =>
+  worker.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
+const { one, strike } = struckWorkers({}, makeTenant);
 
-/** Gives what of it did not happen yet. */
-async function strike(once: Once): Promise<unknown> {
-  const init = { method: "POST", body: JSON.stringify({ once }) };
-  return (await fetch(`${workers.one.origin}/__chaos`, init)).json();
-}
-
-const url = () => `${workers.one.origin}/mcp/${TENANT}`;
+const url = () => `${one().origin}/mcp/${TENANT}`;
 
 const call = (name: string, args: object) => client2026(url()).request("tools/call", { name, arguments: args });
 
@@ -65,7 +56,7 @@ describe("a text is stored where KV refuses it once", () => {
     const store = (at: number) => call("lab_write", { uri: `lab://saved/shared/${at}`, text: "shared" });
     await strike({ "BODIES put": "KV failed" });
     const first = store(1);
-    await vi.waitUntil(async () => ((await strike({})) as unknown[]).length === 0);
+    await vi.waitUntil(async () => (await strike({})).length === 0);
     await strike({ "BODIES put": "KV failed" });
     for (const { result, text } of await Promise.all([first, store(2)])) {
       expect(result, text).toMatchObject({ content: [{ type: "text" }] });
@@ -77,16 +68,16 @@ describe("a text is stored where KV refuses it once", () => {
     await strike({ "BODIES put": "KV failed" });
     const path = `/admin/v1/tenants/${TENANT}/resources/content?uri=lab://saved/operator`;
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "text/plain" };
-    const { status } = await fetch(`${workers.one.origin}${path}`, { method: "PUT", headers, body: "by an operator" });
+    const { status } = await fetch(`${one().origin}${path}`, { method: "PUT", headers, body: "by an operator" });
     expect(status).toBe(201);
     expect(await strike({})).toEqual([]);
   });
 });
 
 test("the first text of a tenant is stored where its authority fails once as it hands its content over", async () => {
-  await workers.one.admin("POST", "/tenants", { id: "handed", document: { mode: "open" } });
+  await one().admin("POST", "/tenants", { id: "handed", document: { mode: "open" } });
   await strike({ "TENANTS earlier-content.handOver": "failed once" });
-  const client = client2026(`${workers.one.origin}/mcp/handed`);
+  const client = client2026(`${one().origin}/mcp/handed`);
   const args = { uri: "lab://saved/first", text: "first" };
   const { result } = await client.request("tools/call", { name: "lab_write", arguments: args });
   expect(result).toMatchObject({ content: [{ type: "text" }] });
@@ -103,8 +94,8 @@ test.each([
   "TENANTS policy.keys",
 ])("a key is made and revoked where %s fails once", async (name) => {
   await strike({ [name]: "failed once" });
-  const { token } = await workers.one.admin("POST", `/tenants/${TENANT}/keys`, { name: "short-lived" });
-  const done = await workers.one.admin("DELETE", `/tenants/${TENANT}/keys/${String(token).split("_")[1]}`);
+  const { token } = await one().admin("POST", `/tenants/${TENANT}/keys`, { name: "short-lived" });
+  const done = await one().admin("DELETE", `/tenants/${TENANT}/keys/${String(token).split("_")[1]}`);
   expect(done).toMatchObject({ changed: true });
   expect(await strike({})).toEqual([]);
 });

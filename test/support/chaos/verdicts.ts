@@ -11,7 +11,7 @@ const PAST_HELP: ReadonlySet<StrikeKind> = new Set(["overloaded", "hung", "subre
 const ANSWERED_WITHIN_MS = 25_000;
 
 /** Calls of objects that do something else when they are made twice, so that whoever asked decides whether they are. */
-export const NOT_TWICE = /content\.(put|remove)|policy\.(write|addKey|create)|bases\.(putBase|removeBase)/;
+export const NOT_TWICE = /content\.(put|remove)|policy\.(write|create)|bases\.(putBase|removeBase)/;
 
 export type Outcome = "answered" | "refused" | "left" | "owed" | "violation";
 
