@@ -1,4 +1,4 @@
-// `npm run prepare`, which npm runs by itself after `npm ci`: takes away what the Node of node_modules brings for compiling against it,
+// `npm run dependencies`, which npm runs by itself after `npm ci` in a checkout, and never for who installs the package: takes away what the Node of node_modules brings for compiling against it,
 // 68 MB of C headers. Refuses to touch anything else, and anything that is not there: docs/decisions/0140-what-an-installation-weighs.md.
 // In JavaScript: without development dependencies the Node of the machine runs it, which may be too old for the other scripts.
 

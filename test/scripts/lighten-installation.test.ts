@@ -33,10 +33,10 @@ it("asks for nothing where there are no development dependencies, nor for a Node
   expect(globSync("**/*", { cwd: folder })).toEqual([]);
 });
 
-it("is run by npm after an installation of this repository, and not of the package", () => {
+it("is run by npm after an installation of this repository, and who installs the package is asked for nothing", () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     scripts: Record<string, string>;
   };
-  expect(scripts["prepare"]).toBe(`node ${SCRIPT}`);
-  expect(Object.keys(scripts).filter((name) => /^(?:pre|post)?install$/.test(name))).toEqual([]);
+  expect(scripts["dependencies"]).toBe(`node ${SCRIPT}`);
+  expect(Object.keys(scripts).filter((name) => /^(?:(?:pre|post)?install|prepare)$/.test(name))).toEqual([]);
 });

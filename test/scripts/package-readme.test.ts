@@ -25,7 +25,7 @@ function checkout(): { readonly folder: string; readonly readme: () => string } 
   const folder = mkdtempSync(join(tmpdir(), "tenantry-readme-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const ours = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[]; scripts: object };
-  const scripts = { ...ours.scripts, build: "echo built", prepare: "echo prepared" };
+  const scripts = { ...ours.scripts, build: "echo built" };
   const manifest = { name: "readable", version: "1.0.0", type: "module", files: ours.files, scripts };
   mkdirSync(join(folder, "docs"));
   mkdirSync(join(folder, "scripts"));
