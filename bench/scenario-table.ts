@@ -14,7 +14,7 @@ import {
   type Scenario,
   type Send,
 } from "./scenarios.ts";
-import type { Load } from "./measure.ts";
+import type { Exchange, Load } from "./measure.ts";
 
 export const SCENARIOS: Scenario[] = [
   { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
@@ -37,6 +37,12 @@ async function loadWithKey(send: Send): Promise<Load> {
 /** So many tenants, each of which is called again when its lease, of the shortest there is, has ended. */
 const ENDED = 600;
 const AT_ONCE = 20;
+const CALLED_BEFORE = 2;
+
+async function calledOnce(send: Send, { fault, ...wanted }: Exchange): Promise<void> {
+  const wrong = fault(await send(wanted));
+  if (wrong !== undefined) throw new Error(wrong);
+}
 
 async function loadEnded(send: Send): Promise<Load> {
   for (let from = 0; from < ENDED; from += AT_ONCE) {
@@ -45,5 +51,8 @@ async function loadEnded(send: Send): Promise<Load> {
     );
     await Promise.all(made);
   }
-  return (n) => callTo(n, `ended-${n % ENDED}`);
+  const load: Load = (n) => callTo(n, `ended-${n % ENDED}`);
+  // A tenant's first call makes what later ones find, and costs many times as much.
+  for (let n = 0; n < CALLED_BEFORE * ENDED; n += 1) await calledOnce(send, load(n));
+  return load;
 }
