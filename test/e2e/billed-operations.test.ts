@@ -34,6 +34,7 @@ async function count(kind: Kind, at: number): Promise<BilledKind> {
   const place = { workers, upstream, tenant, url: `${one.origin}/mcp/${tenant}`, admin };
   const { before, just, act, after } = await kind.scene(place);
   await before?.();
+  await workers.endStreams();
   await workers.moveOn(TWO_HOURS_MS);
   await workers.warm();
   await just?.();

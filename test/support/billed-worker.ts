@@ -14,6 +14,8 @@ interface Said {
   readonly bill: Required<Bill>;
   readonly steps: readonly string[];
   readonly underWay: number;
+  /** Streams that are open, or whose clients left without being missed. */
+  readonly beating: number;
   readonly now: number;
 }
 
@@ -28,6 +30,8 @@ export interface Billed {
 export interface BilledWorkers extends Pick<TwoWorkers, "one" | "two" | "stop"> {
   /** What all tenants share is awake for some seconds: a request asks whichever of the platform's replicas and of the directory's. */
   warm(): Promise<void>;
+  /** Every stream that was closed by who read it is missed, and over. */
+  endStreams(): Promise<void>;
   /** Moves the clock on; alarms that are due by then ring. */
   moveOn(milliseconds: number): Promise<void>;
   /** The bill of what `act` does. What is due of what was done before is not on it. */
@@ -58,6 +62,14 @@ export async function startBilledWorkers(): Promise<BilledWorkers> {
     }
     throw new Error(`it is never quiet: ${before}`);
   };
+  const endStreams = async () => {
+    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+      const said = await both({ beat: true });
+      if (said.every(({ beating }) => beating === 0)) return;
+      await wait(QUIET_MS);
+    }
+    throw new Error("a stream does not end");
+  };
   const moveOn = async (milliseconds: number) => {
     await settle();
     const { now } = await say(workers.one.origin, { later: milliseconds });
@@ -74,6 +86,7 @@ export async function startBilledWorkers(): Promise<BilledWorkers> {
     two: workers.two,
     stop: () => workers.stop(),
     warm,
+    endStreams,
     moveOn,
     billOf: async (act, laterMs = HOUR_MS) => {
       await take();
