@@ -29,10 +29,12 @@ try {
   peer = await startPeer();
   const target = values.url === undefined ? await startTarget(peer) : givenTarget(values.url, values.token, peer);
   const rows = await runAll(target);
-  const breaches = rows.filter(({ isBreach }) => isBreach).length;
+  const breaches = rows.filter(({ isBreach }) => isBreach);
   const seconds = Math.round((performance.now() - begun) / 1000);
-  console.log(`\n${rows.length} rows, ${breaches} breaches, ${seconds} s`);
-  process.exitCode = breaches === 0 ? 0 : 1;
+  // Whoever reads only the end of a long log finds them there.
+  if (breaches.length > 0) console.log(["", ...breaches.map((row) => tableRow(row))].join("\n"));
+  console.log(`\n${rows.length} rows, ${breaches.length} breaches, ${seconds} s`);
+  process.exitCode = breaches.length === 0 ? 0 : 1;
 } finally {
   await Promise.all(applications.map((application) => application.stop().catch(() => application.kill())));
   await peer?.stop();

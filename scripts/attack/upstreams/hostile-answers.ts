@@ -5,7 +5,7 @@ import { deflateRawSync, gzipSync } from "node:zlib";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { inWaves, namesOf, neighbourFaults, tenantWith, wrapped } from "./ground.ts";
+import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, wrapped } from "./ground.ts";
 import {
   endlessly,
   eraOf,
@@ -23,6 +23,7 @@ const TIMEOUT_MS = 2000;
 const MOST_MS = 10_000;
 const MIB = 1024 * 1024;
 const STREAM = "text/event-stream";
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const hostileAnswers: Attack = {
   name: "hostile answers",
@@ -102,6 +103,7 @@ async function withoutAnEnd(target: Target, hostile: HostileUpstreams, draw: Dra
     const [upstream, client] = [draw.one<Revision>(REVISIONS), draw.one<Revision>(REVISIONS)];
     const url = hostile.at({ "tools/call": answer });
     const tenant = await tenantWith(target, hostile, { url, era: eraOf(upstream), timeoutMs: TIMEOUT_MS });
+    await readWell(target, tenant, "up");
     const by = `${what}, from era ${eraOf(upstream)} to ${eraOf(client)}`;
     const options = { revision: client };
     const asked = [
@@ -110,6 +112,8 @@ async function withoutAnEnd(target: Target, hostile: HostileUpstreams, draw: Dra
     ];
     gaveWay.push(...(await neighbourFaults(target, tenant, options)).map((fault) => `${by}: ${fault}`));
     for (const fault of (await Promise.all(asked)).flatMap(answerFaults)) gaveWay.push(`${by}: ${fault}`);
+    // The upstreams are this process, which may hear of a call later than its caller of the end.
+    for (let at = 0; hostile.heard(url) === 0 && at < 100; at += 1) await pause(50);
     if (hostile.heard(url) === 0) gaveWay.push(`${by}: was never called`);
   });
   return rowOf(
