@@ -44,8 +44,8 @@ const BUNDLED = ["zod", "zod/mini", "zod/locales", "zod/v4/core", "hono", "hono/
 const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
-/** Processes have to start. */
-const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 15_000 } } };
+/** Processes have to start, and a machine that is busy is no failure. */
+const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, expect: { poll: { timeout: 30_000 } } };
 
 /** Kept in the environment, because vitest reads this file more than once. */
 function drawnSeed(): number {
@@ -78,13 +78,12 @@ const ALONE = [
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
   return {
     plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
-    // A machine that is busy is no failure.
     test: {
       name,
       provide,
-      testTimeout: 30_000,
-      hookTimeout: 60_000,
-      expect: { poll: { timeout: 15_000 } },
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
+      expect: { poll: { timeout: 30_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
     },
@@ -122,9 +121,9 @@ const USUAL: TestProjectInlineConfiguration[] = [
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),
       ],
       exclude: SLOW_PROGRAMS,
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
-      expect: { poll: { timeout: 15_000 } },
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      expect: { poll: { timeout: 30_000 } },
       // What is pure leaves nothing behind, and the programs that others start are processes of their own.
       isolate: false,
       provide,
@@ -150,9 +149,9 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "programs",
       include: SLOW_PROGRAMS,
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
-      expect: { poll: { timeout: 15_000 } },
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      expect: { poll: { timeout: 30_000 } },
       isolate: false,
       provide,
     },

@@ -88,7 +88,7 @@ it.each([
     const done = await ask();
     expect([done.status, await done.text()]).toEqual([200, expect.stringContaining('"effectiveAt"')]);
   },
-  60_000,
+  120_000,
 );
 
 it("a document that takes nothing away is answered though a hub is away", async () => {
@@ -97,4 +97,4 @@ it("a document that takes nothing away is answered though a hub is away", async 
   const json = { ...document, profiles: { p: {}, q: {} } };
   const { status } = await send("PUT", `/tenants/${id}/document`, { json, headers: { "if-match": "*" } });
   expect(status).toBe(200);
-}, 60_000);
+}, 120_000);

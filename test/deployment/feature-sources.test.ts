@@ -133,7 +133,7 @@ describe("a feature's sections", () => {
     const worker = createWorker({ tenants: {}, features: [linesFeature()] });
     const bindings = { ...withBodies({ get: () => new Promise(() => {}) }), TENANTS };
     expect(await toolsOf(worker, id, bindings)).toEqual({ names: [], missing: true });
-  }, 10_000);
+  }, 120_000);
 
   it("count towards what an isolate holds of tenants, so that what is made of them is bounded", async () => {
     // What is made of each counts as 7 MiB, of the 32 that an isolate holds.

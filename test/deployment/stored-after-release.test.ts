@@ -92,5 +92,5 @@ it.each<[string, Partial<Options>, { answer: string; runs: readonly string[]; lo
     expect(ran).toEqual(runs);
     await expect.poll(() => faults.join()).toMatch(logged);
   },
-  40_000,
+  120_000,
 );

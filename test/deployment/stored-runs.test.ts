@@ -30,7 +30,7 @@ it("a run that finds the authority away is begun again, and brings the result", 
       { timeout: 10_000 },
     )
     .toContain('"result"');
-}, 30_000);
+}, 120_000);
 
 describe("a stored call of an app's user, whom nobody can be asked about", () => {
   const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
@@ -139,7 +139,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
     expect(await said()).toContain("this tenant cannot be served now");
     expect(await said()).not.toContain("lost");
     expect(state.ran).toBe(0);
-  }, 30_000);
+  }, 120_000);
 
   it("ends with a refusal where there is no such tenant any more", async () => {
     const said = await begin(true);
@@ -199,7 +199,7 @@ it.each([
     expect(runs()).toBe(1);
     await stream.cancel();
   },
-  30_000,
+  120_000,
 );
 
 it("a call that is stored is answered with the place to resume it by, though its log cannot be shown yet", async () => {

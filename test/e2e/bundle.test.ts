@@ -13,30 +13,40 @@ import { bundle } from "../../bench/runtime.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const { toolsAlone, everything } = BUNDLE_BUDGETS;
+/** A build computes for a minute, and on a machine that is busy it has a part of a core. */
+const BUILD_MS = 600_000;
 
-test(`wrangler deploy --dry-run succeeds with a bundle of at most ${kibibytes(everything)} gzip`, () => {
-  const folder = emptyFolder();
-  const { NODE_ENV: _ofVitest, ...ours } = process.env;
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [WRANGLER, "deploy", "--dry-run", "--outdir", folder],
-    { cwd: ROOT, encoding: "utf8", env: { ...ours, WRANGLER_SEND_METRICS: "false" } },
-  );
-  expect(status, stdout + stderr).toBe(0);
-  expect(stdout).toContain("--dry-run: exiting now");
+test(
+  `wrangler deploy --dry-run succeeds with a bundle of at most ${kibibytes(everything)} gzip`,
+  () => {
+    const folder = emptyFolder();
+    const { NODE_ENV: _ofVitest, ...ours } = process.env;
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [WRANGLER, "deploy", "--dry-run", "--outdir", folder],
+      { cwd: ROOT, encoding: "utf8", env: { ...ours, WRANGLER_SEND_METRICS: "false" } },
+    );
+    expect(status, stdout + stderr).toBe(0);
+    expect(stdout).toContain("--dry-run: exiting now");
 
-  const uploaded = readdirSync(folder).filter((name) => !name.endsWith(".map") && name !== "README.md");
-  expect(uploaded).toContain("worker.js");
-  const bytes = sum(uploaded.map((name) => gzipSync(readFileSync(join(folder, name))).length));
-  console.log(`Worker bundle: ${kibibytes(bytes)} gzip of ${kibibytes(everything)} (${uploaded.length} modules)`);
-  expect(bytes).toBeLessThanOrEqual(everything);
-});
+    const uploaded = readdirSync(folder).filter((name) => !name.endsWith(".map") && name !== "README.md");
+    expect(uploaded).toContain("worker.js");
+    const bytes = sum(uploaded.map((name) => gzipSync(readFileSync(join(folder, name))).length));
+    console.log(`Worker bundle: ${kibibytes(bytes)} gzip of ${kibibytes(everything)} (${uploaded.length} modules)`);
+    expect(bytes).toBeLessThanOrEqual(everything);
+  },
+  BUILD_MS,
+);
 
-test(`a Worker with tools alone, built the same way, has at most ${kibibytes(toolsAlone)} gzip`, async () => {
-  const { gzipBytes, modules } = await bundle("workers/tools-alone.ts", emptyFolder());
-  console.log(`Tools alone: ${kibibytes(gzipBytes)} gzip of ${kibibytes(toolsAlone)} (${modules.length} modules)`);
-  expect(gzipBytes).toBeLessThanOrEqual(toolsAlone);
-});
+test(
+  `a Worker with tools alone, built the same way, has at most ${kibibytes(toolsAlone)} gzip`,
+  async () => {
+    const { gzipBytes, modules } = await bundle("workers/tools-alone.ts", emptyFolder());
+    console.log(`Tools alone: ${kibibytes(gzipBytes)} gzip of ${kibibytes(toolsAlone)} (${modules.length} modules)`);
+    expect(gzipBytes).toBeLessThanOrEqual(toolsAlone);
+  },
+  BUILD_MS,
+);
 
 function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tenantry-bundle-"));

@@ -18,6 +18,8 @@ const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
+/** A build computes for a minute, and on a machine that is busy it has a part of a core. */
+const BUILD_MS = 600_000;
 /** Not what vitest says of itself. */
 const { NODE_ENV: _ofVitest, ...OURS } = process.env;
 
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
   worker = await startWorker(await readModules(folder, "worker.js"), { vars });
   demo = await startWorker(await bundleWorker("demo-worker"));
-});
+}, BUILD_MS);
 
 afterAll(async () => {
   await Promise.all([worker.stop(), demo.stop()]);

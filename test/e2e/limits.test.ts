@@ -152,7 +152,7 @@ test("what an isolate got of a daily limit and did not use can be used by anothe
     .poll(async () => (await send(workers.two.origin, tenant)).status, { timeout: 20_000, interval: 500 })
     .toBe(200);
   expect(1 + two + 1 + (await count(workers.two.origin))).toBe(60);
-}, 30_000);
+}, 120_000);
 
 test("a limit that was met is one row of the audit log, however many were refused", async () => {
   const tenant = await newTenant({ addressMessages: 5 });

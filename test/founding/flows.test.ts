@@ -65,7 +65,7 @@ describe.each(ERAS)("a tool that takes too long in era $era", ({ era, revision }
       data: { timeoutMs: 300 },
     });
     expect(await textOf(client, "flow_waited", { token })).toBe("aborted: Error: no result within 300 ms");
-  }, 10_000);
+  }, 120_000);
 });
 
 describe.each(ERAS)("a tenant with a limit of 6 messages a minute in era $era", ({ era, revision }) => {

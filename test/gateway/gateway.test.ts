@@ -260,7 +260,7 @@ describe("definitions of an upstream", () => {
     await expect.poll(async () => (await toolsOf(id)).names, { timeout: 10_000 }).toEqual(["up__go"]);
     await ask(id, "2025", "tools/call", { name: "up__go", arguments: {} });
     await expect.poll(async () => (await toolsOf(id)).names, { timeout: 20_000 }).toEqual(["up__go", "up__new"]);
-  }, 40_000);
+  }, 120_000);
 });
 
 describe("many first requests at once", () => {

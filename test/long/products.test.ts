@@ -102,7 +102,7 @@ describe("examples/tickets: a tracker with D1", () => {
     );
     expect(broken.isError).toBe(true);
     expect(JSON.stringify(broken)).not.toMatch(/D1_ERROR|no such table/);
-  }, 60_000);
+  }, 120_000);
 
   test("its tickets are listed as resources, each company's own", async () => {
     const { resources } = await (await connected(`${origin}/mcp/acme`)).listResources();

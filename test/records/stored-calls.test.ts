@@ -127,7 +127,7 @@ describe("a call that is stored before it runs", () => {
     const reader = readerOf(await send(tenant, callOf("long"), session));
     expect(await reader.until('"result"')).toContain("done");
     await expectOnce(tenant, { name: "long", outcome: "complete", error: null });
-  }, 40_000);
+  }, 120_000);
 
   /** Stored and begun, as a session's object has it. */
   const begun = async (tenant: FreshTenant, name: string) => {
@@ -151,7 +151,7 @@ describe("a call that is stored before it runs", () => {
     await expect.poll(text, { timeout: 20_000 }).toContain('"result"');
     expect(ran.get(tenant.id)).toBe(2);
     await expectOnce(tenant, { name: "slow", outcome: "complete", error: null });
-  }, 60_000);
+  }, 120_000);
 
   it("is run and noted once where its session's object has too much to do as it ends", async () => {
     const tenant = await notedTenant();
@@ -174,7 +174,7 @@ describe("a call that is stored before it runs", () => {
     await expect.poll(text, { timeout: 20_000 }).toContain('"result"');
     expect([refused, ran.get(tenant.id)]).toEqual([1, 1]);
     await expectOnce(tenant, { name: "slow", outcome: "complete", error: null });
-  }, 60_000);
+  }, 120_000);
 
   it.each([
     ["suspended", "suspended", { kind: "principal", name: "anonymous", note: "Unpaid" }],
@@ -196,7 +196,7 @@ describe("a call that is stored before it runs", () => {
     const { text } = await begun(tenant, "long");
     await expect.poll(text, { timeout: 20_000 }).toContain('"error"');
     await expectOnce(tenant, { name: "long", outcome: "refused", error: "unauthorized" });
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("a call that is stored with its first question", () => {
@@ -210,7 +210,7 @@ describe("a call that is stored with its first question", () => {
     }
     expect(await reader.until('"result"')).toContain("accept accept");
     await expectOnce(tenant, { name: "asks", outcome: "complete", error: null });
-  }, 40_000);
+  }, 120_000);
 
   it("is noted once when its client leaves at each question, and another run goes on with each answer", async () => {
     const tenant = await notedTenant();
@@ -231,7 +231,7 @@ describe("a call that is stored with its first question", () => {
     expect(await reader.until('"result"')).toContain("accept accept");
     expect(ran.get(tenant.id)).toBeGreaterThan(1);
     await expectOnce(tenant, { name: "asks", outcome: "complete", error: null });
-  }, 60_000);
+  }, 120_000);
 
   it("is noted once when it is cancelled while it waits", async () => {
     const tenant = await notedTenant();
@@ -240,5 +240,5 @@ describe("a call that is stored with its first question", () => {
     await reader.until('"method":"elicitation/create"');
     await send(tenant, { method: "notifications/cancelled", params: { requestId: 1 } }, session);
     await expectOnce(tenant, { name: "asks", outcome: "error", error: "cancelled" });
-  }, 40_000);
+  }, 120_000);
 });

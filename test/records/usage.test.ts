@@ -345,7 +345,7 @@ describe.each(["2025", "2026"] as const)("a call of era %s", (era) => {
     expect(await counted(tenant, "")).toMatchObject({ kind: "tool", calls: 1 });
     const { bytesIn = 0, bytesOut = 0 } = (await counted(tenant, "fail")) ?? {};
     expect([bytesIn > 50, bytesOut > 50]).toEqual([true, true]);
-  }, 40_000);
+  }, 120_000);
 });
 
 it("counts tools of upstreams under their own, on /mcp and on /gateway", async () => {
@@ -367,7 +367,7 @@ it("counts tools of upstreams under their own, on /mcp and on /gateway", async (
     "gone",
   );
   await expect.poll(() => counted(tenant, "up__go"), { timeout: 20_000 }).toMatchObject({ calls: 2, upstream: "up" });
-}, 40_000);
+}, 120_000);
 
 describe("the admin API", () => {
   const features = [gateway(), usage()];

@@ -310,7 +310,7 @@ describe("what is told", () => {
     await expect
       .poll(async () => (await news(tenant)).map(([type]) => type), { timeout: 10_000 })
       .toContain("upstream.circuit");
-  }, 30_000);
+  }, 120_000);
 });
 
 describe("the admin API", () => {

@@ -57,7 +57,7 @@ test.each(
     await expectTools(id, 1);
     expect(await strike({})).toEqual([]);
   },
-  30_000,
+  120_000,
 );
 
 test.each(KINDS)(
@@ -69,7 +69,7 @@ test.each(KINDS)(
     await expectTools(id, 1);
     expect((await asked("GET", `/tenants/${id}/audit`)).text.match(/upstream\.refresh/g)).toHaveLength(1);
   },
-  30_000,
+  120_000,
 );
 
 test.each(KINDS)(
@@ -95,7 +95,7 @@ test.each(KINDS)(
     await expectTools(id, 2);
     expect(await strike({})).toEqual([]);
   },
-  40_000,
+  120_000,
 );
 
 test.each(
@@ -125,7 +125,7 @@ test.each(
     await expectTools(id, 1);
     expect((await asked("GET", `/tenants/${id}/audit`)).text.match(/upstream\.approve/g)).toHaveLength(1);
   },
-  40_000,
+  120_000,
 );
 
 test.each(
@@ -149,7 +149,7 @@ test.each(
     expect((await client.request("resources/read", { uri })).text).toContain("long long");
     expect(await strike({})).toEqual([]);
   },
-  30_000,
+  120_000,
 );
 
 test.each(
@@ -164,7 +164,7 @@ test.each(
     expect(await keyed(endpointOf(id), token).request("tools/list")).toMatchObject({ status: 200 });
     expect(await strike({})).toEqual([]);
   },
-  30_000,
+  120_000,
 );
 
 test.each(KINDS)("the keys by which a tenant signs are told where that is %s", async (kind) => {

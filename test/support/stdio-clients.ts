@@ -40,6 +40,9 @@ function hear(stderr: Stream | null): Started<unknown>["said"] {
   };
 }
 
+/** With `--local` a Worker is built first. */
+const STARTED_WITHIN_MS = 240_000;
+
 export async function startV1(
   args: readonly string[],
   client = new ClientV1(ABOUT),
@@ -48,7 +51,7 @@ export async function startV1(
   const said = hear(transport.stderr);
   const faults: Error[] = [];
   Object.assign(client, { onerror: (error: Error) => void faults.push(error) });
-  await client.connect(transport);
+  await client.connect(transport, { timeout: STARTED_WITHIN_MS });
   onTestFinished(() => client.close());
   return { client, transport, faults, said, pid: transport.pid ?? 0 };
 }
@@ -62,7 +65,7 @@ export async function startV2(
   const said = hear(transport.stderr);
   const faults: Error[] = [];
   Object.assign(client, { onerror: (error: Error) => void faults.push(error) });
-  await client.connect(transport, options);
+  await client.connect(transport, { timeout: STARTED_WITHIN_MS, ...options });
   onTestFinished(() => client.close());
   return { client, faults, said, pid: transport.pid ?? 0 };
 }

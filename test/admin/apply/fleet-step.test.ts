@@ -27,7 +27,7 @@ let title = 0;
 beforeAll(async () => {
   await ask("PUT", "/bases/stepped", { json: { title: "0" } });
   tenants = await inLanes(Array.from({ length: TENANTS }), () => newTenant({ extends: ["stepped"] }));
-}, 60_000);
+}, 120_000);
 
 const deskOf = (at: AdminEnv = adminEnv) => ({
   env: at,
@@ -161,5 +161,5 @@ describe("the platform's object", () => {
     });
     await evictDurableObject(PLATFORM);
     await expect.poll(async () => (await shown(run)).state, { timeout: 20_000 }).toBe("done");
-  }, 30_000);
+  }, 120_000);
 });

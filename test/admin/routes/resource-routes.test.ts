@@ -336,7 +336,7 @@ describe("conditions", () => {
     }
     const tags = (await list(id)).items.map(({ etag }) => etag);
     expect(uris.map((uri) => tagOf(replayed.get(`resource ${uri}`)))).toEqual(tags);
-  }, 60_000);
+  }, 120_000);
 });
 
 async function auditOf(id: string): Promise<Audit[]> {

@@ -90,7 +90,7 @@ it("are placed some rows and texts at a time, and lose and show nothing meanwhil
     expect(viewRows(bench)).toBe(599);
   };
   await onBench(contentTables, work, { env });
-}, 60_000);
+}, 120_000);
 
 it("are searched by what is placed already, the newest first", async () => {
   const work = async (bench: ContentBench) => {
@@ -102,7 +102,7 @@ it("are searched by what is placed already, the newest first", async () => {
     expect(search(bench, only)).toEqual(["note:seen"]);
   };
   await onBench(contentTables, work, { env });
-}, 60_000);
+}, 120_000);
 
 it("wait while their texts cannot be read, and show no less", async () => {
   let isAway = true;
@@ -202,4 +202,4 @@ it("are given up when nobody looks through them for a month, some rows at a time
     expect(search(bench, hiding("note:1000")).slice(0, 1)).toEqual(["note:x-private"]);
   };
   await onBench(contentTables, work, { env });
-}, 60_000);
+}, 120_000);

@@ -160,7 +160,7 @@ describe("content of an earlier release", () => {
     await untilMoved(tenant);
     expect(await leftOf(tenant)).toEqual([{ kind: "policy", version: 251 }]);
     expect(await remoteChanges(tenant.stub).listen(251)).toMatchObject({ version: 251, all: false });
-  }, 30_000);
+  }, 120_000);
 
   it.each(["before", "after"] as const)(
     "is all there though each step fails once, %s the authority did its part, and the object is gone then",

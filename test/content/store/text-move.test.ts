@@ -100,7 +100,7 @@ it("are found at the first search, and by their places, and nothing is left of t
   while ((await runDurableObjectAlarm(tenant.contentObject)) === true);
   expect(await leftOf(tenant)).toEqual(NOTHING);
   await expectAll(tenant);
-}, 30_000);
+}, 120_000);
 
 it("are written anew and deleted as others are before they moved", async () => {
   const tenant = await earlier();
@@ -112,7 +112,7 @@ it("are written anew and deleted as others are before they moved", async () => {
   }
   expect(await found(tenant, "anew")).toHaveLength(4);
   expect(await found(tenant, "common")).toHaveLength(COUNT - 4);
-}, 30_000);
+}, 120_000);
 
 it("move where only some of them had moved", async () => {
   const tenant = await earlier();
@@ -131,7 +131,7 @@ it("move where only some of them had moved", async () => {
   await evictDurableObject(tenant.contentObject);
   expect(await found(tenant, "common")).toHaveLength(COUNT / 2);
   expect(await found(tenant, "moved")).toHaveLength(COUNT / 2);
-}, 30_000);
+}, 120_000);
 
 it("are not searched for half in a Worker without earlierContent(), which says what is missing, and are all there with it", async () => {
   const tenant = await earlier();
@@ -145,7 +145,7 @@ it("are not searched for half in a Worker without earlierContent(), which says w
   takeOverBy((admission) => new Takeover(admission));
   await evictDurableObject(tenant.contentObject);
   await expectAll(tenant);
-}, 30_000);
+}, 120_000);
 
 it("are no matter to a Worker without earlierContent() and an object that has none", async () => {
   withoutEarlierContent();

@@ -90,4 +90,4 @@ it("finds what is seen behind any number of hidden, newer texts once its view is
     },
     { env: { BODIES } },
   );
-}, 60_000);
+}, 120_000);

@@ -115,7 +115,7 @@ describe("search through a view", () => {
       }
     }
     expect(await withHidden.tags()).toEqual(await without.tags());
-  }, 30_000);
+  }, 120_000);
 
   it("puts what has the words in its title before what has them in its text", async () => {
     const tenant = freshTenant();

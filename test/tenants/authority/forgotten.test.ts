@@ -71,7 +71,7 @@ describe("keys", () => {
       expect(left).toHaveLength(1001);
       expect([left.includes("k4"), left.includes("k5"), left.includes("k1005")]).toEqual([false, true, true]);
     });
-  }, 60_000);
+  }, 120_000);
 
   it("are no more than a number where nobody set one", async () => {
     await made(({ methods, sql }) => {

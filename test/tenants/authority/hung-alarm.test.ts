@@ -23,4 +23,4 @@ it("tells the directory again what it never heard to the end", async () => {
   onTestFinished(() => now.mockRestore());
   await runInDurableObject(tenantOf(id).object, (instance) => instance.alarm?.());
   expect(told).toHaveBeenCalledTimes(2);
-}, 30_000);
+}, 120_000);

@@ -84,7 +84,7 @@ beforeAll(async () => {
       sql.exec(`INSERT INTO tenants (id, created, state, is_private, placed) ${values}`, JSON.stringify(own));
     });
   }
-}, 60_000);
+}, 120_000);
 
 describe("among a hundred thousand tenants, a cold call of one", () => {
   it("is one call to an object, its lease, where KV has its placement", async () => {
