@@ -95,20 +95,24 @@ describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => 
   });
 });
 
-test("its source map leads from what it says to the line of the source that says it", () => {
-  const said = "This needs a session: send initialize first";
-  const built = readFileSync(join(folder, "worker.js"), "utf8");
-  // Built again, and the same: where wrangler had it built, other commands build too.
-  const again = join(folder, "again/worker.js");
-  const step = [join(ROOT, "scripts/bundle-worker.ts"), join(ROOT, "src/worker.ts"), again];
-  expect(spawnSync(process.execPath, step, { cwd: ROOT, env: OURS }).status).toBe(0);
-  expect(readFileSync(again, "utf8") === built).toBe(true);
-  const payload = readFileSync(`${again}.map`, "utf8");
-  const before = built.slice(0, built.indexOf(said)).split("\n");
-  const map = new SourceMap(JSON.parse(payload) as SourceMapPayload);
-  const entry = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0);
-  expect(entry).toMatchObject({ originalSource: expect.stringMatching(/src\/.*\.ts$/) });
-  if (!("originalSource" in entry)) return;
-  const source = readFileSync(join(dirname(again), entry.originalSource), "utf8").split("\n");
-  expect(source[entry.originalLine]).toContain(said);
-});
+test(
+  "its source map leads from what it says to the line of the source that says it",
+  () => {
+    const said = "This needs a session: send initialize first";
+    const built = readFileSync(join(folder, "worker.js"), "utf8");
+    // Built again, and the same: where wrangler had it built, other commands build too.
+    const again = join(folder, "again/worker.js");
+    const step = [join(ROOT, "scripts/bundle-worker.ts"), join(ROOT, "src/worker.ts"), again];
+    expect(spawnSync(process.execPath, step, { cwd: ROOT, env: OURS }).status).toBe(0);
+    expect(readFileSync(again, "utf8") === built).toBe(true);
+    const payload = readFileSync(`${again}.map`, "utf8");
+    const before = built.slice(0, built.indexOf(said)).split("\n");
+    const map = new SourceMap(JSON.parse(payload) as SourceMapPayload);
+    const entry = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0);
+    expect(entry).toMatchObject({ originalSource: expect.stringMatching(/src\/.*\.ts$/) });
+    if (!("originalSource" in entry)) return;
+    const source = readFileSync(join(dirname(again), entry.originalSource), "utf8").split("\n");
+    expect(source[entry.originalLine]).toContain(said);
+  },
+  BUILD_MS,
+);
