@@ -17,7 +17,7 @@ const admin = fixtureAdmin(worker.origin, "collected");
 
 /** What these leave, the others are compared with. */
 const WARMING = sized({ usual: 2, long: 3 });
-const ROUNDS = sized({ usual: 4, long: 5, soak: 30 });
+const ROUNDS = sized({ usual: 2, long: 5, soak: 30 });
 const MORE_MIB = 64;
 /** Compiled code and notes why an upstream could not be read: a round is 47 faults. */
 const HEAP_KIB_A_ROUND = 64;
