@@ -19,6 +19,9 @@ import {
 } from "./hostile-upstream.ts";
 
 const TIMEOUT_MS = 2000;
+const MOST_TIMES = 20;
+/** Longer than one that failed is left alone at first. */
+const AGAIN_AFTER_MS = 2000;
 /** Of a machine on which everything else runs as well. */
 const MOST_MS = 10_000;
 const MIB = 1024 * 1024;
@@ -106,14 +109,19 @@ async function withoutAnEnd(target: Target, hostile: HostileUpstreams, draw: Dra
     await readWell(target, tenant, "up");
     const by = `${what}, from era ${eraOf(upstream)} to ${eraOf(client)}`;
     const options = { revision: client };
-    const asked = [
+    const ask = () => [
       target.tool(tenant, "up__go", { at: "mcp" }, options),
       wrapped(target, tenant, ["tools/call", { name: "go", arguments: {} }], { ...options, server: "up" }),
     ];
+    const asked = ask();
     gaveWay.push(...(await neighbourFaults(target, tenant, options)).map((fault) => `${by}: ${fault}`));
-    for (const fault of (await Promise.all(asked)).flatMap(answerFaults)) gaveWay.push(`${by}: ${fault}`);
-    // The upstreams are this process, which may hear of a call later than its caller of the end.
-    for (let at = 0; hostile.heard(url) === 0 && at < 100; at += 1) await pause(50);
+    let answers = await Promise.all(asked);
+    // Where everything is busy a call may end before it came so far: then nothing was tried.
+    for (let times = 0; hostile.heard(url) === 0 && times < MOST_TIMES; times += 1) {
+      await pause(AGAIN_AFTER_MS);
+      answers = [...answers, ...(await Promise.all(ask()))];
+    }
+    for (const fault of answers.flatMap(answerFaults)) gaveWay.push(`${by}: ${fault}`);
     if (hostile.heard(url) === 0) gaveWay.push(`${by}: was never called`);
   });
   return rowOf(
