@@ -1,7 +1,6 @@
 // What `wrangler deploy` would upload: that it builds from wrangler.toml, and how much of it a cold start must load. Once
 // with everything, and once with tools alone, which shows that a feature that nobody asked for is not in it.
 
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,26 +8,14 @@ import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { BUNDLE_BUDGETS } from "../../bench/budgets.ts";
 import { bundle } from "../../bench/runtime.ts";
+import { BUILD_MS, deployedFolder } from "../support/deployed-worker.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const { toolsAlone, everything } = BUNDLE_BUDGETS;
-/** A build computes for a minute, and on a machine that is busy it has a part of a core. */
-const BUILD_MS = 600_000;
 
 test(
   `wrangler deploy --dry-run succeeds with a bundle of at most ${kibibytes(everything)} gzip`,
-  () => {
-    const folder = emptyFolder();
-    const { NODE_ENV: _ofVitest, ...ours } = process.env;
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [WRANGLER, "deploy", "--dry-run", "--outdir", folder],
-      { cwd: ROOT, encoding: "utf8", env: { ...ours, WRANGLER_SEND_METRICS: "false" } },
-    );
-    expect(status, stdout + stderr).toBe(0);
-    expect(stdout).toContain("--dry-run: exiting now");
-
+  async () => {
+    const folder = await deployedFolder();
     const uploaded = readdirSync(folder).filter((name) => !name.endsWith(".map") && name !== "README.md");
     expect(uploaded).toContain("worker.js");
     const bytes = sum(uploaded.map((name) => gzipSync(readFileSync(join(folder, name))).length));

@@ -7,19 +7,17 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { BUILD_MS, deployedFolder } from "../support/deployed-worker.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
 import { clientOf } from "../support/mcp.ts";
 import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
-/** A build computes for a minute, and on a machine that is busy it has a part of a core. */
-const BUILD_MS = 600_000;
 /** Not what vitest says of itself. */
 const { NODE_ENV: _ofVitest, ...OURS } = process.env;
 
@@ -28,20 +26,13 @@ let worker: OneWorker;
 let demo: OneWorker;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tenantry-deployed-"));
-  const args = [WRANGLER, "deploy", "--dry-run", "--outdir", folder];
-  const env = { ...OURS, WRANGLER_SEND_METRICS: "false" };
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", env });
-  expect(status, stdout + stderr).toBe(0);
+  folder = await deployedFolder();
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
   worker = await startWorker(await readModules(folder, "worker.js"), { vars });
   demo = await startWorker(await bundleWorker("demo-worker"));
 }, BUILD_MS);
 
-afterAll(async () => {
-  await Promise.all([worker.stop(), demo.stop()]);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => Promise.all([worker.stop(), demo.stop()]));
 
 test("it starts with no tenant, serves nobody, and says what a URL looks like", async () => {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
@@ -101,7 +92,8 @@ test(
     const said = "This needs a session: send initialize first";
     const built = readFileSync(join(folder, "worker.js"), "utf8");
     // Built again, and the same: where wrangler had it built, other commands build too.
-    const again = join(folder, "again/worker.js");
+    const again = join(mkdtempSync(join(tmpdir(), "tenantry-again-")), "worker.js");
+    onTestFinished(() => rmSync(dirname(again), { recursive: true, force: true }));
     const step = [join(ROOT, "scripts/bundle-worker.ts"), join(ROOT, "src/worker.ts"), again];
     expect(spawnSync(process.execPath, step, { cwd: ROOT, env: OURS }).status).toBe(0);
     expect(readFileSync(again, "utf8") === built).toBe(true);

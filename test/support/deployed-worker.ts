@@ -1,0 +1,28 @@
+// Owns what `wrangler deploy` would upload of this repository's Worker, built once for all files that look at it: a build computes
+// for a minute.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { oncePerRun } from "./once-per-run.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+
+/** On a machine that is busy a build has a part of a core. */
+export const BUILD_MS = 600_000;
+
+/** The folder with `worker.js` and what else is uploaded; throws what wrangler said where it did not succeed. */
+export function deployedFolder(): Promise<string> {
+  return oncePerRun("deployed", async (folder) => {
+    // Not what vitest says of itself.
+    const { NODE_ENV: _ofVitest, ...ours } = process.env;
+    const options = { cwd: ROOT, env: { ...ours, WRANGLER_SEND_METRICS: "false" } };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [WRANGLER, "deploy", "--dry-run", "--outdir", folder],
+      options,
+    );
+    if (!stdout.includes("--dry-run: exiting now")) throw new Error(stdout);
+  });
+}
