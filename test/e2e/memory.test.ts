@@ -17,6 +17,7 @@ const WARMING = sized({ usual: 2, long: 3 });
 const ROUNDS = 3;
 /** Silence is waited for ten seconds, and the machine may be busy. */
 const ROUND_MS = 90_000;
+const LOOKS = 10;
 const MORE_MIB = 64;
 /** Objects, KV, several isolates and what is not collected yet; all that was sent and not read would be 1.5 GiB. */
 const MOST_MIB = 768;
@@ -95,6 +96,17 @@ async function pinged(): Promise<number> {
 
 const middleOf = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
+/** What is left then, in MiB: what the look itself took is given back a moment later. */
+async function collected(): Promise<number> {
+  await collectHeap(worker);
+  let least = Infinity;
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    least = Math.min(least, residentOf(pid));
+    await wait(200);
+  }
+  return least;
+}
+
 interface Round {
   /** In MiB, collected or not. */
   readonly highest: number;
@@ -106,7 +118,7 @@ test(
   "slow senders and deaf readers cost no more than a few honest large calls, and keep nobody from a small one",
   async () => {
     for (let round = 0; round < 4; round += 1) await honest();
-    await collectHeap(worker);
+    await collected();
     const statuses = new Set<number>();
     const round = async (): Promise<Round> => {
       const until = Date.now() + ROUND_MS;
@@ -121,8 +133,7 @@ test(
       }
       expect(over()).toBe(EACH);
       for (const client of [...bodies, ...(await streams)]) client.leave();
-      await collectHeap(worker);
-      return { highest, left: residentOf(pid) };
+      return { highest, left: await collected() };
     };
     const rounds: Round[] = [];
     for (let at = 0; at < WARMING + ROUNDS; at += 1) {
