@@ -1,10 +1,10 @@
 // Rights that end while a body is on its way: whoever was let in by what was true when it began must not write.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import { argumentsFor, REVISIONS, toolsOf, valueFor, type Json, type Target } from "./target.ts";
 
 const BEGUN_MS = 300;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Withdrawal {
   readonly what: string;

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { request, type ClientRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { residentOf as residentMiB, startedWorkers } from "../../test/support/process-memory.ts";
 import { readModules, startWorker, writeBundle } from "../../test/support/worker-bundle.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
@@ -16,7 +17,6 @@ const MEBIBYTE = 1024 * 1024;
 const STALLED = 40;
 const MOST_MIB = 64;
 const DEADLINE_MS = 31_000;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const memory: Attack = {
   name: "memory",

@@ -1,6 +1,7 @@
 // What was taken away is not there any more as soon as that is acknowledged, in whatever way it was taken; and what
 // belonged to a deleted tenant does not reach the next one of its name.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import { argumentsFor, REVISIONS, toolsOf, type Json, type Revision, type Target } from "./target.ts";
 
@@ -79,7 +80,6 @@ export const recreated: Attack = {
 };
 
 const ROUNDS = 5;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Requests to the tenant of a name, held back until that was deleted and another made under the same name. */
 async function recreation(target: Target): Promise<Row> {

@@ -1,11 +1,11 @@
 // Whether the time of a refusal tells which tenants exist. Statistics over many fresh keys, taking turns; a breach only
 // where the two are clearly apart, since every machine is noisy.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack } from "./report.ts";
 
 const SAMPLES = 60;
 const MOST_WAITS = 30;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Of all pairs, how many in which the one that exists took longer: 0.5 where nothing is to be seen. */
 const CLEAR = 0.85;
 const CLEAR_MS = 1.5;

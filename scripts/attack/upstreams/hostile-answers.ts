@@ -1,6 +1,7 @@
 // An upstream that is out to harm the tenant that trusts it, in what it lists and answers: without an end, too much, too deep.
 // Those beside it are called and listed all the while.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { deflateRawSync, gzipSync } from "node:zlib";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Revision, type Target } from "../target.ts";
@@ -26,7 +27,6 @@ const AGAIN_AFTER_MS = 2000;
 const MOST_MS = 10_000;
 const MIB = 1024 * 1024;
 const STREAM = "text/event-stream";
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const hostileAnswers: Attack = {
   name: "hostile answers",

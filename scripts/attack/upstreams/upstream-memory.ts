@@ -1,6 +1,7 @@
 // What upstreams make the isolate hold that begin to answer and stop: 100 calls at once, of several tenants, each with half
 // of a large answer, while others are served; and what is left of answers that ended. Only for a target of our own, on Linux.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { residentOf } from "../memory.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
@@ -15,7 +16,6 @@ const HALF_MIB = 4;
 /** All answers together are 400 MiB; an isolate holds 64 of them, and its runtime some more. */
 const MOST_MIB = 160;
 const TIMEOUT_MS = 6000;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const upstreamMemory: Attack = {
   name: "upstream memory",

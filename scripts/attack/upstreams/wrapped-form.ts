@@ -1,6 +1,7 @@
 // The endpoint where a message names its upstream: what a view hides, other tenants' upstreams, names that are none, keys that
 // are revoked while a call waits, and more calls than limits allow by both endpoints at once.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, REVISIONS, type Answer, type CallOptions, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
@@ -216,7 +217,6 @@ async function revoked(target: Target, hostile: HostileUpstreams): Promise<Row> 
   );
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const MOST = 20;
 const SENT = 300;
 
