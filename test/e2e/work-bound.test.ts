@@ -85,15 +85,15 @@ async function idle(): Promise<void> {
   for (let before = -Infinity, now = cpuMs(); now - before > 1; [before, now] = [now, cpuMs()]) await wait(50);
 }
 
-async function measure(request: HeavyRequest, least: number): Promise<Measured> {
+async function measure(request: HeavyRequest, parsing: number): Promise<Measured> {
   const ms = await costOf("/mcp/demo", request);
   const parseMs = await costOf("/__parse", request);
-  const times = ms / Math.max(parseMs, least);
+  const times = ms / Math.max(parseMs, parsing);
   return { about: request.about, bytes: Buffer.byteLength(request.body), ms, parseMs, times };
 }
 
-/** What other work of the process or a collection of garbage costs now and then is not the request's. */
-async function measureAgain(request: HeavyRequest, parsing: number): Promise<Measured> {
+/** At most `AGAIN` times more while it seems too much: what other work of the process or a collection of garbage costs now and then is not the request's. */
+async function measureUntilLess(request: HeavyRequest, parsing: number): Promise<Measured> {
   let least = await measure(request, parsing);
   for (let again = 0; again < AGAIN && least.times > TIMES; again += 1) {
     await idle();
@@ -135,7 +135,7 @@ test("no anonymous request costs more than five times what parsing its bytes doe
     const [chance] = fc.sample(drawn, { numRuns: 1, seed: seed + at });
     const request = at % 2 === 0 ? (each[at / 2] ?? chance) : chance;
     if (!request) continue;
-    measured.push(await measureAgain(request, parsing));
+    measured.push(await measureUntilLess(request, parsing));
   }
   const worst = measured.toSorted((one, other) => other.times - one.times).slice(0, 10);
   process.stdout.write(`${measured.length} requests; the worst:\n${tableOf(worst)}\n`);

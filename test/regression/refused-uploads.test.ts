@@ -29,7 +29,10 @@ const JSON_TYPE = { "content-type": "application/json" };
 /** Replaced by the token of this start. */
 const OPERATOR = { ...JSON_TYPE, authorization: "" };
 
-/** What is answered to 4 MiB but for one byte, or nothing where the connection ends with bytes on their way; more than there is room for between a client and a Worker that does not read. */
+/**
+ * What is answered to 4 MiB without their last byte, which is more than the way to a Worker that does not read has room for. Nothing,
+ * where the connection ends while bytes are on their way.
+ */
 async function said(path: string, method: string, headers: Readonly<Record<string, string>>): Promise<string> {
   const signed =
     "authorization" in headers ? { ...headers, authorization: `Bearer ${application.adminToken}` } : headers;
