@@ -25,7 +25,7 @@ export async function tenantWith(
     url: hostile.at({ "tools/list": () => ({ tools: [OK] }), "tools/call": () => said(words) }),
     timeoutMs: MOST_MS,
   });
-  const upstreams = { left: beside("left"), up: { timeoutMs: 1000, ...up }, right: beside("right") };
+  const upstreams = { left: beside("left"), up: { timeoutMs: MOST_MS, ...up }, right: beside("right") };
   const { json } = await target.admin("GET", `/tenants/${id}`);
   await target.must("PUT", `/tenants/${id}/document?wait=1`, { ...(json.own as Json), upstreams });
   const readings = ["left", "right"].map((name) => readWell(target, id, name));

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cli, STEERING, STEERS } from "../hostile-server.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
-import { textOf, type Json, type Target } from "../target.ts";
+import { didIt, textOf, type Json, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
 import { echoedSecrets } from "./echoed-secrets.ts";
-import { namesOf, neighbourFaults, pathOf, tenantWith, wrapped } from "./ground.ts";
+import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, wrapped } from "./ground.ts";
 import { GO, HostileUpstreams, said, type Behaviour } from "./hostile-upstream.ts";
 import { unapproved } from "./unapproved.ts";
 
@@ -108,17 +108,20 @@ async function uris(target: Target, hostile: HostileUpstreams): Promise<Row> {
   const tenant = await tenantWith(target, hostile, { url }, {});
   const { json } = await target.admin("GET", `/tenants/${tenant}`);
   const own = json.own as { upstreams: Json };
-  await target.tool(tenant, "note_write", { id: "taken", title: "t", text: "stored" });
+  const written = await target.tool(tenant, "note_write", { id: "taken", title: "t", text: "stored" });
+  if (!didIt(written)) gaveWay.push(`the note was not written: ${written.text.slice(0, 160)}`);
   const upstreams = { ...own.upstreams, first: { url: first, uris: ["file:///left/"] } };
   await target.must("PUT", `/tenants/${tenant}/document?wait=1`, { ...own, upstreams });
-  for (const id of ["first", "up"]) await target.admin("POST", `${pathOf(tenant, id)}/refresh?wait=1`);
+  for (const id of ["first", "up"]) await readWell(target, tenant, id);
   const read = async (uri: string) => (await target.call(tenant, "resources/read", { uri })).text;
-  if (!(await read(LEFT)).includes('"theirs"')) gaveWay.push("what another has is not read there");
+  const theirs = await read(LEFT);
+  if (!theirs.includes('"theirs"')) gaveWay.push(`what another has is not read there: ${theirs.slice(0, 160)}`);
   for (const uri of TAKEN) {
     const text = await read(uri);
     if (text.includes('"text":"hostile"')) gaveWay.push(`${uri} is read from it`);
   }
-  if (!(await read(stored)).includes("stored")) gaveWay.push("a note that is stored is read from it");
+  const note = await read(stored);
+  if (!note.includes('"stored"')) gaveWay.push(`a note that is stored is read as ${note.slice(0, 160)}`);
   const listed = await namesOf(target, tenant, "resources");
   if (new Set(listed).size < listed.length) gaveWay.push("a URI is listed twice");
   return rowOf(

@@ -4,7 +4,7 @@
 import { rowOf, type Row } from "../report.ts";
 import type { Json, Target } from "../target.ts";
 import type { Draw } from "./draw.ts";
-import { pathOf, tenantWith, wrapped } from "./ground.ts";
+import { pathOf, readWell, tenantWith, wrapped } from "./ground.ts";
 import { GO, said, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 export async function unapproved(target: Target, hostile: HostileUpstreams, draw: Draw): Promise<Row> {
@@ -48,7 +48,7 @@ export async function unapproved(target: Target, hostile: HostileUpstreams, draw
   }
   if ((await approve({ digests })).status !== 200) gaveWay.push("an owner's approval was refused: nothing was shown");
   description = "Changed.";
-  await target.admin("POST", `${pathOf(tenant, "up")}/refresh?wait=1`);
+  await readWell(target, tenant, "up");
   for (const server of [undefined, "up"]) {
     const listing = server
       ? wrapped(target, tenant, ["tools/list", {}], { server })
