@@ -12,12 +12,13 @@ import type { BundleSize } from "./bundles.ts";
 import { CROWD, FLAT_BUDGET, FULL_CROWD, measureCrowd, measureFlat, QUICK_CROWD, WARM } from "./crowd.ts";
 import { HEAP_BUDGET_MIB } from "./crowd-figures.ts";
 import type { Crowd } from "./crowd-figures.ts";
-import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
+import { ENDED_LEASE, ENDED_LEASE_BUDGET, endedLease } from "./ended-lease.ts";
+import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, millisOf, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
 import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
 import { gatewayCases, startGateway, type GatewayCase } from "./gateway.ts";
 import { LIST, LIST_BUDGET, measureList } from "./lists.ts";
-import { CONNECTIONS, compare, warmUp } from "./measure.ts";
+import { CONNECTIONS, compare, ratioOf, warmUp } from "./measure.ts";
 import type { Comparison, Pace, Side } from "./measure.ts";
 import { machine } from "./machine.ts";
 import { PEERS } from "./peers/peers.ts";
@@ -26,7 +27,7 @@ import type { Failure, Row } from "./report.ts";
 import { bindingsOf, bundle, roughBundle, ROOT, start, startApart } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
 import { ADMIN_TOKEN, bareLoad, loadFor } from "./scenarios.ts";
-import { SCENARIOS } from "./scenario-table.ts";
+import { SCENARIOS, scenariosOf } from "./scenario-table.ts";
 import type { Scenario } from "./scenarios.ts";
 import { fillTenants, FULL_SCALE, measureScaling, QUICK_SCALE, scalingCases } from "./scaling.ts";
 import type { Scale, ScalingCase } from "./scaling.ts";
@@ -51,6 +52,7 @@ interface Run {
   bare: Running;
   rows: Row[];
   lists: Row[];
+  asking: Row[];
   gateway: Row[];
   scaling: Row[];
   fanOut: FanOut[];
@@ -80,21 +82,36 @@ async function inScratch(work: (scratch: string) => Promise<number>): Promise<nu
 }
 
 async function main(scratch: string): Promise<number> {
-  const ours: Subject = { entry: "workers/ours.ts", bindings: OUR_BINDINGS, scenarios: SCENARIOS.filter(isWanted) };
+  const ours: Subject = {
+    entry: "workers/ours.ts",
+    bindings: OUR_BINDINGS,
+    scenarios: scenariosOf(flags.quick).filter(isWanted),
+  };
   const peers = flags.peers ? wantedPeers() : [];
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
   const gateways = gatewayCases(flags.quick).filter(isWanted);
-  const others = [LIST, FAN_OUT, CROWD].filter((name) => isWanted({ name }));
+  const others = [LIST, ENDED_LEASE, FAN_OUT, CROWD].filter((name) => isWanted({ name }));
   if ([...ours.scenarios, ...peers, ...cases, ...gateways, ...others].length === 0) return nothingCalled();
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
-  const measured = { rows: [], lists: [], gateway: [], scaling: [], fanOut: [], flat: [], bundles: [], failures: [] };
+  const measured = {
+    rows: [],
+    lists: [],
+    asking: [],
+    gateway: [],
+    scaling: [],
+    fanOut: [],
+    flat: [],
+    bundles: [],
+    failures: [],
+  };
   const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, crowd: undefined, ...measured };
   try {
     print(heading(run.pace));
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
     await measureOurs(run, ours);
     if (others.includes(LIST)) await measureLists(run);
+    if (others.includes(ENDED_LEASE)) await measureEndedLeases(run);
     if (gateways.length > 0) await measureGateway(run, gateways);
     if (others.includes(FAN_OUT)) await measureStreams(run);
     await measurePeers(run, peers);
@@ -122,7 +139,7 @@ async function mainAgainst(scratch: string): Promise<number> {
 }
 
 function nothingCalled(): number {
-  const names = [...SCENARIOS.map(({ name }) => name), LIST, "scaling", "gateway", FAN_OUT, CROWD];
+  const names = [...SCENARIOS.map(({ name }) => name), LIST, ENDED_LEASE, "scaling", "gateway", FAN_OUT, CROWD];
   process.stderr.write(`nothing is called "${flags.only}"; there is: ${names.join(", ")}\n`);
   return 1;
 }
@@ -150,6 +167,22 @@ async function measureLists(run: Run): Promise<void> {
   if (run.lists.length > 0) print(`\nlists, against a call of the same Worker\n\n${table(run.lists, "call")}`);
 }
 
+async function measureEndedLeases(run: Run): Promise<void> {
+  const running = await start(await bundle("workers/ours.ts", run.scratch), OUR_BINDINGS);
+  const bare = await start(await bundle("workers/bare-object.ts", run.scratch), { durableObjects: { ASKED: "Asked" } });
+  try {
+    progress(ENDED_LEASE);
+    const measureOnce = await endedLease(running, bare, run.pace);
+    run.asking.push(await rowOf({ name: ENDED_LEASE, budget: ENDED_LEASE_BUDGET }, measureOnce));
+  } catch (error) {
+    noteFailure(run, { name: ENDED_LEASE }, error);
+  } finally {
+    progress("");
+    await Promise.all([running.stop(), bare.stop()]);
+  }
+  if (run.asking.length > 0) print(`\nan ended lease\n\n${table(run.asking, "asking")}`);
+}
+
 async function measureGateway(run: Run, cases: GatewayCase[]): Promise<void> {
   const gateway = await startGateway(run.scratch);
   try {
@@ -172,7 +205,7 @@ async function rowOf(
   { name, budget }: { name: string; budget?: number | undefined },
   measureIt: () => Promise<Comparison>,
 ): Promise<Row> {
-  const { best, times } = await measureWithin(budget, ({ ratio }) => ratio.median, measureIt);
+  const { best, times } = await measureWithin(budget, ratioOf, measureIt);
   return { name, ...(budget === undefined ? {} : { budget }), ...best, times };
 }
 
@@ -182,10 +215,8 @@ async function measureStreams(run: Run): Promise<void> {
   try {
     for (const one of FAN_OUT_CASES) {
       progress(`${FAN_OUT}: ${one.name}`);
-      const measured = await measureWithin(
-        FAN_OUT_BUDGET_MS,
-        ({ millis }) => millis.median,
-        () => measureFanOut(running, one, run.pace.rounds),
+      const measured = await measureWithin(FAN_OUT_BUDGET_MS, millisOf, () =>
+        measureFanOut(running, one, run.pace.rounds),
       ).catch((error: unknown) => noteFailure(run, { name: `${FAN_OUT}: ${one.name}` }, error));
       if (measured !== undefined) run.fanOut.push(measured.best);
     }
@@ -306,14 +337,18 @@ function isWanted({ name }: { name: string }): boolean {
 }
 
 async function report(run: Run): Promise<number> {
-  const { rows, lists, gateway, scaling, fanOut, crowd, flat, bundles, failures, pace } = run;
-  const broken = brokenBudgets({ ratios: [...rows, ...lists, ...gateway, ...scaling, ...flat], fanOut, crowd });
+  const { rows, lists, asking, gateway, scaling, fanOut, crowd, flat, bundles, failures, pace } = run;
+  const broken = brokenBudgets({
+    ratios: [...rows, ...lists, ...asking, ...gateway, ...scaling, ...flat],
+    fanOut,
+    crowd,
+  });
   for (const { name, reason } of failures) print(`\nWRONG  ${name}: ${reason}`);
   for (const line of broken) print(`\nOVER   ${line}`);
   print(`\n${broken.length === 0 ? "every budget holds" : `${broken.length} budgets are exceeded`}; ${NOISE_STATED}`);
   if (flags.json !== undefined) {
     const about = { ...machine(), ...pace };
-    const measured = { rows, lists, gateway, scaling, fanOut, crowd, flat, bundles };
+    const measured = { rows, lists, asking, gateway, scaling, fanOut, crowd, flat, bundles };
     await writeFile(flags.json, document({ machine: about, ...measured, failures }));
   }
   return failures.length + broken.length === 0 ? 0 : 1;
