@@ -5,7 +5,7 @@ import { NOISE_STATED } from "./budgets.ts";
 export const INSTALL_PEERS = "npm ci --prefix bench/peers";
 export const USAGE = `npm run bench -- [--quick] [--only NAME] [--peers] [--against DIR] [--json FILE]
 
-  --quick        shorter slices and smaller tenants: three minutes instead of nine
+  --quick        shorter slices and smaller tenants, an ended lease judged next to asking an object alone; nine minutes
   --only NAME    only the scenarios (and peers) whose name contains NAME; "scaling", "gateway", "fan-out" or "tenants" for these
   --peers        also measure other MCP servers; they are installed by: ${INSTALL_PEERS}
   --against DIR  only what a request costs next to an older release: DIR is a checkout of it, with its dependencies

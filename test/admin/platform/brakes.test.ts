@@ -58,6 +58,13 @@ const lift = () => ask("DELETE", "/tools/wipe/block");
 const patient = () => servedTenant({ mode: "open", maxStalenessMs: 10_000 });
 const until = (milliseconds: number) => scheduler.wait(milliseconds);
 
+/** A stream looks once more when it has begun, of which its client hears nothing. */
+async function untilNobodyAsks(calls: readonly string[]) {
+  let before = -1;
+  const isQuiet = () => before === (before = calls.length);
+  await expect.poll(isQuiet, { interval: 1000, timeout: 60_000 }).toBe(true);
+}
+
 describe("a block", () => {
   it("is kept by replicas that are reset, and by the object that decides", async () => {
     const { id } = await patient();
@@ -189,6 +196,7 @@ describe("the streams of an isolate", () => {
     for (const one of others) await one.until("acknowledged");
     const sockets = () => calls.filter((one) => /^PLATFORM policy-\d fetch$/.test(one)).length;
     await expect.poll(sockets).toBe(1);
+    await untilNobodyAsks(calls);
     calls.length = 0;
     await first.cancel();
     await expect.poll(sockets, { timeout: 40_000 }).toBe(1);
