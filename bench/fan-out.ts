@@ -2,7 +2,6 @@
 // of policy is told when it is in force, from the first stream that hears of it.
 import { Agent, request } from "node:http";
 import type { ClientRequest, IncomingMessage } from "node:http";
-import type { Figure } from "./budgets.ts";
 import { spread } from "./measure.ts";
 import type { Spread } from "./measure.ts";
 import type { Running } from "./runtime.ts";
@@ -18,10 +17,6 @@ export interface FanOut {
   name: string;
   budgetMs: number;
   millis: Spread;
-}
-
-export function millisOf({ millis: { median, min } }: Pick<FanOut, "millis">): Figure {
-  return { median, least: min };
 }
 
 export interface FanOutCase {

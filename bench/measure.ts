@@ -3,7 +3,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Figure } from "./budgets.ts";
 
 export const CONNECTIONS = 8;
 const SLICE_MS = 100;
@@ -52,11 +51,6 @@ export interface Comparison {
   bareMicros: Spread;
   ratio: Spread;
   requests: number;
-}
-
-/** Of what each side took in its quietest round. */
-export function ratioOf({ ratio, subjectMicros, bareMicros }: Comparison): Figure {
-  return { median: ratio.median, least: subjectMicros.min / bareMicros.min };
 }
 
 interface Spent {

@@ -4,9 +4,7 @@ import type { Verdict } from "./budgets.ts";
 import type { BundleSize } from "./bundles.ts";
 import { HEAP_BUDGET_MIB } from "./crowd-figures.ts";
 import type { Crowd, Traffic } from "./crowd-figures.ts";
-import { millisOf } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
-import { ratioOf } from "./measure.ts";
 import type { Comparison, Spread } from "./measure.ts";
 
 export interface Row extends Comparison {
@@ -45,8 +43,8 @@ export interface Report {
   failures: Failure[];
 }
 
-function verdictOn(row: Row): Verdict | "" {
-  return row.budget === undefined ? "" : verdictOf(ratioOf(row), row.budget);
+function verdictOn({ ratio, budget }: Row): Verdict | "" {
+  return budget === undefined ? "" : verdictOf(ratio.median, budget);
 }
 
 interface Spent {
@@ -57,20 +55,14 @@ interface Spent {
 
 /** A line for each that is exceeded beyond noise. */
 export function brokenBudgets({ ratios, fanOut, crowd }: Spent): string[] {
-  const fails = (least: string, budget: number): string =>
-    `${least} in its quietest round, budget ≤ ${budget}, fails above ${Number((budget * NOISE).toFixed(3))}`;
+  const fails = (budget: number): string => `budget ≤ ${budget}, fails above ${Number((budget * NOISE).toFixed(3))}`;
   return [
     ...ratios
       .filter((row) => verdictOn(row) === "OVER")
-      .map(
-        (row) =>
-          `${row.name}: ${row.ratio.median.toFixed(2)}, ${fails(ratioOf(row).least.toFixed(2), row.budget ?? 0)}`,
-      ),
+      .map(({ name, ratio, budget = 0 }) => `${name}: ${ratio.median.toFixed(2)}, ${fails(budget)}`),
     ...fanOut
-      .filter((one) => verdictOf(millisOf(one), one.budgetMs) === "OVER")
-      .map(({ name, millis, budgetMs }) => {
-        return `fan-out, ${name}: ${millis.median.toFixed(0)} ms, ${fails(millis.min.toFixed(0), budgetMs)}`;
-      }),
+      .filter(({ millis, budgetMs }) => verdictOf(millis.median, budgetMs) === "OVER")
+      .map(({ name, millis, budgetMs }) => `fan-out, ${name}: ${millis.median.toFixed(0)} ms, ${fails(budgetMs)}`),
     // Memory has no noise: it is measured after a collection.
     ...(crowd === undefined || crowd.heapMiB.many <= HEAP_BUDGET_MIB
       ? []
@@ -97,12 +89,12 @@ export function table(rows: Row[], yardstick = "bare Hono"): string {
 
 export function fanOutTable(rows: FanOut[]): string {
   const head = ["scenario", "ms", "min–max", "budget", ""];
-  const cells = rows.map(({ name, millis, budgetMs }) => [
+  const cells = rows.map(({ name, millis: { median, min, max }, budgetMs }) => [
     name,
-    millis.median.toFixed(0),
-    `${millis.min.toFixed(0)}–${millis.max.toFixed(0)}`,
+    median.toFixed(0),
+    `${min.toFixed(0)}–${max.toFixed(0)}`,
     `≤ ${budgetMs}`,
-    verdictOf(millisOf({ millis }), budgetMs),
+    verdictOf(median, budgetMs),
   ]);
   return aligned([head, ...cells]);
 }
@@ -161,7 +153,7 @@ export function document(report: Report): string {
   const measured = { rows, lists, asking, gateway, scaling, against, flat };
   const tables = Object.entries(measured).map(([name, some]) => [name, some?.map(figures)]);
   const waits = fanOut?.map((row) => {
-    return { ...row, millis: rounded(row.millis, 1), verdict: verdictOf(millisOf(row), row.budgetMs) };
+    return { ...row, millis: rounded(row.millis, 1), verdict: verdictOf(row.millis.median, row.budgetMs) };
   });
   return `${JSON.stringify({ ...rest, ...Object.fromEntries(tables), fanOut: waits }, null, 2)}\n`;
 }
@@ -170,7 +162,6 @@ function figures(row: Row): object {
   return {
     name: row.name,
     ratio: rounded(row.ratio, 3),
-    leastRatio: Number(ratioOf(row).least.toFixed(3)),
     budget: row.budget ?? null,
     verdict: verdictOn(row) || null,
     cpuMicros: rounded(row.subjectMicros, 1),

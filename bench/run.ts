@@ -13,12 +13,12 @@ import { CROWD, FLAT_BUDGET, FULL_CROWD, measureCrowd, measureFlat, QUICK_CROWD,
 import { HEAP_BUDGET_MIB } from "./crowd-figures.ts";
 import type { Crowd } from "./crowd-figures.ts";
 import { ENDED_LEASE, ENDED_LEASE_BUDGET, endedLease } from "./ended-lease.ts";
-import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, millisOf, STREAMS } from "./fan-out.ts";
+import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
 import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
 import { gatewayCases, startGateway, type GatewayCase } from "./gateway.ts";
 import { LIST, LIST_BUDGET, measureList } from "./lists.ts";
-import { CONNECTIONS, compare, ratioOf, warmUp } from "./measure.ts";
+import { CONNECTIONS, compare, warmUp } from "./measure.ts";
 import type { Comparison, Pace, Side } from "./measure.ts";
 import { machine } from "./machine.ts";
 import { PEERS } from "./peers/peers.ts";
@@ -205,7 +205,7 @@ async function rowOf(
   { name, budget }: { name: string; budget?: number | undefined },
   measureIt: () => Promise<Comparison>,
 ): Promise<Row> {
-  const { best, times } = await measureWithin(budget, ratioOf, measureIt);
+  const { best, times } = await measureWithin(budget, ({ ratio }) => ratio.median, measureIt);
   return { name, ...(budget === undefined ? {} : { budget }), ...best, times };
 }
 
@@ -215,8 +215,10 @@ async function measureStreams(run: Run): Promise<void> {
   try {
     for (const one of FAN_OUT_CASES) {
       progress(`${FAN_OUT}: ${one.name}`);
-      const measured = await measureWithin(FAN_OUT_BUDGET_MS, millisOf, () =>
-        measureFanOut(running, one, run.pace.rounds),
+      const measured = await measureWithin(
+        FAN_OUT_BUDGET_MS,
+        ({ millis }) => millis.median,
+        () => measureFanOut(running, one, run.pace.rounds),
       ).catch((error: unknown) => noteFailure(run, { name: `${FAN_OUT}: ${one.name}` }, error));
       if (measured !== undefined) run.fanOut.push(measured.best);
     }
