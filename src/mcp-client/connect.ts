@@ -1,5 +1,5 @@
-// Owns finding out how a server speaks, newest way first: 2026-07-28, then a session over Streamable HTTP, then
-// HTTP+SSE. Refuses to mistake an outage or a refused credential for an old server.
+// Finds out how a server speaks, newest way first: 2026-07-28, then a session over Streamable HTTP, then HTTP+SSE. The
+// answer holds for one connection: a server that is down, or refuses the credential, may be taken for an older one.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
 
 import { LATEST_2025, REVISION_2026, dialect2025 } from "../protocol/era.ts";
@@ -7,8 +7,8 @@ import { errorCode } from "../protocol/errors.ts";
 import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { ask2026, type ResultMessage } from "./ask.ts";
 import { confirm2025, handshake, initialize2025, type Opened2025 } from "./channel-2025.ts";
-import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
-import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
+import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
+import { httpStatusOf, McpFault, type Fault } from "./fault.ts";
 import { openHttpSse, type HttpSseConnection, type HttpSseOptions } from "./http-sse.ts";
 import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
 import type { ClientAbout } from "./outgoing.ts";
@@ -31,8 +31,16 @@ export async function connect(
   about: ClientAbout,
   options: ConnectOptions,
 ): Promise<Connected> {
-  const discovered = await unlessOlder(speaksNo2026, async () => discover(endpoint, about, options));
-  if (discovered) return { way: "2026", discovered };
+  const probed = await probe(endpoint, about, options);
+  if ("discovered" in probed) return { way: "2026", discovered: probed.discovered };
+  try {
+    return await connectOlder(endpoint, about, options);
+  } catch (error) {
+    throw probed.refusal && saysLess(error, probed.refusal) ? probed.refusal : error;
+  }
+}
+
+async function connectOlder(endpoint: RemoteEndpoint, about: ClientAbout, options: ConnectOptions): Promise<Connected> {
   const hello = {
     protocolVersion: LATEST_2025.revision,
     capabilities: about.capabilities,
@@ -53,12 +61,42 @@ export async function connect(
   }
 }
 
+/** `refusal`: a refused credential or a failure of the server, so that it is an older one is a mere guess. */
+type Probed = { readonly discovered: ResultMessage } | { readonly refusal: McpFault | undefined };
+
+async function probe(endpoint: RemoteEndpoint, about: ClientAbout, options: ConnectOptions): Promise<Probed> {
+  try {
+    const discovered = await discover(endpoint, about, options);
+    return discovered ? { discovered } : { refusal: undefined };
+  } catch (error) {
+    if (!(error instanceof McpFault) || !speaksNo2026(error.fault)) throw error;
+    return { refusal: isGuess(error.fault) ? error : undefined };
+  }
+}
+
+/** Whether the guess was wrong: an older server would have told more than that it does not understand, or as much. */
+function saysLess(error: unknown, { fault: first }: McpFault): boolean {
+  if (!(error instanceof McpFault)) return false;
+  const { fault } = error;
+  if (challengeIn(first) !== undefined && challengeIn(fault) === undefined) return true;
+  return speaksNo2026(fault) && !isGuess(fault);
+}
+
+function challengeIn(fault: Fault): string | undefined {
+  return "http" in fault ? fault.http.wwwAuthenticate : undefined;
+}
+
+/** Some servers answer nothing to a method that they do not know. */
+const PROBE_MS = 10_000;
+
 async function discover(
   endpoint: RemoteEndpoint,
   about: ClientAbout,
-  { nextId, signal, limits }: ConnectOptions,
+  { nextId, signal, ...options }: ConnectOptions,
 ): Promise<ResultMessage | undefined> {
   const asked = { method: "server/discover", params: {} };
+  const { totalMs } = limitsOf(endpoint, options);
+  const limits = { ...options.limits, totalMs: Math.min(totalMs, PROBE_MS) };
   const ask = () => ask2026({ endpoint, about, nextId }, asked, { signal, limits });
   // Who refuses the revision and names it among its own, as one may in the middle of a deployment, is asked once more.
   const discovered = await ask().catch((error: unknown) => {
@@ -80,22 +118,28 @@ async function unlessOlder<T>(isOlder: (fault: Fault) => boolean, work: () => Pr
   }
 }
 
-/** What servers answer to a request that they do not understand. */
-const NOT_UNDERSTOOD = new Set([400, 404, 405, 406, 415, 422, 501]);
-const CREDENTIALS_OR_LOAD = new Set([401, 403, 429]);
 const UNSUPPORTED_VERSION = errorCode("unsupportedVersion", "2026");
 const OF_2026_ALONE = [errorCode("headerMismatch", "2026"), errorCode("missingCapability", "2026")];
 
-/** Whether a fault of a 2026 request says that the server is of an earlier era. */
+/** What an older server does with a request of 2026, apart from HTTP errors. */
+const NO_ANSWER: ReadonlySet<Fault["kind"]> = new Set(["notMcp", "unanswered", "violation", "timeout"]);
+
+/** Whether a fault of a 2026 request says that the server is of an earlier era. Any HTTP error does; 429 says nothing. */
 export function speaksNo2026(fault: Fault): boolean {
-  if (fault.kind === "status") return NOT_UNDERSTOOD.has(fault.http.status);
-  if (fault.kind === "refused") return refusesAs2025(fault.http, rpcErrorOf(fault.error));
-  return fault.kind === "notMcp" || fault.kind === "unanswered";
+  if (httpStatusOf(fault) === 429) return false;
+  if (fault.kind === "refused") return refusesAs2025(rpcErrorOf(fault.error));
+  return fault.kind === "status" || NO_ANSWER.has(fault.kind);
+}
+
+/** Such an answer is also that of a newer server that is down, or refuses the credential. */
+function isGuess(fault: Fault): boolean {
+  const status = httpStatusOf(fault) ?? 0;
+  return status === 401 || status === 403 || status >= 500;
 }
 
 /** Servers of era 2025 have many errors for a request outside of a session; those of 2026 are few and known. */
-function refusesAs2025({ status }: HttpFacts, error: RpcError | undefined): boolean {
-  if (CREDENTIALS_OR_LOAD.has(status) || status >= 500 || error === undefined) return false;
+function refusesAs2025(error: RpcError | undefined): boolean {
+  if (error === undefined) return false;
   if (error.code !== UNSUPPORTED_VERSION) return !OF_2026_ALONE.includes(error.code);
   return supportedIn(error).some((revision) => dialect2025(revision) !== undefined);
 }

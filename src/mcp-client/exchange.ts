@@ -1,5 +1,5 @@
 // Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
-// fault. Refuses to send anything twice: only the caller can judge whether that is safe.
+// fault. Refuses to send anything twice, but where a redirect says that it was not taken and stays within the origin.
 
 import type { Allowance } from "./allowance.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
@@ -30,7 +30,7 @@ export async function exchange(
   request: HttpRequest,
   options: ExchangeOptions = {},
 ): Promise<HttpAnswer> {
-  const { clock, url, held } = endpoint;
+  const { clock, url, held, skipped } = endpoint;
   const limits = limitsOf(endpoint, options);
   const life = new Lifetime(clock, limits, options.signal);
   const { lastEventId, wantsNothing = false } = request;
@@ -38,7 +38,8 @@ export async function exchange(
   try {
     const response = await send(endpoint, request, life);
     life.sent = "yes";
-    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, held, kept: options.allowance };
+    const { allowance: kept } = options;
+    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, held, skipped, kept };
     const reading = readAnswer(response, context);
     return reading instanceof Promise ? await reading : reading;
   } catch (error) {
@@ -58,7 +59,10 @@ export async function openStream(
   throw refusalIn(opened) ?? new McpFault({ kind: "notMcp", http: opened.http, sent: "yes" });
 }
 
-function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
+/** As the official clients do: a server that redirects `/mcp` to `/mcp/` is one of them. */
+const MAX_REDIRECTS = 5;
+
+async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
   const { method, body } = request;
   const init = {
     method,
@@ -68,11 +72,32 @@ function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, lif
     onEnd: life.onEnd,
     ...(body !== undefined && { body }),
   } as const;
-  life.check();
-  life.sent = "perhaps";
-  // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses. An answer is late where the
-  // platform did not hear the abort.
-  return life.during("headers", () => fetch(url, init), discardBody);
+  for (let target = url, redirects = 0; ; redirects += 1) {
+    life.check();
+    life.sent = "perhaps";
+    const to = target;
+    // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses. An answer is late where the
+    // platform did not hear the abort.
+    const response: Response = await life.during("headers", () => fetch(to, init), discardBody);
+    const next = redirects < MAX_REDIRECTS ? sameOriginTarget(response, to, method) : undefined;
+    if (next === undefined) return response;
+    discardBody(response);
+    target = next;
+  }
+}
+
+/** Where a redirect leads that keeps the method and the origin, to which alone the credentials may go. */
+function sameOriginTarget(
+  { status, headers }: Response,
+  from: string,
+  method: HttpRequest["method"],
+): string | undefined {
+  const keepsMethod = status === 307 || status === 308 || (method === "GET" && [301, 302, 303].includes(status));
+  const location = keepsMethod ? headers.get("location") : null;
+  if (location === null || !URL.canParse(location, from)) return undefined;
+  const target = new URL(location, from);
+  const isPlain = target.username === "" && target.password === "";
+  return isPlain && target.origin === new URL(from).origin ? target.href : undefined;
 }
 
 /** Of what went wrong before there was an answer. */

@@ -44,8 +44,8 @@ interface Faults {
     | { readonly what: "stream"; readonly limitLines: number };
   /** It was not followed. `location` is absolute; undefined where the server gave none that can be read. */
   readonly redirect: { readonly http: HttpFacts; readonly location: string | undefined };
-  /** An HTTP error without a JSON-RPC error in it. */
-  readonly status: { readonly http: HttpFacts };
+  /** An HTTP error without a JSON-RPC error in it. `reason`: what its body says, in one line. */
+  readonly status: { readonly http: HttpFacts; readonly reason?: string | undefined };
   /** A success with a content type that is not MCP, such as a page. */
   readonly notMcp: { readonly http: HttpFacts };
   /** The server's JSON-RPC error, whole. */
@@ -92,7 +92,7 @@ const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => st
       ? `a stream has more than ${fault.limitLines} lines`
       : `a ${fault.what} is longer than ${fault.limitBytes} bytes`,
   redirect: ({ http }) => `the server sends us on to another URL (${http.status})`,
-  status: ({ http }) => `the server answered ${answerOf(http)}`,
+  status: ({ http, reason }) => `the server answered ${answerOf(http)}${reason === undefined ? "" : `: ${reason}`}`,
   notMcp: ({ http }) => `the server answered ${answerOf(http)}, not MCP`,
   refused: ({ error }) => describeError(error),
   sessionGone: () => "the server does not know the session any more",

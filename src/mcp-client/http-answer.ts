@@ -1,6 +1,7 @@
 // Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC
 // message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
+import { errorCode } from "../protocol/errors.ts";
 import { allowanceFor, type Allowance } from "./allowance.ts";
 import { BodyReader, oversized, readShort, upTo } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
@@ -9,7 +10,8 @@ import { IncomingEvents } from "./incoming-events.ts";
 import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
 import type { Lifetime } from "./lifetime.ts";
 import type { AnswerLimits } from "./answer-limits.ts";
-import { readMessages, type Message, type ResponseMessage } from "./message.ts";
+import { readMessages, rpcErrorOf, type Message, type ResponseMessage } from "./message.ts";
+import { reasonIn } from "./refusal-reason.ts";
 
 interface Answered {
   readonly http: HttpFacts;
@@ -46,8 +48,9 @@ export interface AnswerContext {
   readonly clock: Clock;
   readonly life: Lifetime;
   readonly limits: AnswerLimits;
-  /** See `RemoteEndpoint`. */
+  /** See `RemoteEndpoint`; so is `skipped`. */
   readonly held: ((bytes: number) => void) | undefined;
+  readonly skipped: ((why: string) => void) | undefined;
   /** What earlier connections of the same stream have left of its limits. */
   readonly kept: Partial<Allowance> | undefined;
 }
@@ -68,6 +71,12 @@ export function refusalIn(answer: HttpAnswer): McpFault | undefined {
   return new McpFault({ kind: "refused", http: answer.http, error, sent: "yes" });
 }
 
+/** Throws where a notification or an answer was not taken. With a success, the body means nothing. */
+export function checkTaken(answer: HttpAnswer): void {
+  if (answer.http.status >= 400) throw refusalIn(answer);
+}
+
+const METHOD_NOT_FOUND = errorCode("methodNotFound", "2025");
 /** What is announced to be no longer is read in one go. */
 const SHORT_BYTES = 64 * 1024;
 
@@ -97,17 +106,17 @@ class ArrivingAnswer {
     const events = ok && contentType === "text/event-stream" && this.#response.body;
     if (events) return this.#stream(events);
     if (status === 202 || status === 204) return this.#accept();
-    if (isJson(contentType)) return ok ? this.#text().then((text) => this.#said(text)) : this.#refused();
-    if (!ok) throw this.#discarded(this.#refusal());
+    if (!ok) return this.#refused();
+    if (isJson(contentType)) return this.#text().then((text) => this.#said(text));
     return this.#context.wantsNothing ? this.#accept() : this.#nothing();
   }
 
   #stream(body: ReadableStream<Uint8Array>): OpenStream {
-    const { life, limits, clock, lastEventId, kept, held } = this.#context;
+    const { life, limits, clock, lastEventId, kept, held, skipped } = this.#context;
     const { bytes, lines } = allowanceFor(limits, clock, kept);
     const reader = new BodyReader(body, life, bytes);
     const { messageBytes: maxBytes } = limits;
-    const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, held });
+    const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, held, skipped });
     return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
   }
 
@@ -136,24 +145,25 @@ class ArrivingAnswer {
     return isRefusal ? { ...this.#http, ...refusalFacts(this.#headers) } : this.#http;
   }
 
-  /** What a server says in JSON with an HTTP status that is no success. */
+  /** An HTTP error is the answer to its own request, whatever id its body has: some servers write one of their own. */
   async #refused(): Promise<WholeMessages> {
-    const messages = readMessages(await this.#textOfRefusal());
-    const [error] = "kind" in messages ? [] : messages;
-    const isError = error?.kind === "response" && error.error !== undefined;
-    if (!isError || this.#isSessionGone()) throw new McpFault(this.#refusal(isError ? error : undefined));
-    return { ...this.#answered(), kind: "messages", messages: [error] };
-  }
-
-  #refusal(error?: ResponseMessage): Fault {
     const http = this.#http;
-    if (this.#isSessionGone()) return { kind: "sessionGone", http, error, sent: "yes" };
-    return { kind: "status", http, sent: "yes" };
+    const text = await this.#textOfRefusal();
+    const messages = readMessages(text);
+    const [first] = "kind" in messages ? [] : messages;
+    const error = first?.kind === "response" && first.error !== undefined ? first : undefined;
+    if (this.#isSessionGone(error)) throw new McpFault({ kind: "sessionGone", http, error, sent: "yes" });
+    if (!error) throw new McpFault({ kind: "status", http, reason: reasonIn(text), sent: "yes" });
+    return { ...this.#answered(), kind: "messages", messages: [{ ...error, id: undefined }] };
   }
 
-  /** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
-  #isSessionGone(): boolean {
-    return this.#http.status === 404 && this.#context.isInSession;
+  /**
+   * Servers also answer 404 where they do not know the method.
+   * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+   */
+  #isSessionGone(error: ResponseMessage | undefined): boolean {
+    if (this.#http.status !== 404 || !this.#context.isInSession) return false;
+    return error === undefined || rpcErrorOf(error)?.code !== METHOD_NOT_FOUND;
   }
 
   #redirect(): Fault {
@@ -163,8 +173,13 @@ class ArrivingAnswer {
     return { kind: "redirect", http: this.#http, location, sent: "yes" };
   }
 
-  /** The status says what matters, so a body that is too long or breaks off is treated as empty. */
+  /** The status says what matters, so a body that is too long, breaks off or may never end is treated as empty. */
   async #textOfRefusal(): Promise<string> {
+    const isShort = this.#announced > 0 && this.#announced <= SHORT_BYTES;
+    if (!isShort && !isJson(this.#http.contentType)) {
+      this.#discard();
+      return "";
+    }
     try {
       return await this.#text();
     } catch (error) {
@@ -176,19 +191,23 @@ class ArrivingAnswer {
 
   #text(): Promise<string> {
     const { life, limits, held } = this.#context;
-    const headers = this.#headers;
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
-    const announced = Number(headers.get("content-length") ?? 0);
+    const announced = this.#announced;
     if (announced > limit.bytes) {
       this.#discard();
       throw oversized(limit);
     }
-    const isShort = announced > 0 && announced <= SHORT_BYTES && !headers.has("content-encoding");
+    const isShort = announced > 0 && announced <= SHORT_BYTES && !this.#headers.has("content-encoding");
     if (isShort) return readShort(this.#response, life, limit);
     const { body } = this.#response;
     if (body) return wholeOf(new BodyReader(body, life, upTo(limit, held)));
     life.end();
     return Promise.resolve("");
+  }
+
+  /** How many bytes the body has; 0 where the server does not say. */
+  get #announced(): number {
+    return Number(this.#headers.get("content-length") ?? 0);
   }
 
   async #isEmpty(): Promise<boolean> {

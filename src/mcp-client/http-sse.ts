@@ -8,13 +8,19 @@ import type { Channel2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
-import { closeAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
+import { checkTaken, closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { Lifetime } from "./lifetime.ts";
 import { CALL_LIMITS, STANDING_LIMITS } from "./answer-limits.ts";
-import type { Message, NotificationMessage, RequestMessage, ResponseMessage } from "./message.ts";
+import {
+  answersRequest,
+  type Message,
+  type NotificationMessage,
+  type RequestMessage,
+  type ResponseMessage,
+} from "./message.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
-import { Answers, answersIn, messagesIn, owned, violation, type McpReply } from "./mcp-reply.ts";
+import { Answers, answersIn, owned, violation, type McpReply } from "./mcp-reply.ts";
 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that know where an earlier connection stopped. */
@@ -51,16 +57,23 @@ async function postUrl({ url, clock }: RemoteEndpoint, { events }: OpenStream, w
     isLate = true;
     events.close();
   });
-  const first = await events.next().finally(stopTimer);
+  const named = await endpointEvent(events).finally(stopTimer);
   if (isLate) throw new McpFault({ kind: "timeout", stage: "headers", afterMs: withinMs, sent: "yes" });
-  if (first?.name !== "endpoint" || !URL.canParse(first.data, url)) {
-    throw violation("noEndpoint", "the stream does not begin with the URL to post to");
+  if (!named || !URL.canParse(named.data, url)) {
+    throw violation("noEndpoint", "the stream does not name the URL to post to");
   }
-  const to = new URL(first.data, url);
+  const to = new URL(named.data, url);
   if (!isPlainlyOf(new URL(url).origin, to)) {
     throw violation("foreignEndpoint", `messages are to go to ${to.protocol}//${to.host}, or in a way of their own`);
   }
   return to.href;
+}
+
+/** What comes before it cannot be for anybody yet. */
+async function endpointEvent(events: OpenStream["events"]): Promise<ServerSentEvent | undefined> {
+  let event = await events.next();
+  while (event && event.name !== "endpoint") event = await events.next();
+  return event;
 }
 
 /**
@@ -143,8 +156,7 @@ class Connection implements HttpSseConnection {
     try {
       const answer = await this.#post(text, life, options);
       closeAnswer(answer);
-      const refusal = refusalIn(answer);
-      if (refusal) throw refusal;
+      checkTaken(answer);
     } finally {
       life.end();
     }
@@ -173,7 +185,12 @@ class Connection implements HttpSseConnection {
   async #read(): Promise<McpFault | undefined> {
     const { events } = this.#stream;
     try {
-      for (let event = await events.next(); event; event = await events.next()) await this.#hear(event);
+      for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
+        for (const message of messages) {
+          if (message.kind === "response") this.#settle(message);
+          else await this.#take(message);
+        }
+      }
       this.#finish(new McpFault({ kind: "lost", stage: "body", code: undefined, sent: "yes" }));
     } catch (error) {
       this.#finish(error instanceof McpFault ? error : new McpFault({ kind: "cancelled", sent: "yes" }, error));
@@ -181,19 +198,13 @@ class Connection implements HttpSseConnection {
     return this.#isClosed ? undefined : this.#over;
   }
 
-  async #hear({ name, data }: ServerSentEvent): Promise<void> {
-    if (name !== "" && name !== "message") return;
-    for (const message of messagesIn(data)) {
-      if (message.kind === "response") this.#settle(message);
-      else await this.#take(message);
-    }
-  }
-
   /** A response that nobody waits for (any more) is dropped. */
   #settle(message: ResponseMessage): void {
     if (message.id === undefined || message.id === null) return;
-    this.#waiting.get(message.id)?.answered(message);
-    this.#waiting.delete(message.id);
+    const id = [...this.#waiting.keys()].find((one) => answersRequest(message, one));
+    if (id === undefined) return;
+    this.#waiting.get(id)?.answered(message);
+    this.#waiting.delete(id);
   }
 
   #finish(why: McpFault): void {

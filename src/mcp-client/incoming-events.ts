@@ -6,6 +6,7 @@ import { oversized, type BodyReader } from "./body-reader.ts";
 import type { Budget } from "./budget.ts";
 import { pause, type Clock } from "./clock.ts";
 import { McpFault } from "./fault.ts";
+import { readMessages, type Message } from "./message.ts";
 import { EventParser, type ServerSentEvent } from "./server-sent-events.ts";
 
 /** Where a stream stands, which is what another connection needs to continue it. */
@@ -24,6 +25,8 @@ export interface IncomingEventsOptions {
   readonly lastEventId: string | undefined;
   /** Is told how many bytes wait for the end of their event; what it throws ends the stream. */
   readonly held?: ((bytes: number) => void) | undefined;
+  /** Is told why an event was no message. */
+  readonly skipped?: ((why: string) => void) | undefined;
 }
 
 /** How much is parsed before its events are handed over. A piece from the platform may have megabytes. */
@@ -80,6 +83,20 @@ export class IncomingEvents {
       }
     } while (await this.#readOn());
     this.#stopLingering();
+    return undefined;
+  }
+
+  /**
+   * The messages of the next event that has any; undefined at the end. An event that is no message is skipped: servers and
+   * proxies send heartbeats as events. It counts against the limits of the stream like any other.
+   */
+  async nextMessages(): Promise<readonly Message[] | undefined> {
+    for (let event = await this.next(); event; event = await this.next()) {
+      if (event.name !== "" && event.name !== "message") continue;
+      const messages = readMessages(event.data);
+      if (!("kind" in messages)) return messages;
+      this.#options.skipped?.(messages.why);
+    }
     return undefined;
   }
 

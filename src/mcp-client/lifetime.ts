@@ -71,10 +71,18 @@ export class Lifetime {
     if (this.#reason) throw this.#reason;
   }
 
-  /** Runs it once, when the exchange ends. */
+  /** Runs it once, when the exchange ends, beside what was to be run before: redirects take several requests. */
   readonly onEnd = (run: () => void): void => {
+    const before = this.#atEnd;
     if (this.#isOver) run();
-    else this.#atEnd = run;
+    else {
+      this.#atEnd = before
+        ? () => {
+            before();
+            run();
+          }
+        : run;
+    }
   };
 
   /** Ends the exchange in good order, because everything has been read. */

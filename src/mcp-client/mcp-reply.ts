@@ -1,10 +1,10 @@
 // Owns the messages that answer one request: notifications and questions, then exactly one response with the id of the
-// request. Refuses a response to another request, and a second one.
+// request. Passes over responses to other requests; refuses a second one to this.
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { McpFault, type BrokenRule, type HttpFacts } from "./fault.ts";
-import { readMessages, type Message, type ResponseMessage } from "./message.ts";
+import { answersRequest, type Message, type ResponseMessage } from "./message.ts";
 
 export interface McpReply {
   readonly http: HttpFacts;
@@ -53,7 +53,7 @@ class SingleReply implements McpReply {
 
   single(): ResponseMessage {
     const { only, id } = this.#of;
-    new Answers(id).check(only);
+    if (!answersRequest(only, id)) throw wrongId();
     return only;
   }
 }
@@ -68,35 +68,34 @@ export class Answers {
     this.#id = id;
   }
 
-  /** Throws where this message must not come here. */
-  check(message: Message): void {
-    if (message.kind !== "response") return;
-    // A server that refuses before it has read the id gives none. On this connection it can only mean this request.
-    const isOurs = message.id === this.#id || message.id === undefined || message.id === null;
-    if (!isOurs) throw violation("wrongId", "the response has another id than the request");
+  /** Whether the message belongs to the request. Throws where it is a second response. */
+  take(message: Message): boolean {
+    if (message.kind !== "response") return true;
+    if (!answersRequest(message, this.#id)) return false;
     if (this.isComplete) throw violation("answeredTwice", "the request is answered twice");
     this.isComplete = true;
+    return true;
   }
 }
 
 /** The messages of one connection; throws where it ends before the response. */
 export async function* answersIn(answer: HttpAnswer, answers: Answers): AsyncGenerator<Message, void, void> {
-  if (answer.kind === "messages") yield* inOrder(answer.messages, answers);
+  if (answer.kind === "messages") yield* belongingTo(answers, answer.messages);
   if (answer.kind === "stream") yield* streamed(answer, answers);
-  if (!answers.isComplete) throw new McpFault({ kind: "unanswered", http: answer.http, sent: "yes" });
+  if (answers.isComplete) return;
+  if (answer.kind === "messages" && answer.messages.some(({ kind }) => kind === "response")) throw wrongId();
+  throw new McpFault({ kind: "unanswered", http: answer.http, sent: "yes" });
 }
 
-function* inOrder(messages: readonly Message[], answers: Answers): Generator<Message, void, void> {
-  // All are checked before the first is handed over: if there are two responses, neither can be trusted.
-  for (const message of messages) answers.check(message);
-  yield* messages;
+/** All are looked at before the first is handed over: if there are two responses, neither can be trusted. */
+function belongingTo(answers: Answers, messages: readonly Message[]): readonly Message[] {
+  return messages.filter((message) => answers.take(message));
 }
 
 async function* streamed({ events, lingerMs }: OpenStream, answers: Answers): AsyncGenerator<Message, void, void> {
   try {
-    for (let event = await events.next(); event; event = await events.next()) {
-      if (event.name !== "" && event.name !== "message") continue;
-      yield* inOrder(messagesIn(event.data), answers);
+    for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
+      yield* belongingTo(answers, messages);
       if (answers.isComplete) events.closeAfter(lingerMs);
     }
   } catch (error) {
@@ -105,13 +104,6 @@ async function* streamed({ events, lingerMs }: OpenStream, answers: Answers): As
   } finally {
     events.close();
   }
-}
-
-/** Throws where the data of an event is no message. */
-export function messagesIn(data: string): readonly Message[] {
-  const messages = readMessages(data);
-  if ("kind" in messages) throw violation(messages.rule, messages.why);
-  return messages;
 }
 
 /** Of what comes before the response. */
@@ -131,6 +123,10 @@ async function lastOf(messages: MessageStream, take: TakeMessage): Promise<Respo
   if (response) return response;
   // Messages end without a response only where somebody else has closed them.
   throw new McpFault({ kind: "cancelled", sent: "yes" });
+}
+
+function wrongId(): McpFault {
+  return violation("wrongId", "the response has another id than the request");
 }
 
 export function violation(rule: BrokenRule, detail: string): McpFault {

@@ -128,6 +128,15 @@ function readResponse(
   return { kind: "response", text, id, result, error, value: parsedOnce(text) };
 }
 
+/**
+ * Whether a response answers the request with this id. A server that refuses before it has read the id gives none, and
+ * some send a number back as text.
+ */
+export function answersRequest({ id: given }: ResponseMessage, id: RequestId): boolean {
+  if (given === id || given === undefined || given === null) return true;
+  return typeof id === "number" && typeof given === "string" && given.trim() !== "" && Number(given) === id;
+}
+
 /** The error of a response, with a code and a text even where the server gave none that is legal. */
 export function rpcErrorOf({ error }: ResponseMessage): RpcError | undefined {
   if (error === undefined) return undefined;

@@ -30,6 +30,8 @@ export interface RemoteEndpoint {
   readonly limits?: Partial<AnswerLimits>;
   /** Is told how many bytes wait until a message is whole, and throws where there is no room for them. */
   readonly held?: (bytes: number) => void;
+  /** Is told why an event of a stream was no message. The stream is read on. */
+  readonly skipped?: (why: string) => void;
 }
 
 /** What one request may have of its own. */

@@ -10,7 +10,7 @@ import { openStream } from "./exchange.ts";
 import { isPassing, McpFault, retryAfterMs, httpStatusOf, type Fault } from "./fault.ts";
 import type { OpenStream } from "./http-answer.ts";
 import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
-import { readMessages, type NotificationMessage, type RequestMessage } from "./message.ts";
+import type { NotificationMessage, RequestMessage } from "./message.ts";
 import { owned } from "./mcp-reply.ts";
 import { sessionHeaders, type Session2025 } from "./session-2025.ts";
 import { reconnecting, type Dropped } from "./reconnecting.ts";
@@ -24,8 +24,6 @@ export type StandingEvent =
       /** Lets another reader continue after this message. */
       readonly lastEventId: string | undefined;
     }
-  /** An event was no message. The stream goes on. */
-  | { readonly kind: "unreadable"; readonly why: string }
   | Dropped;
 
 export interface StandingOptions extends RequestOptions {
@@ -110,16 +108,11 @@ class Follower {
   }
 
   async *#read({ events }: OpenStream): AsyncGenerator<StandingEvent, void, void> {
-    for (let event = await events.next(); event; event = await events.next()) {
-      if (event.name !== "" && event.name !== "message") continue;
-      const messages = readMessages(event.data);
-      if ("kind" in messages) {
-        yield { kind: "unreadable", why: messages.why };
-        continue;
-      }
+    for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
+      const { lastEventId } = events.position;
       for (const message of messages) {
         // Responses have no business on this stream.
-        if (message.kind !== "response") yield { kind: "message", message, lastEventId: event.lastEventId };
+        if (message.kind !== "response") yield { kind: "message", message, lastEventId };
       }
     }
   }

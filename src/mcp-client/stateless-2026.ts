@@ -4,7 +4,7 @@
 
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
-import { closeAnswer, refusalIn } from "./http-answer.ts";
+import { checkTaken, closeAnswer } from "./http-answer.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { replyOf, type McpReply } from "./mcp-reply.ts";
 
@@ -30,6 +30,5 @@ export async function tell2026(
   } as const;
   const answer = await exchange(endpoint, told, options);
   closeAnswer(answer);
-  const refusal = refusalIn(answer);
-  if (refusal) throw refusal;
+  checkTaken(answer);
 }

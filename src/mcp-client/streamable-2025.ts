@@ -9,7 +9,7 @@ import { handshake, type Channel2025, type Opened2025 } from "./channel-2025.ts"
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
-import { closeAnswer, refusalIn, type HttpAnswer } from "./http-answer.ts";
+import { checkTaken, closeAnswer, type HttpAnswer } from "./http-answer.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { McpReply } from "./mcp-reply.ts";
 import { resumableReply } from "./resumed-reply.ts";
@@ -65,8 +65,7 @@ export async function tell2025(
   const told = { method: "POST", headers: sessionHeaders(session), body: text, wantsNothing: true } as const;
   const answer = await exchange(endpoint, told, options);
   closeAnswer(answer);
-  const refusal = refusalIn(answer);
-  if (refusal) throw refusal;
+  checkTaken(answer);
 }
 
 /** Everything in one session; `undefined` is for `initialize` alone. */

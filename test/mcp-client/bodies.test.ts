@@ -41,8 +41,6 @@ describe.each(WAYS)("era $era", ({ send, tell }) => {
     },
     { what: "that is too long", init: JSON_TYPE, text: "x".repeat(2000) },
     { what: "with an event that is too long", init: STREAM, text: "x".repeat(1500) },
-    { what: "with an answer to somebody else", init: STREAM, text: event(done(2)) },
-    { what: "with something that is no message", init: STREAM, text: "data: x\n\n" },
   ])("a body $what is cancelled", async ({ init, text }) => {
     const limits = { messageBytes: 1000, responseBytes: 1900 };
     const { endpoint, options, isCancelled } = await endless(init, text, limits);

@@ -1,4 +1,4 @@
-// Finding out how a server speaks: newest first, and an outage or a refused credential is never taken for an old server.
+// Finding out how a server speaks: newest first, and what is told of a server that speaks in no way.
 
 import { expect, test } from "vitest";
 import { connect } from "../../src/mcp-client/connect.ts";
@@ -24,12 +24,25 @@ test("a server that speaks 2026 is asked nothing more", async () => {
 });
 
 const initialized = sessionScript("s-4");
+const CHALLENGE = { "www-authenticate": 'Bearer resource_metadata="https://a.example/m"' };
+
+function refused(id: string): Json {
+  return { jsonrpc: "2.0", id, error: { code: -32600, message: "Missing session ID" } };
+}
 
 test.each<{ what: string; answer: (one: Exchange) => void }>([
   { what: "400 with an error about sessions", answer: (one) => one.error(-32000, "Server not initialized", 400) },
   { what: "an unknown method", answer: (one) => one.error(-32601, "Method not found") },
   { what: "404 and a page", answer: (one) => one.json("<h1>", 404, { "content-type": "text/html" }) },
+  { what: "400 with an id of its own", answer: (one) => one.json(refused("server-error"), 400) },
+  { what: "400 with an empty id", answer: (one) => one.json(refused(""), 400) },
+  { what: "401", answer: (one) => one.refuse(401, CHALLENGE) },
+  { what: "403 in JSON-RPC", answer: (one) => one.error(-32600, "No", 403) },
   { what: "405", answer: (one) => one.refuse(405) },
+  { what: "409", answer: (one) => one.refuse(409) },
+  { what: "500 in JSON-RPC", answer: (one) => one.error(-32603, "Oops", 500) },
+  { what: "503", answer: (one) => one.refuse(503) },
+  { what: "200 and JSON that is no JSON-RPC", answer: (one) => one.json({ error: "unknown method" }) },
   { what: "JSON that is no JSON-RPC", answer: (one) => one.json({ detail: "Unprocessable" }, 422) },
   { what: "a page", answer: (one) => one.json("<h1>", 200, { "content-type": "text/html" }) },
   { what: "nothing", answer: (one) => one.refuse(202) },
@@ -83,13 +96,12 @@ test("a server that speaks no way at all is left, and its stream closed", async 
 });
 
 test.each<{ what: string; answer: (one: Exchange) => void; fault: Json }>([
-  { what: "401", answer: (one) => one.refuse(401, { "www-authenticate": "Bearer" }), fault: { kind: "status" } },
-  { what: "401 in JSON-RPC", answer: (one) => one.error(-32600, "No", 401), fault: { kind: "refused" } },
-  { what: "403", answer: (one) => one.error(-32600, "No", 403), fault: { kind: "refused" } },
   { what: "429", answer: (one) => one.error(-32603, "Later", 429), fault: { kind: "refused" } },
-  { what: "503", answer: (one) => one.refuse(503), fault: { kind: "status" } },
-  { what: "500 in JSON-RPC", answer: (one) => one.error(-32603, "Oops", 500), fault: { kind: "refused" } },
-  { what: "a redirect", answer: (one) => one.refuse(308, { location: "/new" }), fault: { kind: "redirect" } },
+  {
+    what: "a redirect to another host",
+    answer: (one) => one.refuse(308, { location: "http://127.0.0.2/new" }),
+    fault: { kind: "redirect" },
+  },
   { what: "a broken connection", answer: (one) => one.drop(), fault: { kind: "lost" } },
   { what: "a mismatch of headers", answer: (one) => one.error(-32020, "No", 400), fault: { kind: "refused" } },
   { what: "a capability that it wants", answer: (one) => one.error(-32021, "No", 400), fault: { kind: "refused" } },
@@ -102,6 +114,56 @@ test.each<{ what: string; answer: (one: Exchange) => void; fault: Json }>([
   const { work, server } = await connecting(answer);
   expect(await faultOf(work)).toMatchObject(fault);
   expect(server.names).toEqual(["server/discover"]);
+});
+
+const HELLO = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: {} };
+
+/** As an older server, but for its answer to `server/discover`. */
+const older = (probed: (one: Exchange) => void) => (one: Exchange) => {
+  if (one.name === "server/discover") probed(one);
+  else if (one.name === "initialize") one.result(HELLO);
+  else one.refuse(202);
+};
+
+test("a server that does not answer the probe in time is asked as an older one", async () => {
+  const { work, server, clock } = await connecting(older(() => {}));
+  await clock.untilWaitsFor(10_000);
+  clock.advance(10_000);
+  expect(await work).toMatchObject({ way: "2025" });
+  expect(server.names).toContain("initialize");
+});
+
+test.each<{ what: string; probed: (one: Exchange) => void; later: (one: Exchange) => void; fault: Json }>([
+  {
+    what: "a challenge that only the probe was answered with",
+    probed: (one) => one.refuse(401, CHALLENGE),
+    later: (one) => one.refuse(401),
+    fault: { kind: "status", http: { status: 401, wwwAuthenticate: CHALLENGE["www-authenticate"] } },
+  },
+  {
+    what: "the failure of the probe, where `initialize` is not understood",
+    probed: (one) => one.refuse(503, { "retry-after": "9" }),
+    later: (one) => one.error(-32600, "No", 400),
+    fault: { kind: "status", http: { status: 503, retryAfter: "9" } },
+  },
+  {
+    what: "the failure of `initialize`, where that says more",
+    probed: (one) => one.error(-32603, "Oops", 500),
+    later: (one) => one.error(-32001, "Unauthorized", 401),
+    fault: { kind: "refused", http: { status: 401 } },
+  },
+])("a server that speaks no way is left with $what", async ({ probed, later, fault }) => {
+  const { work } = await connecting((one) => (one.name === "server/discover" ? probed(one) : later(one)));
+  expect(await faultOf(work)).toMatchObject(fault);
+});
+
+test("a redirect within the origin is followed by every request", async () => {
+  const { work, server } = await connecting((one) => {
+    if (one.path !== "/there/") one.refuse(307, { location: "/there/" });
+    else older((probed) => probed.refuse(404))(one);
+  });
+  expect(await work).toMatchObject({ way: "2025" });
+  expect(server.exchanges.filter(({ path }) => path === "/there/")).toHaveLength(3);
 });
 
 test("a server that refuses the revision and names it among its own is asked once more", async () => {

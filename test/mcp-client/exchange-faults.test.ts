@@ -66,8 +66,8 @@ const CASES: readonly Case[] = [
     fault: { kind: "violation", rule: "wrongId" },
   },
   {
-    what: "an answer to a request whose id looks alike",
-    answer: (one) => one.json(done("1")),
+    what: "an answer to a request whose id begins alike",
+    answer: (one) => one.json(done("1a")),
     fault: { kind: "violation", rule: "wrongId" },
   },
   {
@@ -78,12 +78,12 @@ const CASES: readonly Case[] = [
   {
     what: "a stream of something else",
     answer: (one) => one.stream().raw("data: hello\n\n").end(),
-    fault: { kind: "violation", rule: "invalidJson" },
+    fault: { kind: "unanswered" },
   },
   {
     what: "a stream with an answer to another request",
     answer: (one) => one.stream().event(progress("half")).event(done("other")).end(),
-    fault: { kind: "violation", rule: "wrongId" },
+    fault: { kind: "unanswered" },
   },
   {
     what: "a stream that ends without an answer",
@@ -190,17 +190,78 @@ describe.each(WAYS)("era $era", ({ era, send, tell }) => {
     expect(mayHaveRun(fault)).toBe(false);
   });
 
-  test("a relative redirect is told as a whole URL, and nobody has gone there", async () => {
-    const { endpoint, server, options } = await bench((one) => one.refuse(308, { location: "/elsewhere" }));
-    expect(await faultOf(send(endpoint, options))).toMatchObject({
-      kind: "redirect",
-      location: `${new URL(endpoint.url).origin}/elsewhere`,
-    });
+  test.each([
+    { what: "to another host", status: 308, location: "//other.example/mcp", to: "http://other.example/mcp" },
+    { what: "to another port", status: 307, location: "http://127.0.0.1:1/mcp", to: "http://127.0.0.1:1/mcp" },
+    { what: "with a name and a password", status: 307, location: "http://a:b@127.0.0.1/", to: "http://a:b@127.0.0.1/" },
+  ])("a redirect $what is told as a whole URL, and not followed", async ({ status, location, to }) => {
+    const { endpoint, server, options } = await bench((one) => one.refuse(status, { location }));
+    expect(await faultOf(send(endpoint, options))).toMatchObject({ kind: "redirect", location: to });
     expect(server.exchanges).toHaveLength(1);
   });
 
+  test("a redirect that would make a GET of the request is not followed", async () => {
+    const { endpoint, server, options } = await bench((one) => one.refuse(301, { location: "/elsewhere" }));
+    expect(await faultOf(send(endpoint, options))).toMatchObject({ kind: "redirect" });
+    expect(server.exchanges).toHaveLength(1);
+  });
+
+  test("a redirect within the origin is followed with the same request, five times at most", async () => {
+    const { endpoint, server, options } = await bench((one) => {
+      const step = Number(one.path.slice(1)) || 0;
+      if (step < 5) one.refuse(307, { location: `/${step + 1}` });
+      else one.result({});
+    });
+    expect(await messagesOf(send(endpoint, options))).toHaveLength(1);
+    const [first, ...others] = server.exchanges;
+    expect(others).toHaveLength(5);
+    for (const { body, headers } of others) {
+      expect(body).toBe(first?.body);
+      expect(headers.authorization).toBe("Bearer k");
+    }
+    server.script = (one) => one.refuse(307, { location: "/again" });
+    expect(await faultOf(send(endpoint, options))).toMatchObject({ kind: "redirect" });
+  });
+
+  test("a response to another request is passed over, on a stream and in a batch", async () => {
+    const { endpoint, server, options } = await bench((one) => one.stream().event(done(2)).event(done(1)).end());
+    expect(await messagesOf(send(endpoint, options))).toMatchObject([{ id: 1 }]);
+    server.script = (one) => one.json(JSON.stringify([done(2), done(1)]));
+    expect(await messagesOf(send(endpoint, options))).toMatchObject([{ id: 1 }]);
+  });
+
+  test("a numeric id that comes back as text is this id", async () => {
+    const { endpoint, server, options } = await bench((one) => one.json(done("1")));
+    expect(await messagesOf(send(endpoint, options))).toHaveLength(1);
+    server.script = (one) => one.stream().event(done("1")).end();
+    expect(await messagesOf(send(endpoint, options))).toHaveLength(1);
+  });
+
+  test.each(["server-error", "", null, 7, undefined])(
+    "an HTTP error with the id %j answers its request",
+    async (id) => {
+      const error = { code: -32603, message: "the shelf fell down" };
+      const { endpoint, options } = await bench((one) => one.json({ jsonrpc: "2.0", id, error }, 500));
+      expect(await messagesOf(send(endpoint, options))).toMatchObject([{ error: JSON.stringify(error) }]);
+    },
+  );
+
+  test.each([
+    { type: "application/json", body: '{"detail":"Not authenticated"}', reason: "Not authenticated" },
+    { type: "application/problem+json", body: '{"title":"No","detail":"too late"}', reason: "too late" },
+    { type: "application/json", body: '{"error":"invalid_token","error_description":"expired"}', reason: "expired" },
+    { type: "text/plain", body: '{"error":{"code":-32600,"message":"no session"}}', reason: "no session" },
+    { type: "text/plain", body: "the shelf\n fell \u0007 down", reason: "the shelf fell down" },
+    { type: "text/html", body: "<h1>Bad gateway</h1>", reason: undefined },
+    { type: "application/json", body: "[]", reason: undefined },
+  ])("the reason in $body is kept", async ({ type, body, reason }) => {
+    const headers = { "content-type": type, "content-length": String(body.length) };
+    const { endpoint, options } = await bench((one) => one.json(body, 502, headers));
+    expect(await faultOf(send(endpoint, options))).toMatchObject({ kind: "status", reason });
+  });
+
   test("404 says in a session that it is gone, and elsewhere only itself", async () => {
-    const error = { jsonrpc: "2.0", id: 1, error: { code: -32001, message: "Session not found" } };
+    const error = { jsonrpc: "2.0", id: "server-error", error: { code: -32001, message: "Session not found" } };
     const { endpoint, server, options } = await bench((one) => one.json("<h1>", 404, html));
     const plain = await faultOf(send(endpoint, options));
     server.script = (one) => one.json(error, 404);
@@ -213,8 +274,10 @@ describe.each(WAYS)("era $era", ({ era, send, tell }) => {
       });
     } else {
       expect(plain).toMatchObject({ kind: "status", http: { status: 404 } });
-      expect(spoken).toMatchObject({ value: [{ kind: "response", id: 1 }] });
+      expect(spoken).toMatchObject({ value: [{ kind: "response" }] });
     }
+    server.script = (one) => one.error(-32601, "Method not found", 404);
+    expect(await messagesOf(send(endpoint, options))).toMatchObject([{ kind: "response" }]);
   });
 
   test.each([

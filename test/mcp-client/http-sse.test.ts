@@ -9,23 +9,27 @@ import { request2025 } from "../../src/mcp-client/outgoing.ts";
 import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress } from "../support/mcp-bench.ts";
 import type { Exchange } from "../support/scripted-endpoint.ts";
+import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
 
 expectNothingLeft();
 
 const ping = (id: string | number) => request2025({ id, method: "ping", params: {} });
 const POST = "event: endpoint\ndata: /post?sessionId=7\n\n";
 
-async function connected(script: (exchange: Exchange) => void = () => {}) {
+async function connected(script: (exchange: Exchange) => void = () => {}, about: Partial<RemoteEndpoint> = {}) {
   const made = await bench((one) => (one.verb === "GET" ? one.stream().raw(POST) : script(one)));
   const taken: string[] = [];
   let wake = () => {};
-  const connection = await openHttpSse(made.endpoint, {
-    ...made.options,
-    take: (message) => {
-      taken.push(message.text);
-      wake();
+  const connection = await openHttpSse(
+    { ...made.endpoint, ...about },
+    {
+      ...made.options,
+      take: (message) => {
+        taken.push(message.text);
+        wake();
+      },
     },
-  });
+  );
   const stream = await made.server.next("GET");
   /** Until all is read that was written before. */
   const read = async () => {
@@ -122,7 +126,6 @@ test.each([
 });
 
 test.each([
-  { what: "something else first", answer: (one: Exchange) => one.stream().event(progress("x")), kind: "violation" },
   { what: "nothing and ends", answer: (one: Exchange) => one.stream().end(), kind: "violation" },
   { what: "405", answer: (one: Exchange) => one.refuse(405), kind: "status" },
   { what: "a page", answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }), kind: "notMcp" },
@@ -180,12 +183,15 @@ test.each([
   await Promise.all([asked.closed, told.closed]);
 });
 
-test("a stream that breaks the protocol is left", async () => {
-  const { server, connection, stream } = await connected(accept);
-  const waiting = faultOf(messagesOf(connection.send(ping(1))));
+test("an event that is no message is skipped, and counted, and what follows is read", async () => {
+  const skipped: string[] = [];
+  const { server, connection, stream } = await connected(accept, { skipped: (why) => skipped.push(why) });
+  const waiting = messagesOf(connection.send(ping(1)));
   await server.next("ping");
-  stream.raw("data: {\n\n");
-  expect(await waiting).toMatchObject({ kind: "violation", rule: "invalidJson" });
+  stream.raw("data: {\n\n").raw('data: {"type":"heartbeat"}\n\n').event(done("1"));
+  expect(await waiting).toHaveLength(1);
+  expect(skipped).toHaveLength(2);
+  connection.close();
   await stream.closed;
 });
 

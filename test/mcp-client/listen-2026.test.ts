@@ -166,7 +166,7 @@ test("what has worked before is tried again from the first", async () => {
 test.each([
   { what: "refuses", answer: (one: Exchange) => one.error(-32600, "Permission denied", 403), kind: "refused" },
   { what: "wants a credential", answer: (one: Exchange) => one.refuse(401), kind: "status" },
-  { what: "breaks the protocol", answer: (one: Exchange) => one.stream().raw("data: {\n\n"), kind: "violation" },
+  { what: "breaks the protocol", answer: (one: Exchange) => one.json("{"), kind: "violation" },
 ])("it ends where the server $what later", async ({ answer, kind }) => {
   const { next, asked, after } = await listening();
   const first = next();

@@ -148,10 +148,10 @@ test("a stream that falls silent is left and gone on with", async () => {
   await messages.return?.();
 });
 
-test("what breaks the protocol is not gone on with", async () => {
+test("a request that is answered twice is not continued", async () => {
   const { reading, first, server } = await calling();
-  first.event("", "e-1").event(done(2)).end();
-  expect(await faultOf(reading)).toMatchObject({ kind: "violation", rule: "wrongId" });
+  first.raw(`id: e-1\ndata: ${JSON.stringify([done(1), done(1)])}\n\n`).end();
+  expect(await faultOf(reading)).toMatchObject({ kind: "violation", rule: "answeredTwice" });
   expect(server.names).toEqual(["tools/call"]);
 });
 

@@ -69,11 +69,12 @@ async function runStdio(
   const key = await keyFor(terminal, options, "taken");
   const local = await localServer(context, options);
   const base = local?.url ?? context.api.base;
-  const endpoint = mcpEndpoint(endpointUrl(base, where), key);
+  const log = (text: string) => context.log(text);
+  const skipped = (why: string) => log(`an event of the server is no message, and was skipped: ${why}`);
+  const endpoint = { ...mcpEndpoint(endpointUrl(base, where), key), skipped };
   const end = new AbortController();
   const signal = AbortSignal.any([end.signal, terminal.signal]);
   const outbox = new Outbox(terminal.stdout, signal);
-  const log = (text: string) => context.log(text);
   if (local?.fault !== undefined) context.warn(`the Worker cannot serve yet: ${local.fault}`);
   log(`serving ${endpoint.url} on stdin and stdout`);
   try {

@@ -169,7 +169,6 @@ export class Bridge2025 {
   async #hear(event: StandingEvent): Promise<void> {
     const { log } = this.#wiring;
     if (event.kind === "message") return this.#pass(event.message);
-    if (event.kind === "unreadable") log(`a notification cannot be read: ${event.why}`);
     if (event.kind !== "dropped" || event.fault.kind === "unanswered") return;
     log(`no notifications for now: ${dropReason(event.fault)}`);
   }
