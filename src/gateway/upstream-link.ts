@@ -64,7 +64,7 @@ export async function openLink(how: LinkHow, options: RequestOptions = {}): Prom
       return link2025(how, ids, opened);
     }
     case "http-sse": {
-      const connection = await openHttpSse(how.endpoint, { ...options, take: () => {} });
+      const connection = await openHttpSse(how.endpoint, options);
       try {
         const opened = await handshake(() => connection, helloOf(how.about), ids(), options);
         return linkOver(connection, { how, ids, opened, way: "http-sse" }, async () => connection.close());
@@ -74,7 +74,7 @@ export async function openLink(how: LinkHow, options: RequestOptions = {}): Prom
       }
     }
     case undefined:
-      return findLink(how, { ...options, nextId: ids, take: () => {} });
+      return findLink(how, { ...options, nextId: ids });
   }
 }
 

@@ -15,7 +15,7 @@ import { resultOf, type NotificationMessage, type ResponseMessage } from "./mess
 import { request2026, type ClientAbout, type Outgoing } from "./outgoing.ts";
 import { MAX_QUESTIONS_AT_ONCE, Questions, type AnswerQuestion } from "./questions.ts";
 import type { TellServer } from "./server-mail.ts";
-import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
+import { responseOf, violation, type McpReply, type TakeMessage } from "./mcp-reply.ts";
 import { send2026 } from "./stateless-2026.ts";
 import { Stop } from "./stop.ts";
 
@@ -44,17 +44,19 @@ export async function ask2025(
   const tell: TellServer = async (text, mayRepeat) =>
     tellUntilTaken(channel, text, { clock, mayRepeat, signal: stop.signal, limits: options.limits });
   const questions = new Questions(answer, tell, clock);
+  const take: TakeMessage = (message) => {
+    if (message.kind === "request") return questions.take(message);
+    return questions.takeBack(message) ? undefined : notified?.(message);
+  };
+  const stopListening = channel.listen?.(take);
   try {
     const reply = await channel.send(request, options);
-    const response = await responseOf(reply, (message) => {
-      if (message.kind === "request") return questions.take(message);
-      return questions.takeBack(message) ? undefined : notified?.(message);
-    });
-    return resultIn(reply, response);
+    return resultIn(reply, await responseOf(reply, take));
   } catch (error) {
     if (isGivenUp(error)) await cancel2025(channel, request);
     throw error;
   } finally {
+    stopListening?.();
     questions.close();
     stop.end();
   }

@@ -9,13 +9,18 @@ import type { RequestOptions } from "./remote-endpoint.ts";
 import { isPassing, McpFault } from "./fault.ts";
 import { resultOf, type ResponseMessage } from "./message.ts";
 import { request2025, type Outgoing } from "./outgoing.ts";
-import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
+import { responseOf, violation, type McpReply, type TakeMessage } from "./mcp-reply.ts";
 import { beginSession, type Session2025 } from "./session-2025.ts";
 
 export interface Channel2025 {
   send(request: Pick<Outgoing, "id" | "text">, options?: RequestOptions): Promise<McpReply>;
   /** A notification, or the answer to something that the server asked. */
   tell(text: string, options?: RequestOptions): Promise<void>;
+  /**
+   * Where everything comes on one stream: hands what the server says or asks to `take`, until the function that it gives is
+   * called. Absent where that comes with the answer.
+   */
+  listen?(take: TakeMessage): () => void;
   /** Ends the session at the server; absent where closing the connection does. */
   end?(options?: RequestOptions): Promise<unknown>;
 }

@@ -9,7 +9,7 @@ import { ask2026, type ResultMessage } from "./ask.ts";
 import { confirm2025, handshake, initialize2025, type Opened2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { httpStatusOf, McpFault, type Fault } from "./fault.ts";
-import { openHttpSse, type HttpSseConnection, type HttpSseOptions } from "./http-sse.ts";
+import { openHttpSse, type HttpSseConnection } from "./http-sse.ts";
 import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
 import type { ClientAbout } from "./outgoing.ts";
 import { streamable2025 } from "./streamable-2025.ts";
@@ -22,8 +22,6 @@ export type Connected =
 
 export interface ConnectOptions extends RequestOptions {
   readonly nextId: () => RequestId;
-  /** For HTTP+SSE, where everything comes on one stream. */
-  readonly take: HttpSseOptions["take"];
 }
 
 export async function connect(
@@ -31,12 +29,26 @@ export async function connect(
   about: ClientAbout,
   options: ConnectOptions,
 ): Promise<Connected> {
-  const probed = await probe(endpoint, about, options);
-  if ("discovered" in probed) return { way: "2026", discovered: probed.discovered };
+  const older = async () => connectOlder(endpoint, about, options);
+  let discovered: ResultMessage | undefined;
   try {
-    return await connectOlder(endpoint, about, options);
+    discovered = await discover(endpoint, about, options);
   } catch (error) {
-    throw probed.refusal && saysLess(error, probed.refusal) ? probed.refusal : error;
+    return orOlder(error, older);
+  }
+  return discovered ? { way: "2026", discovered } : older();
+}
+
+/**
+ * Connects to an older server where `refusal`, which a request of 2026 failed with, may be the answer of one. That is a mere
+ * guess for a refused credential or a failure of the server: where it was wrong, throws what says more.
+ */
+export async function orOlder<T>(refusal: unknown, older: () => Promise<T>): Promise<T> {
+  if (!(refusal instanceof McpFault) || !speaksNo2026(refusal.fault)) throw refusal;
+  try {
+    return await older();
+  } catch (error) {
+    throw isGuess(refusal.fault) && saysLess(error, refusal) ? refusal : error;
   }
 }
 
@@ -61,20 +73,7 @@ async function connectOlder(endpoint: RemoteEndpoint, about: ClientAbout, option
   }
 }
 
-/** `refusal`: a refused credential or a failure of the server, so that it is an older one is a mere guess. */
-type Probed = { readonly discovered: ResultMessage } | { readonly refusal: McpFault | undefined };
-
-async function probe(endpoint: RemoteEndpoint, about: ClientAbout, options: ConnectOptions): Promise<Probed> {
-  try {
-    const discovered = await discover(endpoint, about, options);
-    return discovered ? { discovered } : { refusal: undefined };
-  } catch (error) {
-    if (!(error instanceof McpFault) || !speaksNo2026(error.fault)) throw error;
-    return { refusal: isGuess(error.fault) ? error : undefined };
-  }
-}
-
-/** Whether the guess was wrong: an older server would have told more than that it does not understand, or as much. */
+/** Says no more than that it does not understand, or has lost the challenge of the first answer. */
 function saysLess(error: unknown, { fault: first }: McpFault): boolean {
   if (!(error instanceof McpFault)) return false;
   const { fault } = error;

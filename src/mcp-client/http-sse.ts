@@ -11,22 +11,15 @@ import { McpFault, httpStatusOf } from "./fault.ts";
 import { checkTaken, closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { Lifetime } from "./lifetime.ts";
 import { CALL_LIMITS, STANDING_LIMITS } from "./answer-limits.ts";
-import {
-  answersRequest,
-  type Message,
-  type NotificationMessage,
-  type RequestMessage,
-  type ResponseMessage,
-} from "./message.ts";
+import { answersRequest, type Message, type ResponseMessage } from "./message.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
-import { Answers, answersIn, owned, violation, type McpReply } from "./mcp-reply.ts";
+import { Answers, answersIn, owned, violation, type McpReply, type TakeMessage } from "./mcp-reply.ts";
+import { Questions } from "./questions.ts";
 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that know where an earlier connection stopped. */
   readonly lastEventId?: string | undefined;
-  /** Takes what the server says or asks of its own accord. The stream is not read on before this has settled. */
-  readonly take: (message: RequestMessage | NotificationMessage) => void | Promise<void>;
 }
 
 export interface HttpSseConnection extends Channel2025 {
@@ -38,13 +31,13 @@ export interface HttpSseConnection extends Channel2025 {
 }
 
 /** Settles when the server has said where messages go. */
-export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOptions): Promise<HttpSseConnection> {
+export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOptions = {}): Promise<HttpSseConnection> {
   const { lastEventId, signal } = options;
   const limits = { ...STANDING_LIMITS, ...options.limits };
   const stream = await openStream(endpoint, { headers: {}, lastEventId }, { signal, limits });
   try {
     const url = await postUrl(endpoint, stream, limits.headersMs);
-    return new Connection({ ...endpoint, url }, stream, options.take);
+    return new Connection({ ...endpoint, url }, stream);
   } catch (error) {
     stream.events.close();
     throw error;
@@ -95,7 +88,10 @@ class Connection implements HttpSseConnection {
   /** The endpoint with the URL to post to in place of that of the stream. */
   readonly #endpoint: RemoteEndpoint;
   readonly #stream: OpenStream;
-  readonly #take: HttpSseOptions["take"];
+  /** The last one gets what the server says or asks of its own accord. */
+  readonly #listeners: TakeMessage[] = [];
+  /** For what comes while nobody listens: a ping is answered, a question refused. */
+  readonly #unheard: Questions;
   readonly #waiting = new Map<RequestId, Waiting>();
   /** Of all posts that are not answered yet: no answer to them could be read once the stream has ended. */
   readonly #posting = new Set<Lifetime>();
@@ -103,11 +99,22 @@ class Connection implements HttpSseConnection {
   #over: McpFault | undefined;
   #isClosed = false;
 
-  constructor(endpoint: RemoteEndpoint, stream: OpenStream, take: HttpSseOptions["take"]) {
+  constructor(endpoint: RemoteEndpoint, stream: OpenStream) {
     this.#endpoint = endpoint;
     this.#stream = stream;
-    this.#take = take;
+    this.#unheard = new Questions(
+      async () => undefined,
+      async (text) => this.tell(text),
+      endpoint.clock,
+    );
     this.ended = this.#read();
+  }
+
+  listen(take: TakeMessage): () => void {
+    this.#listeners.push(take);
+    return () => {
+      this.#listeners.splice(this.#listeners.indexOf(take), 1);
+    };
   }
 
   get lastEventId(): string | undefined {
@@ -186,16 +193,20 @@ class Connection implements HttpSseConnection {
     const { events } = this.#stream;
     try {
       for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
-        for (const message of messages) {
-          if (message.kind === "response") this.#settle(message);
-          else await this.#take(message);
-        }
+        for (const message of messages) await this.#hear(message);
       }
       this.#finish(new McpFault({ kind: "lost", stage: "body", code: undefined, sent: "yes" }));
     } catch (error) {
       this.#finish(error instanceof McpFault ? error : new McpFault({ kind: "cancelled", sent: "yes" }, error));
     }
     return this.#isClosed ? undefined : this.#over;
+  }
+
+  async #hear(message: Message): Promise<void> {
+    if (message.kind === "response") return this.#settle(message);
+    const listener = this.#listeners.at(-1);
+    if (listener) await listener(message);
+    else if (message.kind === "request") this.#unheard.take(message);
   }
 
   /** A response that nobody waits for (any more) is dropped. */
@@ -213,6 +224,7 @@ class Connection implements HttpSseConnection {
     this.#waiting.clear();
     for (const life of this.#posting) life.abandon(this.#over);
     this.#stream.events.close();
+    this.#unheard.close();
   }
 }
 

@@ -106,8 +106,8 @@ async function* streamed({ events, lingerMs }: OpenStream, answers: Answers): As
   }
 }
 
-/** Of what comes before the response. */
-type TakeMessage = (message: Exclude<Message, ResponseMessage>) => void | Promise<void>;
+/** Of what a server says or asks while it works. Nothing more is read before it has settled. */
+export type TakeMessage = (message: Exclude<Message, ResponseMessage>) => void | Promise<void>;
 
 /** Hands everything else to `take`. Returns the response when the reading has ended: up to `lingerMs` after it came. */
 export function responseOf(reply: McpReply, take: TakeMessage = () => {}): ResponseMessage | Promise<ResponseMessage> {

@@ -12,7 +12,7 @@ import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
 import { listen2026, RESOURCE_UPDATED } from "../../src/mcp-client/listen-2026.ts";
 import { paramsOf, resultOf, type NotificationMessage, type RequestMessage } from "../../src/mcp-client/message.ts";
 import { request2025, request2026 } from "../../src/mcp-client/outgoing.ts";
-import { Questions, type AnswerQuestion } from "../../src/mcp-client/questions.ts";
+import type { AnswerQuestion } from "../../src/mcp-client/questions.ts";
 import { parseSession } from "../../src/mcp-client/session-2025.ts";
 import { followStanding } from "../../src/mcp-client/standing-2025.ts";
 import { end2025, open2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
@@ -84,25 +84,16 @@ async function client2025(tenant: string): Promise<Client> {
 async function clientHttpSse(tenant: string): Promise<Client> {
   const heard: (RequestMessage | NotificationMessage)[] = [];
   let wake = () => {};
-  let notified: Asking["notified"];
-  let questions: Questions | undefined;
-  const connection = await openHttpSse(endpointOf(tenant), {
-    take: async (message) => {
-      if (message.kind === "request") return questions?.take(message);
-      await notified?.(message);
-      heard.push(message);
-      wake();
-    },
+  const connection = await openHttpSse(endpointOf(tenant));
+  connection.listen?.((message) => {
+    heard.push(message);
+    wake();
   });
   onTestFinished(() => connection.close());
   await handshake(() => connection, helloFor("2024-11-05"), nextId());
   const request = over(connection);
   return {
-    request: async (method, params, asking = {}) => {
-      ({ notified } = asking);
-      if (asking.answer) questions = new Questions(asking.answer, async (text) => connection.tell(text), SYSTEM_CLOCK);
-      return request(method, params, asking);
-    },
+    request,
     watch: async (uri) => {
       await request("resources/subscribe", { uri });
       async function* events() {
@@ -202,7 +193,7 @@ describe.each(WAYS)("over $way", ({ open }) => {
 });
 
 test("a server of both eras is found to speak the newest", async () => {
-  const connected = await connect(endpointOf("lab"), ABOUT, { nextId, take: () => {} });
+  const connected = await connect(endpointOf("lab"), ABOUT, { nextId });
   expect(connected.way).toBe("2026");
 });
 

@@ -10,7 +10,7 @@ expectNothingLeft();
 async function connecting(script?: (exchange: Exchange) => void) {
   const made = await bench(script);
   let id = 0;
-  return { ...made, work: connect(made.endpoint, ABOUT, { ...made.options, nextId: () => (id += 1), take: () => {} }) };
+  return { ...made, work: connect(made.endpoint, ABOUT, { ...made.options, nextId: () => (id += 1) }) };
 }
 
 const DISCOVERED = { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };

@@ -20,16 +20,11 @@ async function connected(script: (exchange: Exchange) => void = () => {}, about:
   const made = await bench((one) => (one.verb === "GET" ? one.stream().raw(POST) : script(one)));
   const taken: string[] = [];
   let wake = () => {};
-  const connection = await openHttpSse(
-    { ...made.endpoint, ...about },
-    {
-      ...made.options,
-      take: (message) => {
-        taken.push(message.text);
-        wake();
-      },
-    },
-  );
+  const connection = await openHttpSse({ ...made.endpoint, ...about }, made.options);
+  const stopListening = connection.listen?.((message) => {
+    taken.push(message.text);
+    wake();
+  });
   const stream = await made.server.next("GET");
   /** Until all is read that was written before. */
   const read = async () => {
@@ -37,7 +32,7 @@ async function connected(script: (exchange: Exchange) => void = () => {}, about:
     stream.event(progress("mark"));
     await marked;
   };
-  return { ...made, connection, stream, taken, read };
+  return { ...made, connection, stream, taken, read, stopListening };
 }
 
 /** As servers of this transport do: taken here, answered there. */
@@ -77,6 +72,16 @@ test("what the server says and asks unasked is handed over in order, and an answ
   connection.close();
 });
 
+test("while nobody listens a ping is answered and a question refused", async () => {
+  const { server, connection, stream, stopListening } = await connected(accept);
+  stopListening?.();
+  stream.event({ jsonrpc: "2.0", id: "p", method: "ping" }).event({ jsonrpc: "2.0", id: 0, method: "roots/list" });
+  const answers = [await server.next("response"), await server.next("response")].map(({ message }) => message);
+  expect(answers).toContainEqual({ jsonrpc: "2.0", id: "p", result: {} });
+  expect(answers).toContainEqual({ jsonrpc: "2.0", id: 0, error: { code: -32601, message: "Method not found" } });
+  connection.close();
+});
+
 test("what is told is posted and waits for nothing", async () => {
   const { server, connection } = await connected(accept);
   await connection.tell('{"jsonrpc":"2.0","method":"notifications/initialized"}');
@@ -105,7 +110,7 @@ test.each([
   { what: "no URL", data: "http://", rule: "noEndpoint" },
 ])("a stream that wants messages at $what is left", async ({ data, rule }) => {
   const { endpoint, server, options } = await bench((one) => one.stream().raw(`event: endpoint\ndata: ${data}\n\n`));
-  const opening = openHttpSse(endpoint, { ...options, take: () => {} });
+  const opening = openHttpSse(endpoint, options);
   expect(await faultOf(opening)).toMatchObject({ kind: "violation", rule });
   await server.exchanges[0]?.closed;
 });
@@ -117,7 +122,7 @@ test.each([
   { what: "a password at", to: (origin: string) => origin.replace("//", "//:y@") },
 ])("a stream that wants messages at $what its own origin is left, and nothing is posted", async ({ to }) => {
   const { endpoint, server, options } = await bench();
-  const opening = faultOf(openHttpSse(endpoint, { ...options, take: () => {} }));
+  const opening = faultOf(openHttpSse(endpoint, options));
   const data = to(new URL(endpoint.url).origin);
   const stream = (await server.next("GET")).stream().raw(`event: endpoint\ndata: ${data}\n\n`);
   expect(await opening).toMatchObject({ kind: "violation", rule: "foreignEndpoint" });
@@ -131,13 +136,13 @@ test.each([
   { what: "a page", answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }), kind: "notMcp" },
 ])("a server that says $what is no server of this transport", async ({ answer, kind }) => {
   const { endpoint, options } = await bench(answer);
-  expect(await faultOf(openHttpSse(endpoint, { ...options, take: () => {} }))).toMatchObject({ kind });
+  expect(await faultOf(openHttpSse(endpoint, options))).toMatchObject({ kind });
 });
 
 test("a server that never says where to post is not waited for", async () => {
   const { endpoint, server, clock, options } = await bench((one) => one.stream().raw(": hello\n\n"));
   const limits = { headersMs: 1000, silenceMs: 9000 };
-  const opening = faultOf(openHttpSse(endpoint, { ...options, limits, take: () => {} }));
+  const opening = faultOf(openHttpSse(endpoint, { ...options, limits }));
   await clock.untilWaitsFor(9000);
   clock.advance(1000);
   expect(await opening).toEqual({ kind: "timeout", stage: "headers", afterMs: 1000, sent: "yes" });
@@ -281,12 +286,10 @@ test("an id is free again when its answer has come, read or not", async () => {
 test("after it was closed nothing is handed over, though it has arrived already", async () => {
   const { endpoint, server, options } = await bench((one) => one.stream().raw(POST));
   const taken: string[] = [];
-  const connection = await openHttpSse(endpoint, {
-    ...options,
-    take: (message) => {
-      taken.push(message.method);
-      connection.close();
-    },
+  const connection = await openHttpSse(endpoint, options);
+  connection.listen?.((message) => {
+    taken.push(message.method);
+    connection.close();
   });
   const messages = [progress("one"), progress("two")].map((message) => `data: ${JSON.stringify(message)}\n\n`);
   (await server.next("GET")).raw(messages.join(""));
@@ -300,15 +303,17 @@ test("the place on the stream is known, for a server that can go on from there",
   await messagesOf(connection.send(ping(1)));
   expect(connection.lastEventId).toBe("e-9");
   connection.close();
-  const again = await openHttpSse(endpoint, { ...options, lastEventId: connection.lastEventId, take: () => {} });
+  const again = await openHttpSse(endpoint, { ...options, lastEventId: connection.lastEventId });
   expect((await server.next("GET")).headers["last-event-id"]).toBe("e-9");
   again.close();
 });
 
 test("what the taker throws ends the connection, and is its reason", async () => {
-  const { endpoint, server, options } = await bench((one) => one.stream().raw(POST).event(progress("x")));
+  const { endpoint, server, options } = await bench((one) => one.stream().raw(POST));
   const mine = new Error("mine");
-  const connection = await openHttpSse(endpoint, { ...options, take: async () => Promise.reject(mine) });
+  const connection = await openHttpSse(endpoint, options);
+  connection.listen?.(async () => Promise.reject(mine));
+  (await server.next("GET")).event(progress("x"));
   expect((await connection.ended)?.cause).toBe(mine);
   await server.exchanges[0]?.closed;
 });
