@@ -229,6 +229,7 @@ const UpstreamRead = object(
     unnamed: COUNT,
     /** What was not read, because it was too much. */
     capped: MaybeText,
+    skipped: COUNT,
   },
   {
     /** Definitions that are listed and deserve a second look, the first hundred; servers of earlier releases do not say. */

@@ -254,8 +254,10 @@ export interface UpstreamContent {
   readonly unnamed: number;
   /** What is listed and deserves a second look, the first hundred. */
   readonly flagged: readonly { readonly kind: ListedKind; readonly name: string; readonly flags: readonly string[] }[];
-  /** What was not read, because it was too much; null: everything was. */
+  /** What was not read, because it was too much or failed; null: everything was. */
   readonly capped: string | null;
+  /** How many events of its streams were no messages, and were skipped. */
+  readonly skipped: number;
 }
 
 /** An upstream as operators see it. Times are milliseconds since the epoch. */

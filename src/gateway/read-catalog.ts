@@ -1,8 +1,8 @@
-// Owns reading everything that an upstream lists, to the last page, within limits that no upstream can exceed: what is
-// too much is left out and said. Refuses to open a connection: it is handed one.
+// Reads everything that an upstream lists, to the last page, within limits that no upstream can exceed. What is too much is
+// left out and said; a list that cannot be read is missing alone.
 
 import type { ListedKind } from "../protocol/definition.ts";
-import { McpFault } from "../mcp-client/fault.ts";
+import { McpFault, type Fault } from "../mcp-client/fault.ts";
 import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
 import { violation } from "../mcp-client/mcp-reply.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
@@ -134,18 +134,45 @@ function keyIn(kind: ListedKind, wire: JsonObject, id: string): string {
   return `${kind} ${KEY_OF[kind] === "name" ? listedName(id, own) : own}`;
 }
 
-/** Throws an `McpFault` where the upstream cannot be read. `of`: the configuration with which it is read. */
-export async function readCatalog(
-  link: UpstreamLink,
-  { id, of }: { readonly id: string; readonly of: string },
-  caps: CatalogCaps = CATALOG_CAPS,
-): Promise<UpstreamCatalog> {
+export interface CatalogHow {
+  readonly id: string;
+  /** The configuration with which it is read. */
+  readonly of: string;
+  readonly caps?: CatalogCaps;
+  /** Milliseconds for all lists. One that does not answer leaves the others half of what is left. */
+  readonly withinMs: number;
+  readonly signal?: AbortSignal;
+  /** Why a list could not be read, in words for who will see them. */
+  readonly reasonOf: (fault: Fault) => string;
+  /** Whether all is to be read once more after this. */
+  readonly isFatal?: (fault: Fault) => boolean;
+}
+
+/** Throws an `McpFault` where none of the lists can be read. */
+export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<UpstreamCatalog> {
+  const { id, of, caps = CATALOG_CAPS, isFatal = () => false } = how;
   const reading = new Reading(id, caps);
-  for (const { kind, method, capability } of LISTS) {
-    if (!isObject(link.capabilities[capability]) || reading.capped !== undefined) continue;
-    await readList(link, { kind, method }, reading, caps);
+  const until = Date.now() + how.withinMs;
+  const failed = new Map<ListedKind, McpFault>();
+  const declared = LISTS.filter(({ capability }) => isDeclared(link.capabilities[capability]));
+  for (const list of declared) {
+    if (reading.capped !== undefined) break;
+    const limit = new ListLimit((until - Date.now()) / 2, how.signal);
+    try {
+      await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
+    } catch (error) {
+      if (!(error instanceof McpFault) || how.signal?.aborted === true || isFatal(error.fault)) throw error;
+      failed.set(list.kind, error);
+      reading.texts[list.kind] = [];
+    } finally {
+      limit.end();
+    }
   }
-  const { texts, quarantined, unnamed, capped, cache } = reading;
+  const [first] = failed.values();
+  if (first && failed.size === declared.length) throw first;
+  const reasons = Array.from(failed, ([kind, { fault }]) => `${WORDS[kind]} could not be read: ${how.reasonOf(fault)}`);
+  const { texts, quarantined, unnamed, cache } = reading;
+  const capped = [reading.capped, ...reasons].filter((text) => text !== undefined).join("; ") || undefined;
   const { way, revision, instructions } = link;
   const facts: UpstreamFacts = {
     of,
@@ -158,8 +185,38 @@ export async function readCatalog(
     quarantined,
     unnamed,
     ...(capped === undefined ? {} : { capped }),
+    ...(failed.size > 0 && { unread: [...failed.keys()] }),
   };
   return { ...facts, texts };
+}
+
+/** Some servers declare with `true` or a list. */
+function isDeclared(capability: unknown): boolean {
+  return capability === true || (typeof capability === "object" && capability !== null);
+}
+
+const WORDS: Readonly<Record<ListedKind, string>> = {
+  tools: "tools",
+  prompts: "prompts",
+  resources: "resources",
+  resourceTemplates: "resource templates",
+};
+
+/** Ends the reading of one list in time, or when all of it ends. */
+class ListLimit {
+  readonly #late = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly signal: AbortSignal;
+
+  constructor(afterMs: number, all: AbortSignal | undefined) {
+    const late = new McpFault({ kind: "timeout", stage: "total", afterMs: Math.round(afterMs), sent: "perhaps" });
+    this.#timer = setTimeout(() => this.#late.abort(late), afterMs);
+    this.signal = all ? AbortSignal.any([this.#late.signal, all]) : this.#late.signal;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 async function readList(

@@ -4,8 +4,7 @@
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
-import { describeFault, McpFault, retryAfterMs, type Fault } from "../mcp-client/fault.ts";
-import { rpcErrorOf } from "../mcp-client/message.ts";
+import { McpFault, retryAfterMs, type Fault } from "../mcp-client/fault.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
 import { contentStubOf } from "../content/store/content-door.ts";
@@ -19,7 +18,7 @@ import { remote } from "../tenants/authority/tables.ts";
 import { stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import type { KeyRing } from "../auth/seal.ts";
-import { writeSection } from "../tenants/isolate/sections.ts";
+import { loadSection, writeSection, type SectionPlace } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
@@ -31,7 +30,15 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { capsWith, readCatalog, type CatalogCaps } from "./read-catalog.ts";
-import { encodeCatalog, flagCatalog, lackOf, type UpstreamCatalog } from "./upstream-catalog.ts";
+import { unreadReason } from "./unread-reason.ts";
+import {
+  decodeCatalog,
+  encodeCatalog,
+  flagCatalog,
+  lackOf,
+  withLastGood,
+  type UpstreamCatalog,
+} from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { normalOf, prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
@@ -50,6 +57,8 @@ export interface RefreshOrder {
   /** The headers with the secrets filled in; a text where that failed, saying why. */
   readonly filled: FilledHeaders | string;
   readonly clientInfo: JsonObject;
+  /** The hash of the section with what was read last; absent: there is none. */
+  readonly last?: string | undefined;
   /** The `uris` of all upstreams. What one of them covers is decided here; only other URIs are claimed at the authority. */
   readonly prefixes: readonly UriPrefix[];
 }
@@ -74,6 +83,8 @@ interface RefreshEnv extends OutboundVars {
  */
 const READ_WITHIN_MS = 40_000;
 const DEFAULT_TTL_MS = 300_000;
+/** Where one of the lists could not be read. */
+const UNREAD_TTL_MS = 60_000;
 const SHORTEST_TTL_MS = 10_000;
 const LONGEST_TTL_MS = 3_600_000;
 
@@ -147,15 +158,16 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
   const { env } = at;
   const { tenant, placement, incarnation, id, config } = order;
   const stub = () => stubOf(env, { id: tenant, placement, incarnation });
-  const write = (name: string, bytes: Uint8Array) =>
-    writeSection(sectionPlace(keptUnder(tenant, incarnation), env.BODIES, stub), { name, bytes });
+  const place = sectionPlace(keptUnder(tenant, incarnation), env.BODIES, stub);
+  const write = (name: string, bytes: Uint8Array) => writeSection(place, { name, bytes });
   let lacks: string | null = null;
   const settle = (why: string | null, afterMs: number) =>
     remote(stub(), gatewayTables).settle({ id, config, why, lacks, afterMs, chance: Math.random() });
   try {
     const content = () => contentStubOf(env, { id: tenant, placement, incarnation });
     const signal = AbortSignal.timeout(READ_WITHIN_MS);
-    const catalog = await withoutTaken(order, { stub, content }, await read(order, { ...at, stub, signal }));
+    const found = await completed(order, place, await read(order, { ...at, stub, signal }));
+    const catalog = await withoutTaken(order, { stub, content }, found);
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => {
       const flagged = flagCatalog(one);
@@ -166,7 +178,7 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
       order.upstream.trust === "review" ? await putReviewed({ id, config, catalog, stub, put }) : await put(catalog);
     if (state === "full") throw new NotRead("the upstreams of this tenant list more than it may hold");
     await remote(stub(), sectionTables).remove(failingSection(id));
-    const ttlMs = catalog.cache?.ttlMs ?? DEFAULT_TTL_MS;
+    const ttlMs = Math.min(catalog.cache?.ttlMs ?? DEFAULT_TTL_MS, catalog.unread ? UNREAD_TTL_MS : Infinity);
     await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
     return undefined;
   } catch (error) {
@@ -179,6 +191,17 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
     }
     return ofOurs(id, error);
   }
+}
+
+/** Of a list that could not be read, the last good definitions stay. */
+async function completed(
+  { last, config }: RefreshOrder,
+  place: SectionPlace,
+  catalog: UpstreamCatalog,
+): Promise<UpstreamCatalog> {
+  const section = catalog.unread && last !== undefined ? await loadSection(place, last) : undefined;
+  const before = section && decodeCatalog(section.bytes, config);
+  return before && before !== "broken" ? withLastGood(catalog, before) : catalog;
 }
 
 interface Failing {
@@ -217,11 +240,16 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
     const heard = new ViaHeard();
     const leave = heard.through(outboundFetch(leaving, serviceOf(order.upstream, services, env)));
     const endpoint = endpointOf(order.upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
-    const reading = { redaction, signal: at.signal, caps: capsWith(at.pages) };
-    const catalog = await readWith(order, { ...endpoint, held: room.held }, reading);
+    const isFatal = (fault: Fault) => mayRepeat && isTokenStale(fault, filled);
+    let skipped = 0;
+    const skip = () => {
+      skipped += 1;
+    };
+    const reading = { redaction, signal: at.signal, caps: capsWith(at.pages), isFatal };
+    const catalog = await readWith(order, { ...endpoint, held: room.held, skipped: skip }, reading);
     const circle = await heard.refusal(async () => ringOf(at.stub()));
     if (circle !== undefined) throw new Circular(circle);
-    return heard.via === undefined ? catalog : { ...catalog, via: heard.via };
+    return { ...catalog, ...(heard.via !== undefined && { via: heard.via }), ...(skipped > 0 && { skipped }) };
   } catch (error) {
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
@@ -241,22 +269,27 @@ interface Reading {
   readonly redaction: Redaction;
   readonly signal: AbortSignal;
   readonly caps: CatalogCaps;
+  readonly isFatal: (fault: Fault) => boolean;
 }
 
 async function readWith(
   { upstream: { era = "auto" }, clientInfo, id, config }: RefreshOrder,
   endpoint: RemoteEndpoint,
-  { redaction, signal, caps }: Reading,
+  { redaction, signal, caps, isFatal }: Reading,
 ): Promise<UpstreamCatalog> {
+  const began = Date.now();
   const how = { endpoint, about: { clientInfo, capabilities: {} } };
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
   try {
-    const ask: typeof link.ask = async (asked) => {
-      const message = await link.ask(asked, { signal });
+    const ask: typeof link.ask = async (asked, asking) => {
+      const message = await link.ask(asked, asking);
       return { ...message, result: redaction.json(message.result) };
     };
     const instructions = redaction.value(link.instructions);
-    return await readCatalog({ ...link, instructions, ask }, { id, of: config }, caps);
+    const withinMs = began + READ_WITHIN_MS - Date.now();
+    const reasonOf = (fault: Fault) => redaction.value(unreadReason(fault, READ_WITHIN_MS));
+    const reading = { id, of: config, caps, withinMs, signal, reasonOf, isFatal };
+    return await readCatalog({ ...link, instructions, ask }, reading);
   } finally {
     await link.close();
   }
@@ -297,18 +330,10 @@ function uriKey(kind: ListedKind, text: string): string {
   return normalOf(kind, String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]));
 }
 
-/** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */
-export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
+/** `withWords`: see `unreadReason`. */
+export function whyOf(error: unknown, withinMs = READ_WITHIN_MS, withWords = false): string {
   if (error instanceof NotRead || error instanceof TokenRefusal) return error.message;
   if (!(error instanceof McpFault)) return "it could not be read";
   const { fault, cause } = error;
-  if (cause instanceof OutboundError) return cause.message;
-  if (fault.kind === "refused") {
-    const { status } = fault.http;
-    const code = rpcErrorOf(fault.error)?.code ?? 0;
-    // A status says more than the code: 401 with an error in it is no other 401.
-    return status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
-  }
-  if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
-  return describeFault(fault);
+  return cause instanceof OutboundError ? cause.message : unreadReason(fault, withinMs, withWords);
 }

@@ -148,6 +148,7 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
     upstream,
     filled,
     clientInfo,
+    last: ground.leased.get(catalogSection(id)),
     prefixes,
   };
   const failed = await startRefresh(order);

@@ -42,13 +42,26 @@ export interface UpstreamFacts {
   readonly flagged?: Readonly<Partial<Record<ListedKind, FlaggedAt>>>;
   /** Through which tenants it came, as they mark themselves: `guard/circle.ts`. Absent: through none. */
   readonly via?: string;
-  /** What was not read, because it was too much; absent: everything was. */
+  /** What was not read, because it was too much or failed; absent: everything was. */
   readonly capped?: string;
+  /** The lists that could not be read: what stands in their place are the last good ones. */
+  readonly unread?: readonly ListedKind[];
+  /** How many events of its streams were no messages, while it was read. */
+  readonly skipped?: number;
 }
 
 export interface UpstreamCatalog extends UpstreamFacts {
   /** Each definition as the upstream wrote it. */
   readonly texts: Readonly<Record<ListedKind, readonly string[]>>;
+}
+
+/** With what an earlier reading found in the place of lists that could not be read now. */
+export function withLastGood(catalog: UpstreamCatalog, last: UpstreamCatalog): UpstreamCatalog {
+  const { unread = [] } = catalog;
+  const kept = unread.map((kind) => [kind, last.texts[kind]] as const);
+  const left = last.quarantined.filter(({ kind }) => unread.some((one) => one === kind));
+  const texts = { ...catalog.texts, ...Object.fromEntries(kept) };
+  return { ...catalog, texts, quarantined: [...catalog.quarantined, ...left] };
 }
 
 /** More than any list may have. */

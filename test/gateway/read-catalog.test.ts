@@ -1,10 +1,10 @@
 // What is read of an upstream that lists as it likes: everything, or what is left out with its reason.
 
 import { describe, expect, it } from "vitest";
-import { decodeCatalog, encodeCatalog, lackOf } from "../../src/gateway/upstream-catalog.ts";
+import { decodeCatalog, encodeCatalog, lackOf, withLastGood } from "../../src/gateway/upstream-catalog.ts";
 import { capsWith, readCatalog, type CatalogCaps } from "../../src/gateway/read-catalog.ts";
 import type { UpstreamLink } from "../../src/gateway/upstream-link.ts";
-import { McpFault } from "../../src/mcp-client/fault.ts";
+import { describeFault, McpFault } from "../../src/mcp-client/fault.ts";
 import { readMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
 import type { ResultMessage } from "../../src/mcp-client/ask.ts";
 
@@ -35,7 +35,8 @@ function upstream(answers: Readonly<Record<string, Answer>>, capabilities: objec
 }
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
-const read = (link: UpstreamLink, caps?: CatalogCaps) => readCatalog(link, { id: "up", of: "c1" }, caps);
+const read = (link: UpstreamLink, caps?: CatalogCaps) =>
+  readCatalog(link, { id: "up", of: "c1", withinMs: 10_000, reasonOf: describeFault, ...(caps && { caps }) });
 const names = (texts: readonly string[]) => texts.map((text) => (JSON.parse(text) as { name: string }).name);
 
 /** Tools on pages of 250, as many as there are. */
@@ -63,6 +64,33 @@ describe("the catalog of an upstream", () => {
     const { texts } = await read(link);
     expect(texts.resources).toHaveLength(1);
     expect(texts.resourceTemplates).toEqual([]);
+  });
+
+  it("goes without a list that cannot be read, says why, and has the last good one where there was one", async () => {
+    const answers = { "tools/list": pagesOf(2), "prompts/list": () => ({ prompts: { broken: true } }) };
+    const catalog = await read(upstream(answers, { tools: true, prompts: {} }).link);
+    expect(names(catalog.texts.tools)).toHaveLength(2);
+    expect(catalog.texts.prompts).toEqual([]);
+    expect(lackOf(catalog)).toMatch(/^prompts could not be read: .*has no list of prompts$/);
+    const good = { "tools/list": pagesOf(9), "prompts/list": () => ({ prompts: [{ name: "greet" }] }) };
+    const last = await read(upstream(good, { tools: {}, prompts: {} }).link);
+    const kept = withLastGood(catalog, last);
+    expect(names(kept.texts.tools)).toHaveLength(2);
+    expect(names(kept.texts.prompts)).toEqual(["greet"]);
+  });
+
+  it("leaves the other lists time where one is never answered", async () => {
+    const { link } = upstream({ "prompts/list": () => ({ prompts: [{ name: "greet" }] }) }, { tools: {}, prompts: {} });
+    const ask: UpstreamLink["ask"] = async (asked, asking) =>
+      asked.method === "prompts/list"
+        ? link.ask(asked, asking)
+        : new Promise((_resolve, reject) => {
+            asking?.signal?.addEventListener("abort", () => reject(asking.signal?.reason as Error));
+          });
+    const how = { id: "up", of: "c1", withinMs: 40, reasonOf: describeFault };
+    const catalog = await readCatalog({ ...link, ask }, how);
+    expect(names(catalog.texts.prompts)).toEqual(["greet"]);
+    expect(lackOf(catalog)).toBe("tools could not be read: the answer was not complete within 20 ms");
   });
 
   it("keeps definitions byte for byte, through its section and back", async () => {

@@ -20,6 +20,7 @@ const CONTENT: NonNullable<Shown["content"]> = {
   unnamed: 3,
   flagged: [{ kind: "tools", name: "telling", flags: ["instruction"] }],
   capped: null,
+  skipped: 0,
 };
 
 function fakeUpstream(

@@ -65,14 +65,14 @@ function readingOf(reading: ReadingState | undefined): Pick<UpstreamReport, "nex
 }
 
 export function contentOf(catalog: UpstreamCatalog): UpstreamContent {
-  const { way, revision, texts, quarantined, unnamed, capped } = catalog;
+  const { way, revision, texts, quarantined, unnamed, capped, skipped = 0 } = catalog;
   const counts = {
     tools: texts.tools.length,
     prompts: texts.prompts.length,
     resources: texts.resources.length,
     resourceTemplates: texts.resourceTemplates.length,
   };
-  return { way, revision, counts, quarantined, unnamed, flagged: flaggedOf(catalog), capped: capped ?? null };
+  return { way, revision, counts, quarantined, unnamed, flagged: flaggedOf(catalog), capped: capped ?? null, skipped };
 }
 
 const MOST_FLAGGED = 100;

@@ -2,7 +2,7 @@
 // as ever. Refuses to keep anything of it, and to show a text of the server's that is no name or version.
 
 import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
-import { McpFault } from "../../mcp-client/fault.ts";
+import { McpFault, type Fault } from "../../mcp-client/fault.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { VIA, ViaHeard, WHOSE } from "../guard/circle.ts";
@@ -13,6 +13,7 @@ import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { capsWith, readCatalog } from "../read-catalog.ts";
 import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
+import { unreadReason } from "../unread-reason.ts";
 import { flagCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
@@ -33,7 +34,7 @@ export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHo
     return { ms: Date.now() - began, ...found };
   } catch (error) {
     const to = error instanceof NotRead ? error.to : undefined;
-    return { ms: Date.now() - began, fault: whyWithHost(whyOf(error, WITHIN_MS), to) };
+    return { ms: Date.now() - began, fault: whyWithHost(whyOf(error), to) };
   } finally {
     leave();
   }
@@ -64,20 +65,27 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;
   const signal = AbortSignal.timeout(WITHIN_MS);
-  const how = { endpoint, about: { clientInfo, capabilities: {} } };
+  const until = Date.now() + WITHIN_MS;
+  let skipped = 0;
+  const skip = () => {
+    skipped += 1;
+  };
+  const how = { endpoint: { ...endpoint, skipped: skip }, about: { clientInfo, capabilities: {} } };
   // A server may say what it was sent.
   const redaction = new Redaction(filled.secrets);
   const failed = (error: unknown) => {
     const to = error instanceof McpFault ? ledTo(error.fault, filled.secrets) : undefined;
-    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS)), undefined, to);
+    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS, true)), undefined, to);
   };
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
   try {
-    const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
-    const catalog = await readCatalog(asked, { id, of: configOf(upstream) }, capsWith(pages)).catch(failed);
+    const reasonOf = (fault: Fault) => unreadReason(fault, WITHIN_MS, true);
+    const withinMs = until - Date.now();
+    const reading = { id, of: configOf(upstream), caps: capsWith(pages), withinMs, signal, reasonOf };
+    const catalog = await readCatalog(link, reading).catch(failed);
     const circle = await heard.refusal(async () => ringOf(ground.stub()));
     if (circle !== undefined) throw new NotRead(circle);
-    const content = contentOf({ ...catalog, flagged: flagCatalog(catalog).flagged ?? {} });
+    const content = contentOf({ ...catalog, skipped, flagged: flagCatalog(catalog).flagged ?? {} });
     return redaction.value({ content, server: aboutServer(link.server) });
   } finally {
     await link.close();

@@ -28,7 +28,10 @@ export interface Reviewed<Put> {
 /** "stale": the upstream is configured anew, and somebody else reads it. */
 export async function putReviewed<Put>({ id, config, catalog, stub, put }: Reviewed<Put>) {
   const reviews = () => remote(stub(), reviewTables);
-  const kept = await reviews().seen({ id, config, definitions: await definitionsOf(catalog) });
+  const { unread = [] } = catalog;
+  const isRead = ({ kind }: SeenDefinition) => !unread.some((one) => one === kind);
+  const definitions = (await definitionsOf(catalog)).filter(isRead);
+  const kept = await reviews().seen({ id, config, definitions, unread });
   if (kept !== "kept") return kept;
   return untilUndisturbed(id, stub, (inForce) => put(approvedOf(catalog, inForce)));
 }

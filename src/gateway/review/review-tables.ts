@@ -26,6 +26,8 @@ export interface SeenAll {
   readonly config: string;
   /** In the order in which they are listed. */
   readonly definitions: readonly SeenDefinition[];
+  /** The kinds whose list could not be read: what was seen of them before stays. */
+  readonly unread?: readonly string[];
 }
 
 export interface InForce {
@@ -145,12 +147,12 @@ function nextGeneration(host: TenantHost, id: string): void {
   host.sql.exec("INSERT OR REPLACE INTO upstream_review_generations (upstream, generation) VALUES (?, ?)", id, next);
 }
 
-function seen(host: TenantHost, { id, config, definitions }: SeenAll): "kept" | "stale" | "full" {
+function seen(host: TenantHost, { id, config, definitions, unread = [] }: SeenAll): "kept" | "stale" | "full" {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM upstreams WHERE id = ? AND config = ?", id, config).toArray().length === 0)
     return "stale";
   nextGeneration(host, id);
-  if (!see(host, id, definitions)) return "kept";
+  if (!see(host, id, { definitions, unread })) return "kept";
   // What nobody has decided on is forgotten with its definition.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved IS NULL", id);
   const oldest = `DELETE FROM upstream_reviews WHERE rowid IN (SELECT rowid FROM upstream_reviews
@@ -174,7 +176,11 @@ function isFull(sql: SqlStorage): boolean {
 type KnownRow = Pick<ReviewRow, "kind" | "name" | "position" | "seen_digest" | "approved_digest">;
 
 /** false: all is as it was, and nothing is written. */
-function see(host: TenantHost, id: string, definitions: readonly SeenDefinition[]): boolean {
+function see(
+  host: TenantHost,
+  id: string,
+  { definitions, unread = [] }: Pick<SeenAll, "definitions" | "unread">,
+): boolean {
   const { sql } = host;
   const query = "SELECT kind, name, position, seen_digest, approved_digest FROM upstream_reviews WHERE upstream = ?";
   const keyOf = ({ kind, name }: Pick<SeenDefinition, "kind" | "name">) => `${kind} ${name}`;
@@ -200,7 +206,7 @@ function see(host: TenantHost, id: string, definitions: readonly SeenDefinition[
     else sql.exec(put, id, kind, name, position, digest, host.now(), row?.approved_digest === digest ? null : text);
   }
   for (const { kind, name, position } of known.values()) {
-    if (position === null) continue;
+    if (position === null || unread.includes(kind)) continue;
     writes += 1;
     sql.exec(place, null, id, kind, name);
   }

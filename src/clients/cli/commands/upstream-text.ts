@@ -112,7 +112,7 @@ export function testedText([tenant, name]: readonly [string, string], tested: Te
 
 function contentFacts(content: Content | null): (readonly [string, string | null])[] {
   if (!content) return [];
-  const { way, revision, counts, capped } = content;
+  const { way, revision, counts, capped, skipped } = content;
   const lists = [
     count(counts.tools, "tool"),
     count(counts.prompts, "prompt"),
@@ -123,6 +123,7 @@ function contentFacts(content: Content | null): (readonly [string, string | null
     ["era", `${WAYS[way] ?? way} (${revision})`],
     ["lists", lists.join(", ")],
     ["not read", capped],
+    ["skipped", skipped > 0 ? `${count(skipped, "event")} that no MCP message is in` : null],
   ];
 }
 
