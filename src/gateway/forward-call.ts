@@ -8,7 +8,6 @@ import { McpFault } from "../mcp-client/fault.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
-import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import { Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
@@ -18,7 +17,7 @@ import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { UnboundService } from "./guard/service-binding.ts";
 import { tokenFetch } from "./outbound-fetch.ts";
-import { failureOfFault } from "./translate-error.ts";
+import { busyFailure, failureOfFault } from "./translate-error.ts";
 import { headersOf, withoutToken, withToken, type TokenedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import {
@@ -29,11 +28,6 @@ import {
   type Forwarded,
   type SentBefore,
 } from "./sent-call.ts";
-
-const CROWDED: Failure = {
-  ...failure("busy", "Temporarily unavailable: too many calls to upstreams are under way, try again"),
-  retryAfter: ROOM_AFTER_S,
-};
 
 export async function forwardCall(
   upstream: CalledUpstream,
@@ -47,7 +41,7 @@ export async function forwardCall(
     return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
   }
   const leave = CALLS.enter(host.tenant);
-  if (!leave) return CROWDED;
+  if (!leave) return busyFailure();
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {

@@ -1,20 +1,94 @@
-// Owns what an upstream of era 2025 asks while it works, on its way to a client of the same era and back, in the words of the
-// client's revision. Refuses to answer in the client's place, and to hold more open questions than there is room for.
+// What an upstream may ask of a client, and its questions on their way there and back in the words of the client's revision.
+// A client is asked nothing that it did not declare, or that its revision has no word for: the upstream hears so at once.
 
 import { digest } from "../auth/seal.ts";
-import type { AnswerQuestion } from "../mcp-client/questions.ts";
-import type { Question } from "../calls/answers.ts";
+import { capabilityOf, type Question } from "../calls/answers.ts";
 import { fitted, restored } from "../calls/fit-question.ts";
 import { MissingCapability } from "../calls/interview.ts";
+import type { AnswerQuestion } from "../mcp-client/questions.ts";
 import type { Call, QuestionPort } from "../protocol/call.ts";
 import type { Dialect } from "../protocol/era.ts";
-import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { given } from "../protocol/members.ts";
+import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
 import type { Redaction } from "./guard/redaction.ts";
 
+type Client = Pick<Call, "dialect" | "capabilities">;
+
+/** The first revision that has a word for it; absent: all have. */
+const SINCE: Readonly<Partial<Record<ClientCapability, string>>> = {
+  "elicitation.form": "2025-06-18",
+  "elicitation.url": "2025-11-25",
+  "sampling.tools": "2025-11-25",
+};
+
+export function canBeAsked({ capabilities, dialect }: Client, capability: ClientCapability): boolean {
+  return hasCapability(capabilities, capability) && dialect.revision >= (SINCE[capability] ?? "");
+}
+
+/** MCP Apps: tools with a user interface are served here. https://modelcontextprotocol.io/extensions/apps */
+const EXTENSIONS = ["io.modelcontextprotocol/ui"];
+
+/** Of the client's capabilities those that are declared to an upstream: what it may ask, and the extensions served here. */
+export function declaredUpstream(client: Client): JsonObject {
+  const can = (capability: ClientCapability) => canBeAsked(client, capability);
+  const modes = { ...(can("elicitation.form") && { form: {} }), ...(can("elicitation.url") && { url: {} }) };
+  const { extensions } = client.capabilities;
+  const served = Object.entries(isObject(extensions) ? extensions : {}).filter(([name]) => EXTENSIONS.includes(name));
+  return {
+    ...(Object.keys(modes).length > 0 && { elicitation: modes }),
+    ...(can("sampling") && { sampling: can("sampling.tools") ? { tools: {} } : {} }),
+    ...(can("roots") && { roots: {} }),
+    ...(served.length > 0 && { extensions: Object.fromEntries(served) }),
+  };
+}
+
+interface StandardQuestion {
+  readonly question: Question;
+  /** The result of the client as the upstream expects it. */
+  readonly back: (result: JsonObject) => JsonObject;
+}
+
+/** The question by its standard name; undefined: there is none. `docs/founding-documents.md` has the two other names. */
+export function standardQuestion(method: unknown, params: JsonObject): StandardQuestion | undefined {
+  const same = (result: JsonObject) => result;
+  switch (method) {
+    case "elicitation/create":
+    case "elicitation/request":
+      return { question: { method: "elicitation/create", params }, back: same };
+    case "sampling/createMessage":
+      return { question: { method, params }, back: same };
+    case "completion/create":
+      return { question: { method: "sampling/createMessage", params: samplingOf(params) }, back: completionOf };
+    case "roots/list":
+      return { question: { method, params }, back: same };
+    default:
+      return undefined;
+  }
+}
+
+function samplingOf({ model, messages, ...params }: JsonObject): JsonObject {
+  const block = (content: unknown) => (typeof content === "string" ? { type: "text", text: content } : content);
+  return {
+    ...params,
+    ...(typeof model === "string" && { modelPreferences: { hints: [{ name: model }] } }),
+    messages: Array.isArray(messages)
+      ? messages.map((one: unknown) => (isObject(one) ? { ...one, content: block(one.content) } : one))
+      : messages,
+  };
+}
+
+const STOP_REASONS: Readonly<Record<string, string>> = { endTurn: "end_turn", maxTokens: "max_tokens" };
+
+function completionOf({ content, model, usage, stopReason }: JsonObject): JsonObject {
+  const reason = typeof stopReason === "string" ? (STOP_REASONS[stopReason] ?? stopReason) : stopReason;
+  return given({ content: [content].flat(), model, stopReason: reason, usage });
+}
+
 export interface QuestionWork {
-  readonly call: Pick<Call, "dialect">;
+  readonly call: Client;
   readonly deadline: Deadline;
   readonly redaction: Redaction;
   readonly room: AnswerRoom;
@@ -34,7 +108,9 @@ export function answerThrough(
 ): AnswerQuestion {
   let asked = 0;
   return async ({ method, params: own }) => {
-    const question = { method, params: redaction.value(own) } as Question;
+    const standard = standardQuestion(method, redaction.value(own));
+    if (!standard || !canBeAsked(call, capabilityOf(standard.question))) return undefined;
+    const { question, back } = standard;
     const params = inWordsOf(call.dialect, question);
     if (typeof params === "string") return params;
     // Others are asked while this one waits for a person, who may take an hour.
@@ -42,7 +118,7 @@ export function answerThrough(
     asked += 1;
     if (asked === 1) waits?.();
     const name = `q${asked}`;
-    const put = { name, digest: await digest(name), method, ...(params && { params }) };
+    const put = { name, digest: await digest(name), method: question.method, ...(params && { params }) };
     const goOn = deadline.pause();
     const answers = await port.ask([put], {}).finally(() => {
       goOn();
@@ -50,7 +126,7 @@ export function answerThrough(
     });
     const answer = answers?.get(put.digest);
     // Without an answer there is nothing to say to the upstream; it hears that this client does not answer.
-    return answer !== undefined && "result" in answer ? restored(question, answer.result) : undefined;
+    return answer !== undefined && "result" in answer ? back(restored(question, answer.result)) : undefined;
   };
 }
 

@@ -15,10 +15,12 @@ import type { ParamHeader } from "../protocol/headers.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isLogLevel, reaches, type LogLevel } from "../protocol/meta.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
+import { withMeta } from "../mcp-client/json-text.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
-import { answerThrough } from "./forward-question.ts";
+import { answerThrough, declaredUpstream } from "./forward-question.ts";
+import { foreignResult } from "./foreign-result.ts";
 import { callLimits, type Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
 import { VIA } from "./guard/circle.ts";
@@ -43,6 +45,9 @@ import { askForLogs, beginLink2026, LEVEL_WITHIN_MS, openLink, withoutOwnMeta, t
 import { timeoutOf } from "./upstream-rules.ts";
 import { SessionShare } from "./sessions/session-share.ts";
 import { lendLink, type Lent } from "./sessions/upstream-sessions.ts";
+
+/** The key in `_meta` of a result whose session at the upstream began anew during the call: what was kept there is gone. */
+const SESSION_KEY = "tenantry/session";
 
 /** An upstream as its calls need it. */
 export interface CalledUpstream {
@@ -113,6 +118,7 @@ export class SentCall {
   readonly #asks: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
   #isMarked = false;
+  #isAnew = false;
   /** The upstream has said something about this call. */
   heard = false;
 
@@ -130,7 +136,7 @@ export class SentCall {
       endpoint: { ...endpointOf(upstream.upstream, headers, leave, callLimits(this.#era)), held: room.held },
       about: {
         clientInfo: { name, version },
-        capabilities: this.#asks ? call.capabilities : {},
+        capabilities: this.#asks ? declaredUpstream(call) : {},
         ...(call.logLevel === undefined ? {} : { logLevel: call.logLevel }),
       },
       way: upstream.way,
@@ -151,16 +157,20 @@ export class SentCall {
     } catch (error) {
       // Waited for: what is called next is not to be lent it again.
       const isLost = error instanceof McpFault && (await lent.lost?.(error.fault));
-      if (!isLost || !forwarded.repeatable || !lent.held) throw error;
+      if (!isLost || !lent.held) throw error;
+      // A 404 for a session id, as the only answer, says that the call has not run.
+      const hasNotRun = error.fault.kind === "sessionGone" && !this.heard;
+      if (!forwarded.repeatable && !hasNotRun) throw error;
       return await this.#askAnew(lent.held.shared?.tag);
     } finally {
       if (lent.over) host.waitUntil(lent.over());
     }
   }
 
-  /** Once, in a session of its own: the one before was lost, and what is asked may be asked twice. */
+  /** Once, in a session that begins anew: the one before was lost. What it held at the upstream is gone, so the result says so. */
   async #askAnew(dead: string | undefined): Promise<CallOutcome> {
     const lent = await this.#lend(dead);
+    this.#isAnew = true;
     try {
       return await this.#askChecked(lent);
     } catch (error) {
@@ -287,17 +297,15 @@ export class SentCall {
 
   /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
   #outcome({ result: own }: ResultMessage): CallOutcome {
-    const { dialect } = this.#work.call;
-    const { forwarded, host, redaction } = this.#work;
+    const { call, forwarded, host, redaction } = this.#work;
+    const { dialect } = call;
     const said = redaction.json(forwarded.named?.(own) ?? own);
-    const result = host.sight.cacheScope === "public" ? said : asPrivate(said);
+    const shared = host.sight.cacheScope === "public" ? said : asPrivate(said);
+    const read = this.#era === "2026" ? foreignResult(shared, { call, server: this.#upstream.id }) : shared;
+    if (typeof read !== "string") return read;
+    const result = this.#isAnew ? withMeta(read, SESSION_KEY, "new") : read;
     const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
-    if (isSame) return { kind: "complete", result: new Encoded(result, true) };
-    const value = JSON.parse(result) as JsonObject;
-    if (value.resultType !== "input_required") return { kind: "complete", result: value };
-    return failure("faultyServer", `${this.#upstream.id} asks what this client cannot be asked`, {
-      server: this.#upstream.id,
-    });
+    return { kind: "complete", result: isSame ? new Encoded(result, true) : (JSON.parse(result) as JsonObject) };
   }
 
   /** Once in a call, however often the upstream says so: the tenant's authority is not its to keep busy. */
@@ -306,6 +314,11 @@ export class SentCall {
     this.#isMarked = true;
     const { host } = this.#work;
     const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
-    host.waitUntil(marked.then(host.tendBy, () => undefined));
+    host.waitUntil(
+      marked.then(
+        (at) => host.tendBy(at),
+        () => undefined,
+      ),
+    );
   }
 }

@@ -6,6 +6,8 @@ import { rpcErrorOf, type RpcError } from "../mcp-client/message.ts";
 import type { Era } from "../protocol/era.ts";
 import { errorCode, failure, type Failure } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
+import type { OutboundRule } from "../outbound/outbound-error.ts";
+import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 
 export interface ErrorGround {
   /** The upstream's id. */
@@ -28,8 +30,23 @@ export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
   if (kind === "timeout") return failure("timeout", undefined, { server, timeoutMs });
   if (kind === "cancelled") return failure("cancelled");
   const data = { server, fault: kind, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  if (isOwnBound(fault)) return busyFailure(server);
   if (isDisconnected(fault)) return failure("unreachableServer", undefined, data);
   return failure("faultyServer", `${server}: ${describeFault(fault)}`, data);
+}
+
+const OWN_BOUNDS: ReadonlySet<string> = new Set<OutboundRule>(["connections", "over"]);
+
+/** It was not even asked, because too much is under way here. */
+export function isOwnBound(fault: Fault): boolean {
+  return fault.kind === "unreachable" && OWN_BOUNDS.has(fault.code);
+}
+
+/** Too many requests to upstreams are under way in this isolate: docs/limits.md. */
+export function busyFailure(server?: string): Failure {
+  const message = "Temporarily unavailable: too many requests to upstreams are under way, try again";
+  const data = { ...(server !== undefined && { server }), retryAfter: ROOM_AFTER_S };
+  return { ...failure("busy", message, data), retryAfter: ROOM_AFTER_S };
 }
 
 /** There was no connection, or it broke: a Worker is not told which. */
@@ -44,8 +61,6 @@ const OF_OUR_HOP: ReadonlySet<number> = new Set([
   errorCode("headerMismatch", "2026"),
   errorCode("unsupportedVersion", "2026"),
 ]);
-/** Where a server of era 2025 sends its client to a page; era 2026 asks for that in a result. */
-const URL_ELICITATION = -32042;
 
 /** An error of the upstream; `data` keeps what the upstream put there. */
 function failureOfError(error: RpcError, ground: ErrorGround): Failure {
@@ -69,11 +84,13 @@ function isNotFound({ code, data }: RpcError, { upstreamEra, method }: ErrorGrou
   return upstreamEra === "2026" && code === errorCode("resourceNotFound", "2026") && isObject(data) && "uri" in data;
 }
 
-/** https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes */
+/**
+ * Era 2026 reserves -32000 to -32099, of which servers emit those that it defines; what they mean is looked at before this.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
+ */
 function mayLeave(code: number, { era }: ErrorGround): boolean {
   if (!Number.isInteger(code) || code === 0 || OF_OUR_HOP.has(code) || code === MISSING_CAPABILITY) return false;
-  if (era === "2025") return true;
-  return code !== URL_ELICITATION && !(code <= -32000 && code >= -32019);
+  return era === "2025" || code > -32000 || code < -32099;
 }
 
 /** Codes with which a server, by HTTP status 400, refuses a client of another era than its own. */

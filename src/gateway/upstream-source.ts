@@ -10,6 +10,7 @@ import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
 import type {
+  AskedValue,
   ServedPrompt,
   ServedResource,
   ServedTemplate,
@@ -241,11 +242,13 @@ function servedPrompt(upstream: CalledUpstream, wire: JsonObject): ServedPrompt<
   return {
     name: named.name,
     wire: named,
-    get: async (_args, call, host) => {
-      const forwarded = { method: "prompts/get", params: { ...call.params, name: own }, repeatable: true };
-      return asked(upstream, forwarded, call, { host, name: named.name });
+    get: async (args, call, host) => {
+      const given = call.params.arguments === undefined ? {} : { arguments: args };
+      const params = { ...call.params, name: own, ...given };
+      return asked(upstream, { method: "prompts/get", params, repeatable: true }, call, { host, name: named.name });
     },
-    complete: async (_asked, call, host) => completed(upstream, { ref: { type: "ref/prompt", name: own } }, call, host),
+    complete: async (asked, call, host) =>
+      completed(upstream, { type: "ref/prompt", name: own }, asked, { call, host }),
   };
 }
 
@@ -276,8 +279,8 @@ function servedTemplate(
       if (template.match(uri) === undefined) return undefined;
       return readUri(upstream, { uri: ownUi(upstream.id, shown), name: uri }, call, host);
     },
-    complete: async (_asked, call, host) =>
-      completed(upstream, { ref: { type: "ref/resource", uri: own } }, call, host),
+    complete: async (asked, call, host) =>
+      completed(upstream, { type: "ref/resource", uri: own }, asked, { call, host }),
   };
 }
 
@@ -294,12 +297,13 @@ function readUri(
 /** The gateway says that it completes; what one upstream does not is no error of its client. */
 async function completed(
   upstream: CalledUpstream,
-  own: JsonObject,
-  call: Call,
-  host: CallHost,
+  ref: JsonObject,
+  { name, value, known }: AskedValue,
+  { call, host }: { readonly call: Call; readonly host: CallHost },
 ): Promise<readonly string[] | CallOutcome> {
   if (upstream.completes === false) return [];
-  const params = { ...call.params, ...own };
+  const context = call.params.context === undefined ? {} : { context: { arguments: known } };
+  const params = { ...call.params, ref, argument: { name, value }, ...context };
   return forwardCall(upstream, { method: "completion/complete", params, repeatable: true }, call, host);
 }
 

@@ -104,7 +104,8 @@ interface Known {
 }
 
 function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
-  const { document, views, tendBy } = derived;
+  const { document, views } = derived;
+  const tendBy = (time: number) => tendWithin(visit, snapshot, derived, time);
   const { profile } = visit.knock;
   const principal = judged(visit, snapshot.policy, document, found);
   if (isFailure(principal)) return principal;
@@ -159,7 +160,6 @@ interface Derived {
   until: number;
   /** When the features look after the tenant next (milliseconds since the epoch). */
   tendAt: number;
-  readonly tendBy: (time: number) => void;
 }
 
 /** Persons may each see something else: who was here last finds theirs made. */
@@ -183,9 +183,6 @@ function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { deriv
     views: new RecentMap(MOST_VIEWS),
     until: Infinity,
     tendAt: deployment.features.some((feature) => feature.tend) ? 0 : Infinity,
-    tendBy: (time) => {
-      made.tendAt = Math.min(made.tendAt, time);
-    },
   };
   derived.set(deployment, made);
   return made;
@@ -223,6 +220,24 @@ function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
         visit.onError(error);
       },
     ),
+  );
+}
+
+/** So long an invocation is kept open for it; later, the next request has the features look after the tenant. */
+const TEND_WAITS_MS = 10_000;
+
+/** At that time (milliseconds since the epoch), beside the request, unless they were there meanwhile. */
+function tendWithin(visit: Visit, snapshot: Snapshot, derived: Derived, time: number): void {
+  derived.tendAt = Math.min(derived.tendAt, time);
+  const waitMs = Math.max(0, time - Date.now());
+  if (waitMs > TEND_WAITS_MS) return;
+  const waited = new Promise<void>((resolve) => {
+    setTimeout(resolve, waitMs);
+  });
+  visit.waitUntil(
+    waited.then(() => {
+      if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
+    }),
   );
 }
 

@@ -2,6 +2,8 @@
 // Refuses none by itself: the entry does, so that a circle of tools that call each other ends.
 
 export const HOPS = "tenantry-hops";
+/** Firewalls, and GitHub, refuse requests without one. */
+export const USER_AGENT = "tenantry";
 /** A chain of agents that call agents is rarely longer than three. */
 export const MOST_HOPS = 8;
 

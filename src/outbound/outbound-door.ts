@@ -3,7 +3,7 @@
 
 import { dropFrames } from "../protocol/drop-frames.ts";
 import { refusalOf, type Destinations, type WrittenUrl } from "./destination.ts";
-import { HOPS } from "./hops.ts";
+import { HOPS, USER_AGENT } from "./hops.ts";
 import { OutboundError } from "./outbound-error.ts";
 
 export interface OutboundInit extends RequestInit {
@@ -218,8 +218,12 @@ function headersOf(given: RequestInit["headers"]): Hop["headers"] {
 
 function withHops(headers: Hop["headers"], hops: number, along: object = {}): Hop["headers"] {
   const isPlain = !(headers instanceof Headers);
-  const isSaid = isPlain ? "traceparent" in headers : headers.has("traceparent");
-  const ours = { ...(isSaid ? {} : along), [HOPS]: String(hops) };
+  const has = (name: string) => (isPlain ? name in headers : headers.has(name));
+  const ours = {
+    ...(has("traceparent") ? {} : along),
+    ...(has("user-agent") ? {} : { "user-agent": USER_AGENT }),
+    [HOPS]: String(hops),
+  };
   if (isPlain) return { ...headers, ...ours };
   for (const [name, value] of Object.entries(ours)) headers.set(name, value);
   return headers;

@@ -1,6 +1,8 @@
 // Owns asking which addresses a name stands for, by DNS over HTTPS, and how long an answer is kept. A Worker cannot hold
 // an address until it connects: what this refuses is refused early, and the platform refuses again.
 
+import { USER_AGENT } from "./hops.ts";
+
 /** No address: the name stands for none, or nobody could be asked. Never rejects. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
@@ -70,7 +72,7 @@ interface Answer {
 /** https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
 async function answersOf(resolver: string, name: string, type: string): Promise<readonly Answer[]> {
   const response = await fetch(`${resolver}?name=${encodeURIComponent(name)}&type=${type}`, {
-    headers: { accept: "application/dns-json" },
+    headers: { accept: "application/dns-json", "user-agent": USER_AGENT },
     redirect: "manual",
     signal: AbortSignal.timeout(WITHIN_MS),
   });

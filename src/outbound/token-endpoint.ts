@@ -27,8 +27,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** More than most servers give, and no more than a header takes. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
-/** GitHub answers nobody who does not say what they are. */
-export const ASKED_AS = { accept: "application/json", "user-agent": "tenantry" } as const;
+export const ASKED_AS = { accept: "application/json" } as const;
 const FORM = "application/x-www-form-urlencoded";
 
 export function tokenRequest(

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../src/gateway/call-deadline.ts";
-import { answerThrough } from "../../src/gateway/forward-question.ts";
+import { answerThrough, declaredUpstream } from "../../src/gateway/forward-question.ts";
 import { AnswerRoom } from "../../src/gateway/guard/answer-room.ts";
 import { Redaction } from "../../src/gateway/guard/redaction.ts";
 import { NO_SINK } from "../../src/http/call-sink.ts";
@@ -11,6 +11,7 @@ import { DIALECTS, REVISIONS_2025, type Revision } from "../../src/protocol/era.
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 
 const EARLIER = REVISIONS_2025.filter((revision) => revision < "2025-11-25");
+const ALL = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const SECRET = "what-the-tracker-wants";
 const FORM = {
   message: `Which, ${SECRET}?`,
@@ -31,8 +32,19 @@ const FORM = {
 const text = (said: string) => ({ type: "text", text: said });
 const AUDIO = { type: "audio", data: "AAAA", mimeType: "audio/wav" };
 
+interface Asked {
+  readonly result?: JsonObject;
+  /** Of the client; absent: all that there are. */
+  readonly capabilities?: JsonObject;
+}
+
 /** An upstream asks once, and the client of this revision gives this result. */
-async function asked(revision: Revision, method: string, params: JsonObject, result: JsonObject = {}) {
+async function asked(
+  revision: Revision,
+  method: string,
+  params: JsonObject,
+  { result = {}, capabilities = ALL }: Asked = {},
+) {
   const put: PutQuestion[] = [];
   const port: QuestionPort = {
     nonce: undefined,
@@ -45,17 +57,20 @@ async function asked(revision: Revision, method: string, params: JsonObject, res
   };
   const deadline = new Deadline(60_000, NO_SINK.cancelled, { waitUntil: () => {} });
   const room = new AnswerRoom(crypto.randomUUID());
-  const work = { call: { dialect: DIALECTS[revision] }, deadline, redaction: Redaction.of([SECRET]), room };
+  const call = { dialect: DIALECTS[revision], capabilities };
+  const work = { call, deadline, redaction: Redaction.of([SECRET]), room };
   let waited = 0;
   const answer = answerThrough(port, work, () => (waited += 1));
   const said = await answer({ method, params, signal: new AbortController().signal }).finally(() => deadline.end());
-  return { put: put.map((one) => one.params), said, waited };
+  return { put: put.map((one) => one.params), methods: put.map((one) => one.method), said, waited };
 }
 
-describe.each(EARLIER)("a form of an upstream, to a client of %s", (revision) => {
+describe("a form of an upstream, to a client of 2025-06-18", () => {
+  const revision = "2025-06-18";
+
   it("names its choices by enumNames, asks for a list as a text, and the upstream gets the list", async () => {
     const result = { action: "accept", content: { size: "l", colours: "red , blue," } };
-    const { put, said } = await asked(revision, "elicitation/create", FORM, result);
+    const { put, said } = await asked(revision, "elicitation/create", FORM, { result });
     expect(put).toEqual([
       {
         message: "Which, [redacted]?",
@@ -71,7 +86,14 @@ describe.each(EARLIER)("a form of an upstream, to a client of %s", (revision) =>
     expect(said).toEqual({ action: "accept", content: { size: "l", colours: ["red", "blue"] } });
   });
 
-  it("of several blocks for a model is several messages", async () => {
+  it("that is no form fails, and nobody is asked", async () => {
+    const params = { message: "?", requestedSchema: { type: "object", properties: { a: null } } };
+    await expect(asked(revision, "elicitation/create", params)).rejects.toThrow(TypeError);
+  });
+});
+
+describe.each(EARLIER)("a message for a model, to a client of %s,", (revision) => {
+  it("of several blocks is several messages", async () => {
     const params = { maxTokens: 5, messages: [{ role: "user", content: [text("One."), text("Two.")] }] };
     const { put } = await asked(revision, "sampling/createMessage", params);
     expect(put).toEqual([
@@ -84,16 +106,11 @@ describe.each(EARLIER)("a form of an upstream, to a client of %s", (revision) =>
       },
     ]);
   });
-
-  it("that is no form fails, and nobody is asked", async () => {
-    const params = { message: "?", requestedSchema: { type: "object", properties: { a: null } } };
-    await expect(asked(revision, "elicitation/create", params)).rejects.toThrow(TypeError);
-  });
 });
 
 it.each(["2025-11-25", "2026-07-28"] as const)("a form goes to a client of %s as it was written", async (revision) => {
   const result = { action: "accept", content: { size: "l", colours: ["red"] } };
-  const { put, said } = await asked(revision, "elicitation/create", FORM, result);
+  const { put, said } = await asked(revision, "elicitation/create", FORM, { result });
   expect(put).toEqual([{ ...FORM, message: "Which, [redacted]?" }]);
   expect(said).toEqual(result);
 });
@@ -117,4 +134,99 @@ describe("audio for a model", () => {
 
 it("a question without params is put without, in every revision", async () => {
   for (const revision of REVISIONS_2025) expect((await asked(revision, "roots/list", {})).put).toEqual([{}]);
+});
+
+const URL_MODE = { mode: "url", message: "?", url: "https://a.example/", elicitationId: "e" };
+const WITH_TOOLS = { maxTokens: 1, messages: [], tools: [] };
+
+describe("a client is not asked, and the upstream hears so at once,", () => {
+  it.each<[string, Revision, string, JsonObject, JsonObject]>([
+    ["what it did not declare", "2025-11-25", "elicitation/create", FORM, { sampling: {} }],
+    ["for roots that it did not declare", "2025-11-25", "roots/list", {}, { sampling: {} }],
+    ["for a page, where it declared forms alone", "2025-11-25", "elicitation/create", URL_MODE, { elicitation: {} }],
+    [
+      "for a form, where it declared pages alone",
+      "2025-11-25",
+      "elicitation/create",
+      FORM,
+      { elicitation: { url: {} } },
+    ],
+    [
+      "for sampling with tools that it did not declare",
+      "2025-11-25",
+      "sampling/createMessage",
+      WITH_TOOLS,
+      { sampling: {} },
+    ],
+    ["for a page, in a revision without", "2025-06-18", "elicitation/create", URL_MODE, ALL],
+    ["for sampling with tools, in a revision without", "2025-06-18", "sampling/createMessage", WITH_TOOLS, ALL],
+    ["for a form, in a revision without", "2025-03-26", "elicitation/create", FORM, ALL],
+    ["by a method of nobody's", "2025-11-25", "com.example/ask", {}, ALL],
+    ["for a task", "2025-11-25", "tasks/get", {}, ALL],
+  ])("%s", async (_what, revision, method, params, capabilities) => {
+    expect(await asked(revision, method, params, { capabilities })).toMatchObject({
+      put: [],
+      said: undefined,
+      waited: 0,
+    });
+  });
+});
+
+describe("the founding documents' other names", () => {
+  it("elicitation/request is elicitation/create", async () => {
+    const result = { action: "accept", content: { size: "l" } };
+    const { methods, said } = await asked("2025-11-25", "elicitation/request", FORM, { result });
+    expect([methods, said]).toEqual([["elicitation/create"], result]);
+  });
+
+  it("completion/create is sampling/createMessage, and is answered in its own shape", async () => {
+    const params = {
+      model: "claude-3-5-sonnet",
+      systemPrompt: "You are a data analyst",
+      messages: [{ role: "user", content: "Analyze this data..." }],
+      maxTokens: 1000,
+    };
+    const result = { role: "assistant", model: "m", content: text("Based on it..."), stopReason: "endTurn" };
+    const { put, methods, said } = await asked("2025-11-25", "completion/create", params, { result });
+    expect(methods).toEqual(["sampling/createMessage"]);
+    expect(put).toEqual([
+      {
+        systemPrompt: "You are a data analyst",
+        modelPreferences: { hints: [{ name: "claude-3-5-sonnet" }] },
+        messages: [{ role: "user", content: text("Analyze this data...") }],
+        maxTokens: 1000,
+      },
+    ]);
+    expect(said).toEqual({ model: "m", content: [text("Based on it...")], stopReason: "end_turn" });
+  });
+});
+
+describe("what is declared to an upstream", () => {
+  const declared = (revision: Revision, capabilities: JsonObject) =>
+    declaredUpstream({ dialect: DIALECTS[revision], capabilities });
+
+  it("is what it may ask, cleaned, and the extensions that are served here", () => {
+    const ui = { mimeTypes: ["text/html;profile=mcp-app"] };
+    const raw = {
+      elicitation: { form: { x: 1 }, other: {} },
+      roots: { listChanged: true },
+      sampling: { context: {} },
+      extensions: { "io.modelcontextprotocol/ui": ui, "io.modelcontextprotocol/tasks": {}, "com.example/x": {} },
+      experimental: { foo: {} },
+      tasks: {},
+      somethingElse: { a: 1 },
+    };
+    expect(declared("2026-07-28", raw)).toEqual({
+      elicitation: { form: {} },
+      sampling: {},
+      roots: {},
+      extensions: { "io.modelcontextprotocol/ui": ui },
+    });
+  });
+
+  it("is nothing that the client's revision has no word for", () => {
+    expect(declared("2024-11-05", ALL)).toEqual({ sampling: {}, roots: {} });
+    expect(declared("2025-06-18", ALL)).toEqual({ elicitation: { form: {} }, sampling: {}, roots: {} });
+    expect(declared("2025-11-25", ALL)).toEqual(ALL);
+  });
 });

@@ -3,9 +3,9 @@
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { describeFault, httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
-import type { OutboundRule } from "../../outbound/outbound-error.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import { hashOf } from "../listed-name.ts";
+import { isOwnBound } from "../translate-error.ts";
 import type { TenantNews } from "../../tenants/authority/tenant-news.ts";
 import { logState } from "../operate/state-log.ts";
 import { silences } from "./silent-upstreams.ts";
@@ -93,7 +93,7 @@ export class CallGate {
 
   /** `heard`: the upstream has said something meanwhile. Gives the seconds for which it wants to be left alone. */
   failed(fault: Fault, heard: boolean, now: number): number | undefined {
-    if (fault.kind === "cancelled" || isOurs(fault)) this.left();
+    if (fault.kind === "cancelled" || isOwnBound(fault)) this.left();
     else if (!isSilence(fault) || heard) this.answered(now);
     else this.#unanswered(fault, now);
     const status = httpStatusOf(fault);
@@ -136,11 +136,4 @@ function secondsOf(ms: number): number {
 function isSilence(fault: Fault): boolean {
   if (fault.kind === "lost") return fault.stage === "headers";
   return fault.kind === "unreachable" || fault.kind === "timeout";
-}
-
-const OWN_LIMITS: ReadonlySet<string> = new Set<OutboundRule>(["connections", "over"]);
-
-/** It was not even asked, because too much is under way here. */
-function isOurs(fault: Fault): boolean {
-  return fault.kind === "unreachable" && OWN_LIMITS.has(fault.code);
 }

@@ -34,7 +34,7 @@ function parseCompletion(call: Call): CompletionRequest | Failure {
   if (!isObject(params.argument)) return invalid("argument", "must be an object");
   const name = readString(params.argument, "name");
   if (isFailure(name)) return invalid("argument.name", "must be a string");
-  const value = readString(params.argument, "value");
+  const value = params.argument.value === null ? "" : readString(params.argument, "value");
   if (isFailure(value)) return invalid("argument.value", "must be a string");
   const context = readContext(call);
   if (isFailure(context)) return context;

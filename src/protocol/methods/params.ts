@@ -35,12 +35,13 @@ export function readObject({ params, dialect: { leftOut } }: Asked, member: stri
   return isObject(value) ? { value } : invalid(member, "must be an object");
 }
 
-/** A map of strings, as prompt arguments and completion contexts are. */
+/** A map of strings, as prompt arguments and completion contexts are. Clients write null for one that is left out. */
 export function readStrings(asked: Asked, member: string): Read<Record<string, string>> | Failure {
   const read = readObject(asked, member);
   if (isFailure(read)) return read;
-  for (const [key, item] of Object.entries(read.value)) {
+  const given = Object.entries(read.value).filter(([, item]) => item !== null);
+  for (const [key, item] of given) {
     if (typeof item !== "string") return invalid(`${member}.${key}`, "must be a string");
   }
-  return read as Read<Record<string, string>>;
+  return { value: Object.fromEntries(given) as Record<string, string> };
 }

@@ -39,7 +39,7 @@ describe("calls", () => {
     await expect.poll(() => send("tools/list"), { timeout: 10_000 }).toContain("up__add");
     const call = () => send("tools/call", { name: "up__add", arguments: {} });
     const empty = fill(CALLS);
-    expect(await call()).toContain("too many calls to upstreams are under way");
+    expect(await call()).toContain("too many requests to upstreams are under way");
     empty();
     expect(await call()).toContain('"content"');
     expect(CALLS.inside).toBe(0);

@@ -30,7 +30,12 @@ function asking() {
     },
     withdraw: () => {},
   };
-  const answer = answerThrough(port, { call: { dialect: LATEST_2025 }, deadline, redaction: Redaction.of([]), room });
+  const answer = answerThrough(port, {
+    call: { dialect: LATEST_2025, capabilities: { elicitation: {} } },
+    deadline,
+    redaction: Redaction.of([]),
+    room,
+  });
   const { signal } = new AbortController();
   const ask = (length: number) =>
     answer({ method: "elicitation/create", params: { message: "x".repeat(length) }, signal });

@@ -19,8 +19,12 @@ const error = (code: number, message: string) => ({ jsonrpc: "2.0", id: null, er
 const BAD = { status: 400 };
 
 /** How servers refuse a session that they do not know. */
-const REFUSALS: readonly (readonly [string, () => Response])[] = [
-  ["as the specification says", () => Response.json(error(-32001, "Session not found"), { status: 404 })],
+const GONE = [
+  "as the specification says",
+  () => Response.json(error(-32001, "Session not found"), { status: 404 }),
+] as const;
+/** A call may have run where a server answers so. */
+const UNSURE: readonly (readonly [string, () => Response])[] = [
   [
     "as most that follow the official examples",
     () => Response.json(error(-32000, "No valid session ID provided"), BAD),
@@ -105,7 +109,7 @@ async function scene(refusal: () => Response) {
   };
 }
 
-describe.each(REFUSALS)("a session that an upstream refuses %s", (_title, refusal) => {
+describe.each([GONE, ...UNSURE])("a session that an upstream refuses %s", (_title, refusal) => {
   it("is begun anew for what may be asked for twice, and used from then on", async () => {
     const { call, restart, begun, idle, known } = await scene(refusal);
     for (let restarts = 1; restarts <= 3; restarts += 1) {
@@ -116,7 +120,20 @@ describe.each(REFUSALS)("a session that an upstream refuses %s", (_title, refusa
     await idle();
     expect([...known]).toEqual([]);
   });
+});
 
+it("a call that met a session that is gone has not run: it is sent once more in a new one, and its result says so", async () => {
+  const { call, restart, begun } = await scene(GONE[1]);
+  expect(await call("write")).not.toContain("tenantry/session");
+  restart();
+  const again = await call("write");
+  expect(again).toContain(`in ${begun[1]}`);
+  expect(again).toContain('"_meta":{"tenantry/session":"new"}');
+  expect(await call("write")).not.toContain("tenantry/session");
+  expect(begun).toHaveLength(2);
+});
+
+describe.each(UNSURE)("a session that an upstream refuses %s", (_title, refusal) => {
   it("fails a call that may have run, once, and is another one for the next", async () => {
     const { call, restart, begun } = await scene(refusal);
     expect(await call("write")).toContain(`in ${begun[0]}`);

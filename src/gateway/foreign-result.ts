@@ -1,0 +1,64 @@
+// What may stand in the result of an upstream of era 2026: something complete, or questions that this client can be asked.
+
+import { capabilityOf } from "../calls/answers.ts";
+import { membersNamed } from "../mcp-client/json-text.ts";
+import type { Call } from "../protocol/call.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { requiredCapabilities } from "../protocol/meta.ts";
+import { canBeAsked, standardQuestion } from "./forward-question.ts";
+
+const TYPE: ReadonlySet<string> = new Set(["resultType"]);
+
+interface Answered {
+  readonly call: Pick<Call, "dialect" | "capabilities">;
+  /** The upstream's id. */
+  readonly server: string;
+}
+
+/**
+ * The JSON of the result for the client. A failure where it is of a type that nobody declared, or asks what this client
+ * cannot be asked.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic#resulttype
+ */
+export function foreignResult(json: string, answered: Answered): string | Failure {
+  const { call, server } = answered;
+  const found = membersNamed(TYPE, json);
+  if (!found) return failure("faultyServer", `${server}: resultType stands in its result twice`, { server });
+  const text = found.get("resultType");
+  // Earlier servers do not say it.
+  if (text === undefined) return `{"resultType":"complete"${json.trim() === "{}" ? "" : ","}${json.trim().slice(1)}`;
+  const type: unknown = JSON.parse(text);
+  if (type === "complete") return json;
+  if (type !== "input_required") {
+    const message = `${server}: a result of type ${text.slice(0, 64)}, which this client did not ask for`;
+    return failure("faultyServer", message, { server, fault: "resultType" });
+  }
+  if (call.dialect.era === "2025") {
+    return failure("faultyServer", `${server} asks what this client cannot be asked`, { server });
+  }
+  return questionsFor(json, answered);
+}
+
+function questionsFor(json: string, { call, server }: Answered): string | Failure {
+  const result = JSON.parse(json) as JsonObject;
+  const requests = isObject(result.inputRequests) ? result.inputRequests : {};
+  const asked = new Map<string, unknown>();
+  let isStandard = true;
+  for (const [name, one] of Object.entries(requests)) {
+    const { method, params } = isObject(one) ? one : {};
+    const question = standardQuestion(method, isObject(params) ? params : {})?.question;
+    if (!question) {
+      const message = `${server} asks what no client can be asked: ${String(method).slice(0, 64)}`;
+      return failure("faultyServer", message, { server });
+    }
+    const capability = capabilityOf(question);
+    if (!canBeAsked(call, capability)) {
+      const data = { server, requiredCapabilities: requiredCapabilities(capability) };
+      return failure("missingCapability", `${server}: the client did not declare ${capability}`, data);
+    }
+    isStandard &&= question.method === method;
+    asked.set(name, question.method === method ? one : question);
+  }
+  return isStandard ? json : JSON.stringify({ ...result, inputRequests: Object.fromEntries(asked) });
+}
