@@ -154,22 +154,23 @@ export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<
   const reading = new Reading(id, caps);
   const until = Date.now() + how.withinMs;
   const failed = new Map<ListedKind, McpFault>();
-  const declared = LISTS.filter(({ capability }) => isDeclared(link.capabilities[capability]));
-  for (const list of declared) {
+  // Some servers have tools and declare nothing.
+  const asked = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
+  for (const list of asked) {
     if (reading.capped !== undefined) break;
     const limit = new ListLimit((until - Date.now()) / 2, how.signal);
     try {
       await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
     } catch (error) {
       if (!(error instanceof McpFault) || how.signal?.aborted === true || isFatal(error.fault)) throw error;
-      failed.set(list.kind, error);
       reading.texts[list.kind] = [];
+      if (isDeclared(link.capabilities[list.capability])) failed.set(list.kind, error);
     } finally {
       limit.end();
     }
   }
   const [first] = failed.values();
-  if (first && failed.size === declared.length) throw first;
+  if (first && failed.size === asked.length) throw first;
   const reasons = Array.from(failed, ([kind, { fault }]) => `${WORDS[kind]} could not be read: ${how.reasonOf(fault)}`);
   const { texts, quarantined, unnamed, cache } = reading;
   const capped = [reading.capped, ...reasons].filter((text) => text !== undefined).join("; ") || undefined;

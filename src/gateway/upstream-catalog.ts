@@ -5,7 +5,6 @@ import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, membersNamed, objectMembers } from "../mcp-client/json-text.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import type { Section } from "../tenants/isolate/sections.ts";
 import { isDefinition, isText, listOf, shaped } from "./check-definition.ts";
 import { flaggedIn, flagsOf, withFlags, type FlaggedAt } from "./review/definition-flags.ts";
 
@@ -133,6 +132,11 @@ export interface ReadSection {
     readonly resources: readonly JsonObject[];
     readonly resourceTemplates: readonly JsonObject[];
   };
+}
+
+/** As it was loaded. */
+interface Section {
+  readonly bytes: Uint8Array;
 }
 
 /** A section is kept by this isolate, and so is what was read in it: other parts of a policy change more often. */

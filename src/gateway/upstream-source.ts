@@ -247,8 +247,8 @@ function servedPrompt(upstream: CalledUpstream, wire: JsonObject): ServedPrompt<
       const params = { ...call.params, name: own, ...given };
       return asked(upstream, { method: "prompts/get", params, repeatable: true }, call, { host, name: named.name });
     },
-    complete: async (asked, call, host) =>
-      completed(upstream, { type: "ref/prompt", name: own }, asked, { call, host }),
+    complete: async (value, call, host) =>
+      completed(upstream, { type: "ref/prompt", name: own }, value, { call, host }),
   };
 }
 
@@ -279,8 +279,8 @@ function servedTemplate(
       if (template.match(uri) === undefined) return undefined;
       return readUri(upstream, { uri: ownUi(upstream.id, shown), name: uri }, call, host);
     },
-    complete: async (asked, call, host) =>
-      completed(upstream, { type: "ref/resource", uri: own }, asked, { call, host }),
+    complete: async (value, call, host) =>
+      completed(upstream, { type: "ref/resource", uri: own }, value, { call, host }),
   };
 }
 

@@ -30,13 +30,16 @@ export interface HttpSseConnection extends Channel2025 {
   close(): void;
 }
 
+/** A server says where messages go as soon as the stream is open. */
+const ENDPOINT_MS = 10_000;
+
 /** Settles when the server has said where messages go. */
 export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOptions = {}): Promise<HttpSseConnection> {
   const { lastEventId, signal } = options;
   const limits = { ...STANDING_LIMITS, ...options.limits };
   const stream = await openStream(endpoint, { headers: {}, lastEventId }, { signal, limits });
   try {
-    const url = await postUrl(endpoint, stream, limits.headersMs);
+    const url = await postUrl(endpoint, stream, Math.min(limits.headersMs, ENDPOINT_MS));
     return new Connection({ ...endpoint, url }, stream);
   } catch (error) {
     stream.events.close();

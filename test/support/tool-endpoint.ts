@@ -47,7 +47,8 @@ export async function toolEndpoint(
   const server = createServer((request, response) => {
     void (async () => {
       const message = JSON.parse(await text(request)) as Json & { method: string; params: Json };
-      expectOfficial("2026-07-28", message, { direction: "client" });
+      const isOlder = message.method === "initialize";
+      expectOfficial(isOlder ? "2025-11-25" : "2026-07-28", message, { direction: "client" });
       const { method, params } = message;
       const one = { method, params, headers: request.headers };
       sent.push(one);

@@ -1,14 +1,15 @@
 // Owns `tenantry call`: any tool of a tenant, from the shell, through the tenant's own MCP endpoint.
 
 import type { Command } from "commander";
-import { ask2026, type Asked2026 } from "../../../mcp-client/ask.ts";
 import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-client/message.ts";
 import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { nearest } from "../../../protocol/nearest.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { endpointUrl, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import type { LinkAsk } from "../../../gateway/upstream-link.ts";
+import { openConnection } from "../mcp-connection.ts";
+import { endpointUrl, mcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { answerAtTerminal } from "../terminal/elicit.ts";
 import { McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
@@ -59,7 +60,23 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
     throw usageError("--json-args: there is no tool for these arguments");
   }
   const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), await keyFor(context.terminal, options));
-  const list = await listTools(context, endpoint);
+  const server = serverAt(context, endpoint);
+  try {
+    await callAt(context, server, { where, tool, pairs, options });
+  } finally {
+    await server.close();
+  }
+}
+
+interface Called {
+  readonly where: string;
+  readonly tool: string | undefined;
+  readonly pairs: readonly string[];
+  readonly options: CallOptions;
+}
+
+async function callAt(context: CommandContext, server: Server, { where, tool, pairs, options }: Called): Promise<void> {
+  const list = await listTools(server);
   const { tools } = list;
   if (tool === undefined) return showTools(context, list);
   const about = tools.find(({ name }) => name === tool);
@@ -67,7 +84,7 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
   for (const stray of about ? strayArguments(args, about) : []) context.warn(stray);
   let result: JsonObject;
   try {
-    result = await callTool(context, endpoint, { name: tool, about, args });
+    result = await callTool(server, { name: tool, about, args });
   } catch (error) {
     if (!(error instanceof McpRefused)) throw error;
     throw explained(error, where, () => (about ? undefined : hintAt(tool, list, where)));
@@ -77,21 +94,35 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
   if (result.isError === true) throw new CliError(EXIT.refused, "");
 }
 
-/** One request, with all that is asked and said on its way. */
-async function request(context: CommandContext, endpoint: McpEndpoint, asked: Asked2026): Promise<JsonObject> {
+interface Server {
+  /** One request, with all that is asked and said on its way. */
+  request(asked: LinkAsk): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+function serverAt(context: CommandContext, endpoint: McpEndpoint): Server {
   const { terminal } = context;
+  const { signal } = terminal;
   const capabilities = isInteractive(terminal) ? { elicitation: { form: {}, url: {} } } : {};
-  const client = { endpoint, about: { clientInfo: CLIENT_INFO, capabilities }, nextId: nextRequestId };
-  try {
-    const answered = await ask2026(client, asked, {
-      signal: terminal.signal,
-      answer: async (question) => answerAtTerminal(question, terminal),
-      notified: (message) => showProgress(context, message),
-    });
-    return resultOf(answered) ?? {};
-  } catch (error) {
-    throw mcpProblem(error, endpoint);
-  }
+  const connection = openConnection({ endpoint, about: { clientInfo: CLIENT_INFO, capabilities } }, signal);
+  return {
+    request: async (asked) => {
+      try {
+        const answered = await connection.ask(
+          { ...asked, progress: true },
+          {
+            signal,
+            answer: async (question) => answerAtTerminal(question, terminal),
+            notified: (message) => showProgress(context, message),
+          },
+        );
+        return resultOf(answered) ?? {};
+      } catch (error) {
+        throw mcpProblem(error, endpoint);
+      }
+    },
+    close: async () => connection.close(),
+  };
 }
 
 function showProgress(context: CommandContext, message: NotificationMessage): void {
@@ -110,13 +141,13 @@ interface ToolList {
   readonly missing: readonly Missing[];
 }
 
-async function listTools(context: CommandContext, endpoint: McpEndpoint): Promise<ToolList> {
+async function listTools(server: Server): Promise<ToolList> {
   const tools: ToolAbout[] = [];
   let missing: readonly Missing[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const result = await request(context, endpoint, { method: "tools/list", params });
+    const result = await server.request({ method: "tools/list", params });
     tools.push(...((result.tools ?? []) as ToolAbout[]));
     missing = missingIn(result);
     cursor = result.nextCursor;
@@ -141,14 +172,10 @@ interface ToolCall {
   readonly args: JsonObject;
 }
 
-async function callTool(
-  context: CommandContext,
-  endpoint: McpEndpoint,
-  { name, about, args }: ToolCall,
-): Promise<JsonObject> {
+async function callTool(server: Server, { name, about, args }: ToolCall): Promise<JsonObject> {
   const mirrored = collectParamHeaders(about?.inputSchema ?? {});
   const params = { name, arguments: args };
-  return request(context, endpoint, {
+  return server.request({
     method: "tools/call",
     params,
     ...(Array.isArray(mirrored) && { mirrored }),

@@ -19,9 +19,14 @@ export interface Entrance {
 /** What a request without any credential is told, and what that leads to. */
 export async function entrance(endpoint: McpEndpoint, signal: AbortSignal): Promise<Entrance> {
   const stranger = { ...endpoint, headers: {}, hasKey: false };
-  const { status, wwwAuthenticate, said } = await pinged(stranger, signal);
+  const { status, contentType, wwwAuthenticate, said } = await pinged(stranger, signal);
   if (status < 300) return { findings: [ok(ENTRANCE, "everybody: no key, no login")], leads: "in" };
-  if (status !== 401) return { findings: [shut(status, said)], leads: "nowhere" };
+  if (SHUT.has(status) || leadsElsewhere(status) || contentType === "text/html") {
+    return { findings: [shut(status, said)], leads: "nowhere" };
+  }
+  // Servers that keep sessions refuse whatever comes before `initialize`.
+  if (status !== 401)
+    return { findings: [ok(ENTRANCE, inWords(`everybody, after initialize (${status})`, said))], leads: "in" };
   const metadata = metadataUrlIn(wwwAuthenticate);
   const named = challenge(wwwAuthenticate);
   const findings =
@@ -32,6 +37,7 @@ export async function entrance(endpoint: McpEndpoint, signal: AbortSignal): Prom
 }
 
 const ENTRANCE = "who gets in";
+const SHUT: ReadonlySet<number> = new Set([403, 404]);
 
 function shut(status: number, said: string | undefined): Finding {
   if (leadsElsewhere(status)) {

@@ -1,13 +1,16 @@
-// Owns what a client meets once it is let in: a session of era 2025 and its stream, era 2026, and the lists.
+// What a client meets once it is let in: a session of era 2025 and its stream, era 2026, and the lists.
 
-import { ask2025, ask2026 } from "../../../mcp-client/ask.ts";
+import { readCatalog } from "../../../gateway/read-catalog.ts";
+import type { UpstreamCatalog } from "../../../gateway/upstream-catalog.ts";
+import { openLink, surveyLink, type UpstreamLink } from "../../../gateway/upstream-link.ts";
+import { ask2026 } from "../../../mcp-client/ask.ts";
+import { speaksHttpSse } from "../../../mcp-client/connect.ts";
 import { openStream } from "../../../mcp-client/exchange.ts";
-import { describeFault, httpStatusOf, McpFault } from "../../../mcp-client/fault.ts";
+import { describeFault, httpStatusOf, McpFault, type Fault } from "../../../mcp-client/fault.ts";
 import { closeAnswer } from "../../../mcp-client/http-answer.ts";
 import { resultOf } from "../../../mcp-client/message.ts";
-import { request2025 } from "../../../mcp-client/outgoing.ts";
 import { sessionHeaders, type Session2025 } from "../../../mcp-client/session-2025.ts";
-import { open2025, streamable2025 } from "../../../mcp-client/streamable-2025.ts";
+import { open2025 } from "../../../mcp-client/streamable-2025.ts";
 import { REVISION_2026 } from "../../../protocol/era.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
@@ -17,24 +20,21 @@ import { judgeTools } from "./definitions.ts";
 import { failed, note, ok, skipped, type Finding } from "./finding.ts";
 import { ABOUT_2026, endQuietly, HELLO_2025 } from "./round-trips.ts";
 
-/** Asks for a page of tools. */
-type Lister = (params: JsonObject) => Promise<JsonObject | undefined>;
-
-const MAX_LIST_PAGES = 100;
+const WITHIN_MS = 60_000;
 const NO_PROFILE = "Is the profile's name right, behind that of the tenant? tenantry tenant show TENANT lists them.";
+const NO_ENDPOINT = "This is no answer of an MCP endpoint: is the URL whole?";
 const OLD_CLIENTS = "Clients of the revisions up to 2025-11-25 cannot connect: most of those that are in use.";
 
 /** `server`: what a client calls the endpoint. */
 export async function speech(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
-  const { findings: newest, list: list2026 } = await era2026(endpoint, signal);
+  const newest = await era2026(endpoint, signal);
   const begun = await session(endpoint, signal);
   const findings = [...begun.findings];
-  if (begun.session !== undefined) findings.push(await stream(endpoint, begun.session, signal));
-  findings.push(...newest);
-  const list = list2026 ?? (begun.session && lister2025(endpoint, begun.session, signal));
-  findings.push(...(await tools(endpoint, list, server)));
-  if (begun.session !== undefined) await endQuietly(endpoint, begun.session);
-  return findings;
+  if (begun.session !== undefined) {
+    findings.push(await stream(endpoint, begun.session, signal));
+    await endQuietly(endpoint, begun.session);
+  }
+  return [...findings, newest, ...(await lists(endpoint, server, signal))];
 }
 
 interface Begun {
@@ -51,8 +51,30 @@ async function session(endpoint: McpEndpoint, signal: AbortSignal): Promise<Begu
     const kept = begun.id === undefined ? "no session is kept" : "with a session";
     return { findings: [ok(step, `${begun.revision}${name}, ${kept}`)], session: begun };
   } catch (error) {
-    const isNowhere = error instanceof McpFault && httpStatusOf(error.fault) === 404;
-    return { findings: [failed(step, mcpReason(error, endpoint), isNowhere ? NO_PROFILE : OLD_CLIENTS)] };
+    if (error instanceof McpFault && speaksHttpSse(error.fault)) {
+      const older = await httpSse(endpoint, signal);
+      if (older) return { findings: [older] };
+    }
+    return { findings: [failed(step, mcpReason(error, endpoint), mendOf(error))] };
+  }
+}
+
+function mendOf(error: unknown): string {
+  if (!(error instanceof McpFault)) return OLD_CLIENTS;
+  const { fault } = error;
+  if (httpStatusOf(fault) === 404) return NO_PROFILE;
+  return fault.kind === "status" || fault.kind === "notMcp" ? NO_ENDPOINT : OLD_CLIENTS;
+}
+
+async function httpSse(endpoint: McpEndpoint, signal: AbortSignal): Promise<Finding | undefined> {
+  try {
+    const link = await openLink({ endpoint, about: ABOUT_2026, way: "http-sse" }, { signal });
+    await link.close();
+    const mend = "Many clients no longer speak it: serve Streamable HTTP, which replaced it in 2025-03-26.";
+    return note("initialize", `${link.revision}, over HTTP+SSE alone`, mend);
+  } catch (error) {
+    if (error instanceof McpFault && error.fault.kind !== "cancelled") return undefined;
+    throw error;
   }
 }
 
@@ -73,58 +95,67 @@ async function stream(endpoint: McpEndpoint, begun: Session2025, signal: AbortSi
   }
 }
 
-async function era2026(
-  endpoint: McpEndpoint,
-  signal: AbortSignal,
-): Promise<{ readonly findings: readonly Finding[]; readonly list?: Lister }> {
+async function era2026(endpoint: McpEndpoint, signal: AbortSignal): Promise<Finding> {
   const step = "server/discover";
   const client = { endpoint, about: ABOUT_2026, nextId: nextRequestId };
   try {
     const asked = await ask2026(client, { method: "server/discover", params: {} }, { signal });
     const { supportedVersions } = resultOf(asked) ?? {};
     const versions = Array.isArray(supportedVersions) ? supportedVersions : [];
-    if (!versions.includes(REVISION_2026)) return { findings: [skipped(step, `${REVISION_2026} is not served`)] };
-    const list: Lister = async (params) =>
-      resultOf(await ask2026(client, { method: "tools/list", params }, { signal }));
-    return { findings: [ok(step, versions.join(", "))], list };
+    if (!versions.includes(REVISION_2026)) return skipped(step, `${REVISION_2026} is not served`);
+    return ok(step, versions.join(", "));
   } catch (error) {
-    return { findings: [skipped(step, `${REVISION_2026} is not served: ${mcpReason(error, endpoint)}`)] };
+    return skipped(step, `${REVISION_2026} is not served: ${mcpReason(error, endpoint)}`);
   }
 }
 
-function lister2025(endpoint: McpEndpoint, begun: Session2025, signal: AbortSignal): Lister {
-  const client = { channel: streamable2025(endpoint, begun), clock: endpoint.clock };
-  return async (params) => {
-    const request = request2025({ id: nextRequestId(), method: "tools/list", params });
-    return resultOf(await ask2025(client, request, { signal }));
+/** Read as a gateway of ours reads an upstream: what it would leave out breaks the list of some client. */
+async function lists(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
+  let events = 0;
+  const skip = () => {
+    events += 1;
   };
-}
-
-async function tools(endpoint: McpEndpoint, list: Lister | undefined, server: string): Promise<Finding[]> {
   const step = "tools/list";
-  if (list === undefined) return [skipped(step, "neither era can be spoken")];
+  let link: UpstreamLink | undefined;
   try {
-    const listed = await all(list);
-    if (listed.length === 0) {
-      const mend = "Where there should be some: tenantry explain TENANT tool NAME says why one is not seen.";
-      return [note(step, "no tools are visible here", mend)];
-    }
-    return [ok(step, count(listed.length, "tool")), ...judgeTools(listed, server)];
+    link = await surveyLink({ endpoint: { ...endpoint, skipped: skip }, about: ABOUT_2026 }, undefined, { signal });
+    const reasonOf = (fault: Fault) => mcpReason(new McpFault(fault), endpoint);
+    const catalog = await readCatalog(link, { id: "x", of: "", withinMs: WITHIN_MS, signal, reasonOf });
+    const tools = catalog.texts.tools.map((text) => JSON.parse(text) as JsonObject);
+    return [...listed(catalog, tools.length), ...leftOut(catalog, events), ...judgeTools(tools, server)];
   } catch (error) {
+    if (!link) return [skipped(step, "neither era can be spoken")];
     const mend = "Clients show this as a server without tools. Its log says more than it tells.";
     return [failed(step, mcpReason(error, endpoint), mend)];
+  } finally {
+    await link?.close();
   }
 }
 
-async function all(list: Lister): Promise<JsonObject[]> {
-  const listed: JsonObject[] = [];
-  let cursor: unknown;
-  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-    const result = await list(cursor === undefined ? {} : { cursor });
-    // One by one: a page may have more than a call takes arguments.
-    for (const tool of Array.isArray(result?.tools) ? result.tools : []) if (isObject(tool)) listed.push(tool);
-    cursor = result?.nextCursor;
-    if (cursor === undefined) break;
+function listed({ way, unread = [] }: UpstreamCatalog, tools: number): Finding[] {
+  if (unread.includes("tools")) return [];
+  const over = way === "http-sse" ? ", over HTTP+SSE" : "";
+  if (tools > 0) return [ok("tools/list", count(tools, "tool") + over)];
+  const mend = "Where there should be some: tenantry explain TENANT tool NAME says why one is not seen.";
+  return [note("tools/list", `no tools are visible here${over}`, mend)];
+}
+
+/** What does not come of what the server has. */
+function leftOut({ capped = "", unread = [], quarantined, unnamed }: UpstreamCatalog, events: number): Finding[] {
+  const findings: Finding[] = [];
+  if (unread.length > 0) {
+    const step = unread.includes("tools") ? "tools/list" : "lists";
+    findings.push(failed(step, capped, "The server's log says more. Clients have its other lists."));
+  } else if (capped !== "") findings.push(note("lists", capped, "A gateway reads no more: docs/gateway.md."));
+  const [first] = quarantined;
+  if (first) {
+    const definitions = count(quarantined.length + unnamed, "definition");
+    const mend = "Mend it: some clients refuse the whole list for one.";
+    findings.push(failed("definitions", `${definitions} that clients refuse: ${first.name}: ${first.why}`, mend));
   }
-  return listed;
+  if (events > 0) {
+    const said = `${count(events, "event")} of its streams without an MCP message: clients skip them`;
+    findings.push(note("events", said, "Send heartbeats as comments: lines that begin with a colon."));
+  }
+  return findings;
 }

@@ -194,7 +194,14 @@ test("where a key is needed and there is none, or it is refused, the message say
   });
   expect((await call(["demo", "--key", "bad"])).stderr).toBe("tenantry: No (the key was refused)\n");
   expect((await call(["demo", "--key", "good"])).exit).toBe(0);
-  expect(sent).toHaveLength(3);
+  // What is refused may be an older server, which is asked for a session.
+  expect(sent.map(({ method }) => method)).toEqual([
+    "tools/list",
+    "initialize",
+    "tools/list",
+    "initialize",
+    "tools/list",
+  ]);
 });
 
 const QUESTION = {

@@ -24,13 +24,18 @@ const TOOL = {
 
 /** A server of era 2025 that is well, but for what `change` answers. */
 function healthy(change: (exchange: Exchange) => boolean = () => false) {
-  const begin = sessionScript("session", (exchange) => {
-    if (exchange.name === "ping") exchange.result({});
-    else if (exchange.name === "tools/list") exchange.result({ tools: [TOOL] });
-    else if (exchange.name === "server/discover") exchange.error(-32601, "Method not found");
-    else if (exchange.name === "GET" && exchange.path.startsWith("/mcp")) exchange.stream();
-    else exchange.refuse(404);
-  });
+  const begin = sessionScript(
+    "session",
+    (exchange) => {
+      if (exchange.name === "ping") exchange.result({});
+      else if (exchange.name === "tools/list") exchange.result({ tools: [TOOL] });
+      else if (exchange.name === "prompts/list") exchange.result({ prompts: [] });
+      else if (exchange.name === "server/discover") exchange.error(-32601, "Method not found");
+      else if (exchange.name === "GET" && exchange.path.startsWith("/mcp")) exchange.stream();
+      else exchange.refuse(404);
+    },
+    { tools: {}, prompts: {} },
+  );
   return (exchange: Exchange) => {
     if (!change(exchange)) begin(exchange);
   };
@@ -91,7 +96,14 @@ test.each<[string, (exchange: Exchange) => boolean, string, number]>([
   [
     "an answer that is none of MCP",
     (exchange) => exchange.verb === "POST" && (exchange.refuse(500), true),
-    "who gets in",
+    "initialize",
+    1,
+  ],
+  ["one list that fails", (exchange) => exchange.name === "prompts/list" && (exchange.refuse(500), true), "lists", 1],
+  [
+    "a definition that clients refuse",
+    (exchange) => exchange.name === "tools/list" && (exchange.result({ tools: [TOOL, { name: "bad" }] }), true),
+    "definitions",
     1,
   ],
   [
@@ -397,10 +409,48 @@ test("a question of a page that is sent elsewhere is asked nowhere else, and the
   expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
 });
 
-test("more tools on a page than a call takes arguments are counted", async () => {
-  const many = Array.from({ length: 200_000 }, () => TOOL);
+test("more tools than a gateway takes are told of", async () => {
+  const many = Array.from({ length: 2000 }, (_, index) => ({ ...TOOL, name: `tool_${index}` }));
   const { findings } = await doctor(
     (exchange) => exchange.name === "tools/list" && (exchange.result({ tools: many }), true),
   );
-  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "200000 tools" });
+  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1000 tools" });
+  expect(findings.find(({ step }) => step === "lists")?.said).toMatch(/more than 1000 definitions/);
+});
+
+/** As most servers of the Python SDK are: nothing but `initialize` without a session, and an id of its own. */
+const pythonic = (exchange: Exchange): boolean => {
+  if (exchange.verb !== "POST" || exchange.name === "initialize" || exchange.headers["mcp-session-id"]) return false;
+  const error = { code: -32600, message: "Bad Request: Missing session ID" };
+  exchange.json({ jsonrpc: "2.0", id: "server-error", error }, 400);
+  return true;
+};
+
+test("a server that refuses what comes before a session, with an id of its own, is examined, called and pinged", async () => {
+  const { ended, findings, endpoint } = await doctor(pythonic);
+  expect([failedOf(findings), ended.exit]).toEqual([[], 0]);
+  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
+  const { cli } = await commandLine();
+  for (const command of [["call"], ["ping"]]) {
+    const { exit, stdout } = await cli.run([...command, endpoint.url]);
+    expect([exit, stdout]).toEqual([0, expect.stringMatching(/one|2025-11-25/)]);
+  }
+  expect((await cli.run(["connect", endpoint.url, "--client", "curl"])).exit).toBe(0);
+});
+
+test("heartbeats as events are told of, and what follows is read", async () => {
+  const { ended, findings } = await doctor((exchange) => {
+    if (exchange.name !== "tools/list") return false;
+    const { id } = exchange.message as { id: number };
+    exchange
+      .stream()
+      .raw('data: {"type":"heartbeat"}\n\n')
+      .event({ jsonrpc: "2.0", id, result: { tools: [TOOL] } })
+      .end();
+    return true;
+  });
+  expect([failedOf(findings), ended.exit]).toEqual([[], 0]);
+  expect(findings.find(({ step }) => step === "events")?.said).toMatch(
+    /^1 event of its streams without an MCP message/,
+  );
 });
