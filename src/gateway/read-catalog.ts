@@ -150,33 +150,14 @@ export interface CatalogHow {
 
 /** Throws an `McpFault` where none of the lists can be read. */
 export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<UpstreamCatalog> {
-  const { id, of, caps = CATALOG_CAPS, isFatal = () => false } = how;
-  const reading = new Reading(id, caps);
-  const until = Date.now() + how.withinMs;
-  const failed = new Map<ListedKind, McpFault>();
-  // Some servers have tools and declare nothing.
-  const asked = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
-  for (const list of asked) {
-    if (reading.capped !== undefined) break;
-    const limit = new ListLimit((until - Date.now()) / 2, how.signal);
-    try {
-      await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
-    } catch (error) {
-      if (!(error instanceof McpFault) || how.signal?.aborted === true || isFatal(error.fault)) throw error;
-      reading.texts[list.kind] = [];
-      if (isDeclared(link.capabilities[list.capability])) failed.set(list.kind, error);
-    } finally {
-      limit.end();
-    }
-  }
-  const [first] = failed.values();
-  if (first && failed.size === asked.length) throw first;
+  const reading = new Reading(how.id, how.caps ?? CATALOG_CAPS);
+  const failed = await readLists(link, how, reading);
   const reasons = Array.from(failed, ([kind, { fault }]) => `${WORDS[kind]} could not be read: ${how.reasonOf(fault)}`);
   const { texts, quarantined, unnamed, cache } = reading;
   const capped = [reading.capped, ...reasons].filter((text) => text !== undefined).join("; ") || undefined;
   const { way, revision, instructions } = link;
   const facts: UpstreamFacts = {
-    of,
+    of: how.of,
     way,
     revision,
     ...(instructions === undefined ? {} : { instructions: instructions.slice(0, MAX_INSTRUCTIONS) }),
@@ -189,6 +170,34 @@ export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<
     ...(failed.size > 0 && { unread: [...failed.keys()] }),
   };
   return { ...facts, texts };
+}
+
+/** Why lists could not be read, by kind. */
+async function readLists(
+  link: UpstreamLink,
+  { caps = CATALOG_CAPS, withinMs, signal, isFatal = () => false }: CatalogHow,
+  reading: Reading,
+): Promise<ReadonlyMap<ListedKind, McpFault>> {
+  const until = Date.now() + withinMs;
+  const failed = new Map<ListedKind, McpFault>();
+  // Some servers have tools and declare nothing.
+  const wanted = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
+  for (const list of wanted) {
+    if (reading.capped !== undefined) break;
+    const limit = new ListLimit((until - Date.now()) / 2, signal);
+    try {
+      await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
+    } catch (error) {
+      if (!(error instanceof McpFault) || signal?.aborted === true || isFatal(error.fault)) throw error;
+      reading.texts[list.kind] = [];
+      if (isDeclared(link.capabilities[list.capability])) failed.set(list.kind, error);
+    } finally {
+      limit.end();
+    }
+  }
+  const [first] = failed.values();
+  if (first && failed.size === wanted.length) throw first;
+  return failed;
 }
 
 /** Some servers declare with `true` or a list. */

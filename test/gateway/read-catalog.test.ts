@@ -85,7 +85,7 @@ describe("the catalog of an upstream", () => {
       asked.method === "prompts/list"
         ? link.ask(asked, asking)
         : new Promise((_resolve, reject) => {
-            asking?.signal?.addEventListener("abort", () => reject(asking.signal?.reason as Error));
+            asking?.signal?.addEventListener("abort", () => reject(asking.signal?.reason));
           });
     const how = { id: "up", of: "c1", withinMs: 40, reasonOf: describeFault };
     const catalog = await readCatalog({ ...link, ask }, how);
