@@ -160,9 +160,10 @@ async function extentOf(
   return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, shown])) };
 }
 
-/** `source`: what the tool is called where it comes from, whatever a profile calls it. */
+/** `source`: what the tool is called where it comes from, whatever a profile calls it. A grant has no changed names. */
 function toolOf({ wire, target }: View["tools"][number], { upstreams = {} }: TenantDocument): ShownTool {
-  const { name, title, description } = wire as ConsentTool;
+  const { name: listed, title, description } = wire as ConsentTool;
+  const name = listed === target.listedName ? target.name : listed;
   const [id = ""] = name.split("__");
   return { name, source: target.name, title, description, group: Object.hasOwn(upstreams, id) ? id : undefined };
 }
