@@ -93,7 +93,9 @@ export function lookUpName<T extends Named, L extends Listed<T>>(
     ...listed.filter((one) => rankOf(one) === 1).map((entry) => [entry.target.name, entry] as const),
     ...listed.map((entry) => [entry.wire.name, entry] as const),
   ]);
-  const changed = new Map([...targets.values()].map(({ name, listedName = name }) => [listedName, name]));
+  const changed = new Map(
+    [...targets.values()].flatMap(({ name, listedName }) => (listedName === undefined ? [] : [[listedName, name]])),
+  );
   const own = byOwnName(listed);
   const find = (name: string, left: RetiredName | undefined) => {
     const target = left && targets.get(left.target);
