@@ -179,6 +179,17 @@ describe.each(ERAS)("an upstream of era $era whose names clients refuse", ({ era
   });
 });
 
+describe("a limit of calls of one tool", () => {
+  test("counts a call by either name", async () => {
+    const up = await upstream(saying(["a.b", "a/b"]));
+    const tenant = await tenantOf({ names: { url: up.url } }, { limits: { addressToolCalls: 1 } });
+    const client = await tenant.client();
+    expect(await called(client, listedName("names", "a.b"))).toBe("a.b");
+    expect(await called(client, "names__a.b")).toMatch(/^Too many requests/);
+    expect(await called(client, "names__a/b")).toBe("a/b");
+  });
+});
+
 describe("a document of a tenant with such an upstream", () => {
   let tenant: GatewayTenant;
   let upstreams: Json;
