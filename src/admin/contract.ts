@@ -77,12 +77,7 @@ export const TenantShape = object({
 export const MadeTenant = object(TenantShape.properties, Warned);
 
 /** `suspended`: what the directory was last told, moments ago; null: it is not told of a tenant in code. */
-export const TenantSummary = object({
-  id: STRING,
-  created: MaybeTime,
-  state: TenantState,
-  suspended: nullable(FLAG),
-});
+export const TenantSummary = object({ id: STRING, created: MaybeTime, state: TenantState, suspended: nullable(FLAG) });
 
 export const pageShapeOf = <const T extends object>(item: T) => object({ items: list(item) }, { cursor: STRING });
 
@@ -240,13 +235,19 @@ const UpstreamRead = object(
 export const UpstreamShape = object({ ...aboutUpstream, content: nullable(UpstreamRead) });
 
 /** `fault`: why it could not be read; then there is no content. `server`: what it calls itself. */
-export const UpstreamTested = object({
-  works: FLAG,
-  fault: MaybeText,
-  milliseconds: COUNT,
-  server: nullable(object({}, { name: STRING, version: STRING })),
-  content: nullable(UpstreamRead),
-});
+export const UpstreamTested = object(
+  {
+    works: FLAG,
+    fault: MaybeText,
+    milliseconds: COUNT,
+    server: nullable(object({}, { name: STRING, version: STRING })),
+    content: nullable(UpstreamRead),
+  },
+  {
+    /** Tools that are listed although a known client refuses them, the first hundred. */
+    refused: list(object({ name: STRING, why: STRING })),
+  },
+);
 
 /** `effectiveAt`: from then on every isolate offers what was read; null: all do. */
 export const UpstreamRefreshed = object({ read: FLAG, effectiveAt: MaybeTime, upstream: UpstreamShape });

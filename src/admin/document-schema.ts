@@ -8,11 +8,14 @@ import {
   BUDGETS,
   NAME,
   NAME_RULE,
+  RENAMED,
+  RENAMED_RULE,
   SLUG,
   SLUG_RULE,
   TOOL_NAME,
   TOOL_NAME_RULE,
 } from "../tenants/document/selection-bounds.ts";
+import { LISTED_NAME, LISTED_NAME_RULE } from "../protocol/client-rules.ts";
 import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
 import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS, MODES } from "../tenants/document/tenant-document.ts";
 import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
@@ -44,8 +47,12 @@ const Patterns = list(Pattern, { maxItems: BOUNDS.patterns });
 const Text = textUpTo(BOUNDS.text);
 const LongText = textUpTo(BOUNDS.longText);
 
-const Renaming = object({}, { name: ToolName, title: Text, description: LongText });
-const NamedPatterns = object({}, { allow: Patterns, deny: Patterns, rename: record(ToolName, Renaming) });
+const ListedName = matching(LISTED_NAME, LISTED_NAME_RULE);
+const Renaming = object({}, { name: ListedName, title: Text, description: LongText });
+const NamedPatterns = object(
+  {},
+  { allow: Patterns, deny: Patterns, rename: record(matching(RENAMED, RENAMED_RULE), Renaming) },
+);
 
 export const Profile = object(
   {},

@@ -280,7 +280,12 @@ export type UpstreamServer = { readonly [member in "name" | "version"]?: string 
 /** What a try of an upstream found. */
 export type UpstreamTrial = { readonly ms: number } & (
   | { readonly fault: string }
-  | { readonly content: UpstreamContent; readonly server: UpstreamServer }
+  | {
+      readonly content: UpstreamContent;
+      readonly server: UpstreamServer;
+      /** Tools that are listed although a known client refuses them, the first hundred. */
+      readonly refused: readonly { readonly name: string; readonly why: string }[];
+    }
 );
 
 /** How operators look at a tenant's upstreams and have them read. What is configured is the document's. */

@@ -1,8 +1,9 @@
-// Owns the warning of names that a tenant in code selects and nothing in code has, where a Worker is developed: in scopes, and of prompts in
-// profiles, which operators may still write. Not in what is deployed. What has to be there is refused at start: check-deployment.ts.
+// Owns the warnings of names where a Worker is developed: of tools that clients refuse, and of what a tenant in code selects and nothing in
+// code has, in scopes, and of prompts in profiles, which operators may still write. Not in what is deployed. What has to be there is refused at start: check-deployment.ts.
 
 import type { Catalog } from "../content/define/catalog.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
+import { LISTED_NAME, LISTED_NAME_RULE } from "../protocol/client-rules.ts";
 import { meant } from "../protocol/nearest.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Deployment } from "./deployment.ts";
@@ -20,6 +21,12 @@ export function warnOfNames({ catalog, tenants }: Warned): void {
     tools: [...catalog.tools, ...searchTools].map(({ name }) => name),
     prompts: catalog.prompts.map(({ name }) => name),
   };
+  for (const { name } of catalog.tools.filter((tool) => !LISTED_NAME.test(tool.name))) {
+    // oxlint-disable-next-line no-console
+    console.warn(
+      `tool "${name}": Claude, Codex and Copilot refuse all tools for one such name; use ${LISTED_NAME_RULE}`,
+    );
+  }
   for (const { id, base } of tenants.values()) {
     for (const [member, kind, names] of selectedIn(base)) {
       // A pattern may match nothing yet, and what upstreams offer has their id in its name.

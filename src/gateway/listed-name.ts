@@ -1,22 +1,24 @@
-// Owns the names under which what an upstream offers is listed: `ID__name`, the same whatever its neighbours are called.
-// Pure. A name that clients would refuse is shortened, with a hash of the whole in its end.
+// The two names of what an upstream offers: the one that policy compares, and the one that is listed. Both are the same
+// whatever its neighbours are called.
 
-/** The longest name that every client takes. */
-export const LONGEST_LISTED = 64;
+import { LISTED_NAME } from "../protocol/client-rules.ts";
+
+const LONGEST_LISTED = 64;
 const SEPARATOR = "__";
 const HASH_CHARACTERS = 10;
-/** Where a name of full length ends in this form, it could be a shortened one: so it is given a hash of its own. */
-const LOOKS_SHORTENED = /-[0-9a-v]{10}$/;
-const ILLEGAL = /[^A-Za-z0-9_.-]/g;
+const LISTED_HASH_CHARACTERS = 8;
 
-export function listedName(id: string, name: string): string {
-  const whole = `${id}${SEPARATOR}${name}`;
-  // A caller may name something of megabytes: one more than there is room for is enough to tell.
-  const legal = whole.slice(0, LONGEST_LISTED + 1).replaceAll(ILLEGAL, "_");
-  const isFull = legal.length === LONGEST_LISTED && LOOKS_SHORTENED.test(legal);
-  if (legal === whole && legal.length <= LONGEST_LISTED && !isFull) return whole;
-  const room = LONGEST_LISTED - HASH_CHARACTERS - 1;
-  return `${legal.slice(0, room).padEnd(room, "_")}-${hashOf(name)}`;
+/** `ID__OWN`: documents, suspensions, blocks, limits and records have this name alone, and it can be called. */
+export function policyName(id: string, own: string): string {
+  return `${id}${SEPARATOR}${own}`;
+}
+
+/** The policy name where every client takes it, else one that is made of it and ends with a hash of the own name. */
+export function listedName(id: string, own: string): string {
+  const whole = policyName(id, own);
+  if (LISTED_NAME.test(whole)) return whole;
+  const begin = whole.slice(0, LONGEST_LISTED - LISTED_HASH_CHARACTERS - 1).replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return `${begin}-${hashOf(own).slice(-LISTED_HASH_CHARACTERS)}`;
 }
 
 /** The id of the upstream in a listed name, and what follows it; undefined for a name that has none. */

@@ -10,7 +10,7 @@ import { errorCode } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
 import { faultOfDefinition, faultOfText, KEY_OF } from "./check-definition.ts";
-import { listedName } from "./listed-name.ts";
+import { listedName, policyName } from "./listed-name.ts";
 import type { UpstreamCatalog, UpstreamFacts, Quarantined } from "./upstream-catalog.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
 
@@ -62,7 +62,8 @@ class Reading {
   readonly quarantined: Quarantined[] = [];
   readonly #id: string;
   readonly #caps: CatalogCaps;
-  readonly #keys = new Set<string>();
+  /** By the name under which each would be listed. */
+  readonly #read = new Map<string, { readonly own: string; readonly text: string }>();
   unnamed = 0;
   capped: string | undefined;
   cache: CacheHint | undefined;
@@ -93,17 +94,26 @@ class Reading {
     const wire: unknown = JSON.parse(text);
     const fault = faultOfText(text, wire) ?? faultOfDefinition(kind, wire);
     if (fault !== undefined) return this.quarantine(kind, wire, fault);
-    const key = keyIn(kind, wire as JsonObject, this.#id);
-    if (this.#keys.has(key)) return this.quarantine(kind, wire, "is listed twice");
+    const own = String((wire as JsonObject)[KEY_OF[kind]]);
+    const key = keyIn(kind, own, this.#id);
+    const twin = this.#read.get(key);
+    // What has the name itself stays, whichever comes first.
+    const isChanged = key !== `${kind} ${policyName(this.#id, own)}`;
+    if (twin && (twin.own === own || isChanged)) return this.quarantine(kind, wire, "is listed twice");
     const encoded = new TextEncoder().encode(text);
     const { byteLength } = encoded;
     if (this.#count + 1 > definitions) return this.#cap(`more than ${definitions} definitions`);
     if (this.#bytes + byteLength + 1 > bytes) return this.#cap(`more than ${bytes} bytes`);
-    this.#keys.add(key);
+    if (twin) {
+      this.texts[kind].splice(this.texts[kind].indexOf(twin.text), 1);
+      this.quarantine(kind, { name: twin.own }, "is listed twice");
+    }
     this.#count += 1;
     this.#bytes += byteLength + 1;
     // A piece of a page keeps all of that page in memory.
-    this.texts[kind].push(new TextDecoder().decode(encoded));
+    const copy = new TextDecoder().decode(encoded);
+    this.#read.set(key, { own, text: copy });
+    this.texts[kind].push(copy);
     return true;
   }
 
@@ -129,8 +139,7 @@ class Reading {
 }
 
 /** Two definitions with the same one could not be told apart by a client. */
-function keyIn(kind: ListedKind, wire: JsonObject, id: string): string {
-  const own = String(wire[KEY_OF[kind]]);
+function keyIn(kind: ListedKind, own: string, id: string): string {
   return `${kind} ${KEY_OF[kind] === "name" ? listedName(id, own) : own}`;
 }
 

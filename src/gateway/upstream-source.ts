@@ -26,7 +26,7 @@ import { isText, KEY_OF, shaped } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream, Forwarded } from "./sent-call.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
-import { listedName, splitName } from "./listed-name.ts";
+import { listedName, policyName, splitName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
 import { isForApps, isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
 import { isAnothers, normalOf, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
@@ -40,7 +40,7 @@ import {
 } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
-/** The key in `_meta` of a tool or prompt whose name was shortened; its value is the name that its upstream gives it. */
+/** The key in `_meta` of a tool or prompt whose listed name was changed; its value is the name that its upstream gives it. */
 export const NAME_KEY = "tenantry/name";
 
 /** A source that is an upstream. */
@@ -195,32 +195,33 @@ export function noteIn(section: Section | undefined, config: string): FailingNot
   }
 }
 
-/** A definition that is left out, under the name by which callers would ask for it. */
+/** A definition that is left out, under the name that policy has for it. */
 function withheldAs(id: string, { kind, name, why }: Quarantined): Withheld {
-  if (kind === "tools" || kind === "prompts") return { kind, name: listedName(id, name), why };
+  if (kind === "tools" || kind === "prompts") return { kind, name: policyName(id, name), why };
   return { kind: "resources", name, why };
 }
 
-/** The definition under its listed name; where that was shortened, `_meta` has the whole name. */
-function namedWire(id: string, plain: JsonObject): JsonObject & { readonly name: string } {
+/** The definition under its names; where the listed one was changed, `_meta` has its own. */
+function namedBy(id: string, plain: JsonObject): Pick<ServedTool<CallHost>, "name" | "listedName" | "wire"> {
   const wire = withUi(plain, (uri) => listedUi(id, uri));
   const own = String(wire.name);
-  const name = listedName(id, own);
-  if (name === `${id}__${own}`) return { ...wire, name };
-  return { ...wire, name, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [NAME_KEY]: own } };
+  const name = policyName(id, own);
+  const listed = listedName(id, own);
+  if (listed === name) return { name, wire: { ...wire, name } };
+  const meta = { ...(isObject(wire._meta) ? wire._meta : {}), [NAME_KEY]: own };
+  return { name, listedName: listed, wire: { ...wire, name: listed, _meta: meta } };
 }
 
 /** `forApps`: the upstream has user interfaces, which know its tools by their own names. */
 function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool, forApps: boolean): ServedTool<CallHost> {
   const own = String(wire.name);
-  const named = namedWire(upstream.id, wire);
+  const named = namedBy(upstream.id, wire);
   const mirrored = collectParamHeaders(wire.inputSchema as JsonObject);
   const paramHeaders = "broken" in mirrored ? [] : mirrored;
   const { readOnlyHint, idempotentHint } = isObject(wire.annotations) ? wire.annotations : {};
   const repeatable = readOnlyHint === true || idempotentHint === true;
   return {
-    name: named.name,
-    wire: named,
+    ...named,
     texts,
     paramHeaders,
     repeatable,
@@ -238,10 +239,9 @@ function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool, forApps
 
 function servedPrompt(upstream: CalledUpstream, wire: JsonObject): ServedPrompt<CallHost> {
   const own = String(wire.name);
-  const named = namedWire(upstream.id, wire);
+  const named = namedBy(upstream.id, wire);
   return {
-    name: named.name,
-    wire: named,
+    ...named,
     get: async (args, call, host) => {
       const given = call.params.arguments === undefined ? {} : { arguments: args };
       const params = { ...call.params, name: own, ...given };

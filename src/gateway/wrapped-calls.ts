@@ -17,7 +17,7 @@ import { parseUri } from "../protocol/uri.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream } from "./sent-call.ts";
-import { listedName } from "./listed-name.ts";
+import { policyName } from "./listed-name.ts";
 import { flaggedText, flagsIn, flagsOf } from "./review/definition-flags.ts";
 import { listedUi, ownUi, renameUi } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
@@ -40,9 +40,9 @@ export function unwrapMessage(body: unknown): Unwrapped | Failure {
 function listedAs(server: string, message: JsonObject, { tools }: WrappedVisit["view"]): JsonObject {
   const { params } = message;
   if (!isObject(params) || typeof params.name !== "string") return message;
-  const own = listedName(server, params.name);
-  const listed = tools.find(({ target }) => target.name === own);
-  return { ...message, params: { ...params, name: listed?.wire.name ?? own } };
+  const target = policyName(server, params.name);
+  const listed = tools.find((tool) => tool.target.name === target);
+  return { ...message, params: { ...params, name: listed?.wire.name ?? target } };
 }
 
 /** A call at one upstream. */
@@ -176,7 +176,7 @@ function saidOf(at: At, kind: ListedKind): (item: string) => string[] {
 /** The name of an item as it stands in the set of `shownOf`. */
 function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
   const own = String(item[KEY_OF[kind]]);
-  if (KEY_OF[kind] === "name") return listedName(id, own);
+  if (KEY_OF[kind] === "name") return policyName(id, own);
   const listed = listedUi(id, own);
   const parsed = kind === "resources" ? parseUri(listed) : { uri: listed };
   return "uri" in parsed ? parsed.uri : listed;
@@ -204,7 +204,7 @@ async function callTool(at: At): Promise<CallOutcome> {
   if (isFailure(name)) return name;
   const args = readObject(call, "arguments");
   if (isFailure(args)) return args;
-  const target = listedName(called.id, name);
+  const target = policyName(called.id, name);
   const listed = shownOf(at, "tools").has(target) && visit.view.tools.find((tool) => tool.target.name === target);
   const tool = listed ? visit.backend.tool(listed.wire.name) : undefined;
   if (!listed || !tool) return failure("invalidParams", `Unknown tool: ${name}`);
@@ -219,7 +219,7 @@ async function getPrompt(at: At): Promise<CallOutcome> {
   if (isFailure(name)) return name;
   const args = readStrings(call, "arguments");
   if (isFailure(args)) return args;
-  const target = listedName(called.id, name);
+  const target = policyName(called.id, name);
   const listed =
     shownOf(at, "prompts").has(target) && visit.view.prompts.find((prompt) => prompt.target.name === target);
   const prompt = listed ? visit.backend.prompt(listed.wire.name) : undefined;
@@ -295,7 +295,7 @@ async function complete(at: At): Promise<CallOutcome> {
   const { id } = at.called;
   const isShown =
     ref.type === "ref/prompt"
-      ? shownOf(at, "prompts").has(listedName(id, own))
+      ? shownOf(at, "prompts").has(policyName(id, own))
       : shownOf(at, "resourceTemplates").has(listedUi(id, own));
   return isShown ? pass(at) : invalid("ref", "names nothing here");
 }

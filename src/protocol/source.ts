@@ -18,8 +18,10 @@ export type SourceState =
   | { readonly kind: "unread"; readonly why: string };
 
 export interface ServedTool<Host> extends ToolDefinition {
-  /** As its source calls it; a view may list it under another name. */
+  /** As its source calls it, and policy compares it; a view may list it under another name. */
   readonly name: string;
+  /** The name under which it is listed unless a profile gives one, where clients would refuse `name`. */
+  readonly listedName?: string;
   /** As the user interfaces of its source call it: a name that can be called where nothing else has it, and is not listed. */
   readonly ownName?: string;
   /** Set for a tool that exists only while the tenant or the profile switches search on. */
@@ -29,6 +31,8 @@ export interface ServedTool<Host> extends ToolDefinition {
 
 export interface ServedPrompt<Host> extends PromptDefinition {
   readonly name: string;
+  /** As of a tool. */
+  readonly listedName?: string;
   get(args: Readonly<Record<string, string>>, call: Call, host: Host): Promise<CallOutcome>;
   complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
 }

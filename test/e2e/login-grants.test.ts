@@ -1,12 +1,15 @@
 // What people allowed at a tenant's own authorization server: they see and end it on a page of theirs, operators by the
 // admin API, and what ended is refused everywhere when that is acknowledged.
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { listedName } from "../../src/gateway/listed-name.ts";
 import { allowClient } from "../support/allowed-client.ts";
-import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, type Page } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import { namesIn } from "../support/gateway-tenant.ts";
+import { clientOf, type Json } from "../support/mcp.ts";
+import { startPlainUpstream } from "../support/plain-upstream.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;
@@ -62,6 +65,24 @@ describe("the page of grants", () => {
     for (const { access } of [kept, theirs]) expect(await statusAs(url, access)).toBe(200);
     // Twice, by a finger that was too fast.
     expect((await browser.submit(page, { end: grant("Mine <b>") })).text).toContain("It had ended before.");
+  });
+
+  test("names a tool of an upstream as policy does, and what is allowed and left out stays so", async () => {
+    const up = await startPlainUpstream({ "a.b": () => ({ content: [] }), "a/b": () => ({ content: [] }) });
+    onTestFinished(() => up.close());
+    const { id, issuer, account, url, key } = await keyTenant({ upstreams: { up: { url: up.url } } });
+    await admin.ask("POST", `/tenants/${id}/upstreams/up/refresh?wait=1`);
+    const [dotted, slashed] = [listedName("up", "a.b"), listedName("up", "a/b")];
+    const none: string[] = [];
+    const only = await allowClient({ issuer, name: "Only" }, key.token, { tool: [dotted], later: none });
+    const but = await allowClient({ issuer, name: "But" }, key.token, { tool: ["whoami", "whoami_later", slashed] });
+    const listed = async ({ access }: { access: string }) =>
+      namesIn((await clientOf(REVISION, url, {}, bearer(access)).then((one) => one.request("tools/list"))).result);
+    expect(await listed(only)).toEqual([dotted]);
+    expect(await listed(but)).toEqual(["whoami", "whoami_later", slashed]);
+    const { text } = (await openAccount(account, key.token)).page;
+    expect(text).toContain("Only up__a.b");
+    expect(text).toContain("All tools but up__a.b");
   });
 
   test("is shown to nobody without signing in, and not after signing out", async () => {

@@ -11,6 +11,8 @@ const READ = "2026-11-21T10:00:00.000Z";
 const AWAY = "away";
 /** And one with this was never read. */
 const NEVER = "never";
+/** And of one with this a test finds what clients refuse. */
+const REFUSED = "refused";
 
 const CONTENT: NonNullable<Shown["content"]> = {
   way: "2026",
@@ -53,9 +55,11 @@ function fakeSummary({ content, ...about }: Shown): Infer<typeof UpstreamSummary
   return { ...about, content: { way, revision, counts, quarantined: quarantined.length + unnamed } };
 }
 
-function fakeTest({ why }: Shown): Infer<typeof UpstreamTested> {
+function fakeTest({ why, url }: Shown): Infer<typeof UpstreamTested> {
   if (why !== null) return { works: false, fault: why, milliseconds: 7, server: null, content: null };
-  return { works: true, fault: null, milliseconds: 7, server: { name: "sums", version: "7.1" }, content: CONTENT };
+  const works = { works: true, fault: null, milliseconds: 7, server: { name: "sums", version: "7.1" } };
+  if (!url.includes(REFUSED)) return { ...works, content: { ...CONTENT, quarantined: [], unnamed: 0 }, refused: [] };
+  return { ...works, content: CONTENT, refused: [{ name: "either", why: "anyOf at the top" }] };
 }
 
 interface WithUpstreams {

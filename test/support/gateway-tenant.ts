@@ -13,9 +13,12 @@ import { clientOf, type Client, type Json } from "./mcp.ts";
 /** 32 bytes that seal the secrets of its tenants. */
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
-/** As deployed, but with servers of this machine for upstreams. Stops after the tests of the file. */
-export async function startGatewayWorker(more: Readonly<Record<string, string>> = {}): Promise<string> {
-  return (await gatewayWorker(more)).origin;
+/** As deployed, but with servers of this machine for upstreams. Stops after the tests of the file. `entry`: another fixture. */
+export async function startGatewayWorker(
+  more: Readonly<Record<string, string>> = {},
+  entry = "gateway-worker",
+): Promise<string> {
+  return (await gatewayWorker(more, false, entry)).origin;
 }
 
 /** The same, with an inspector. */
@@ -23,10 +26,14 @@ export async function startInspectedGateway(): Promise<OneWorker> {
   return gatewayWorker({}, true);
 }
 
-async function gatewayWorker(more: Readonly<Record<string, string>>, inspected = false): Promise<OneWorker> {
+async function gatewayWorker(
+  more: Readonly<Record<string, string>>,
+  inspected = false,
+  entry = "gateway-worker",
+): Promise<OneWorker> {
   const folder = await mkdtemp(join(tmpdir(), "tenantry-gateway-"));
-  await writeBundle("gateway-worker", "production", folder);
-  const modules = await readModules(folder, "gateway-worker.js");
+  await writeBundle(entry, "production", folder);
+  const modules = await readModules(folder, `${entry}.js`);
   await rm(folder, { recursive: true });
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1", ...more };
   const worker = await startWorker(modules, { vars, inspected });

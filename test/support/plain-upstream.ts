@@ -23,14 +23,16 @@ export interface PlainUpstream {
   close(): void;
 }
 
-const ABOUT = { capabilities: { tools: {} }, instructions: "Plain." };
 const SERVER = { name: "plain", version: "1" };
 
 /** `annotations`: of each tool. */
 export async function startPlainUpstream(
   tools: Readonly<Record<string, PlainTool>>,
   annotations: Readonly<Record<string, Json>> = {},
+  prompts: Readonly<Record<string, PlainTool>> = {},
 ): Promise<PlainUpstream> {
+  const named = Object.keys(prompts).map((name) => ({ name }));
+  const about = { capabilities: { tools: {}, ...(named.length > 0 && { prompts: {} }) }, instructions: "Plain." };
   const heard: Heard[] = [];
   const listed = Object.keys(tools).map((name) => ({
     name,
@@ -38,9 +40,12 @@ export async function startPlainUpstream(
     ...(annotations[name] && { annotations: annotations[name] }),
   }));
   const answers: Readonly<Record<string, (params: Json) => Json | "silence">> = {
-    "server/discover": () => ({ supportedVersions: ["2026-07-28"], ...ABOUT, ttlMs: 60_000, cacheScope: "public" }),
-    initialize: () => ({ protocolVersion: "2025-11-25", serverInfo: SERVER, ...ABOUT }),
+    "server/discover": () => ({ supportedVersions: ["2026-07-28"], ...about, ttlMs: 60_000, cacheScope: "public" }),
+    initialize: () => ({ protocolVersion: "2025-11-25", serverInfo: SERVER, ...about }),
     "tools/list": () => ({ tools: listed, ttlMs: 60_000, cacheScope: "public" }),
+    "prompts/list": () => ({ prompts: named, ttlMs: 60_000, cacheScope: "public" }),
+    "prompts/get": (params) =>
+      prompts[String(params["name"])]?.(params) ?? { error: { code: -32602, message: "Unknown" } },
     "tools/call": (params) =>
       tools[String(params["name"])]?.(params) ?? { error: { code: -32602, message: "Unknown" } },
     ping: () => ({}),

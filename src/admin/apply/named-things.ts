@@ -36,6 +36,8 @@ export interface NamedThings {
   readonly tools: ReadonlySet<string>;
   /** undefined: every tenant has its own. */
   readonly prompts: ReadonlySet<string> | undefined;
+  /** As of `CatalogNames`. */
+  readonly listed?: CatalogNames["listed"];
   /** Whether something of an upstream of this id may be listed later. */
   readonly mayHave: (upstream: string) => boolean;
 }
@@ -46,10 +48,11 @@ export interface JudgedNames {
 }
 
 /** `whole`: what the document is over its bases and the tenant's code. */
-export function thingsOf({ tools, prompts, search }: CatalogNames, whole: TenantDocument): NamedThings {
+export function thingsOf({ tools, prompts, search, listed }: CatalogNames, whole: TenantDocument): NamedThings {
   return {
     tools: new Set([...tools, ...search]),
     prompts: new Set([...prompts, ...Object.keys(whole.prompts ?? {})]),
+    ...(listed && { listed }),
     mayHave: (upstream) => Object.hasOwn(whole.upstreams ?? {}, upstream),
   };
 }
@@ -113,21 +116,26 @@ function judge(reference: Reference, things: NamedThings, { refused, warnings }:
     if (!matches) warnings.push({ field, rule: `no ${kind.slice(0, -1)} matches it now` });
     return;
   }
-  const { id } = splitName(name) ?? {};
-  if (id !== undefined && things.mayHave(id))
-    warnings.push({ field, rule: pending(name, id, isCompared ? known : NOTHING) });
+  const id = laterOf(name, things);
+  if (id !== undefined) warnings.push({ field, rule: pending(name, id, isCompared ? known : NOTHING) });
   else
     refused.push({
       field,
-      rule: `there is no ${kind.slice(0, -1)} of this name${meant(reference, isCompared ? known : NOTHING)}`,
+      rule: `there is no ${kind.slice(0, -1)} of this name${meant(reference, isCompared ? known : NOTHING, things.listed?.get(name))}`,
     });
 }
 
-function meant({ name, renamed }: Reference, known: ReadonlySet<string>): string {
+function meant({ name, renamed }: Reference, known: ReadonlySet<string>, policyName: string | undefined): string {
   const own = renamed?.get(name);
   if (own !== undefined) return `: rename calls ${own} so, write that`;
-  const near = nearName(name, known);
+  const near = policyName ?? nearName(name, known);
   return near === undefined ? "" : `: did you mean ${near}?`;
+}
+
+/** The upstream that may list it later; undefined: none, or it is the changed name of what has another one. */
+function laterOf(name: string, { mayHave, listed }: NamedThings): string | undefined {
+  const { id } = splitName(name) ?? {};
+  return id !== undefined && mayHave(id) && !listed?.has(name) ? id : undefined;
 }
 
 /** Whether it begins as the names of an upstream do. */

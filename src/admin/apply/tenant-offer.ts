@@ -28,8 +28,15 @@ export async function catalogNames(desk: Desk, managed: Managed, record: TenantR
   return {
     tools: sources.flatMap(({ tools }) => tools.map(({ name }) => name)),
     prompts: sources.flatMap(({ prompts }) => prompts.map(({ name }) => name)),
+    listed: changedNames(sources),
     search: searchTools.map(({ name }) => name),
   };
+}
+
+/** The names of what is listed under another one, by that one: what an operator copied from a list. */
+export function changedNames(sources: readonly Source<CallHost>[]): ReadonlyMap<string, string> {
+  const all = sources.flatMap(({ tools, prompts }) => [...tools, ...prompts]);
+  return new Map(all.flatMap(({ name, listedName }) => (listedName === undefined ? [] : [[listedName, name]])));
 }
 
 async function furtherSources(

@@ -87,7 +87,7 @@ export const brakes: Brakes = {
     const lifted = (madeWith.get(policy)?.tools ?? []).some(({ name }) => !tools.some((tool) => tool.name === name));
     return (
       lifted ||
-      tools.some(({ name }) => view.tools.some(({ target }) => target.name === name)) ||
+      tools.some(({ name }) => view.tools.some(({ target }) => [target.name, target.listedName].includes(name))) ||
       stopsOf(tenants, tenant, created).length > 0
     );
   },

@@ -2,10 +2,10 @@
 // the last lease that could contradict it has ended. Repeating it finishes what was cut off.
 
 import { remote } from "../../tenants/authority/tables.ts";
-import { listedName, LONGEST_LISTED, splitName } from "../../gateway/listed-name.ts";
+import { splitName } from "../../gateway/listed-name.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
+import { Block, BlockDone, NewBlock, pageShapeOf } from "../contract.ts";
 import { stoppedEverywhere } from "../apply/stopped-everywhere.ts";
 import { warned } from "../apply/named-things.ts";
 import type { FieldRule } from "../inspect.ts";
@@ -14,9 +14,10 @@ import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
+import { object, textUpTo } from "../shapes.ts";
 
-const ToolParams = object({ name: ToolName });
+const ToolParams = object({ name: textUpTo(BOUNDS.pattern, 1) });
 const DONE = { status: 200, schema: BlockDone, about: "In force in every tenant" };
 
 export const blockRoutes: readonly Route[] = [
@@ -63,15 +64,11 @@ export const blockRoutes: readonly Route[] = [
   }),
 ];
 
-/**
- * The name under which tenants list it; undefined: it is nobody's. What upstreams have may be blocked before any tenant lists
- * it, under the whole name that the upstream gives it, too.
- */
+/** undefined: it is nobody's. What upstreams have may be blocked before any tenant lists it. */
 function nameToBlock({ options }: Desk, name: string): string | undefined {
   if (codeNames(options).includes(name)) return name;
   const own = options.features?.some(({ upstreams }) => upstreams) ? splitName(name) : undefined;
-  if (!own || own.rest === "") return undefined;
-  return name.length > LONGEST_LISTED ? listedName(own.id, own.rest) : name;
+  return own && own.rest !== "" ? name : undefined;
 }
 
 function codeNames({ catalog }: Desk["options"]): string[] {

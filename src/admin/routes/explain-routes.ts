@@ -19,7 +19,7 @@ import { askerOf, type Asker } from "../apply/explain-asker.ts";
 import { sourceReasons } from "../apply/explain-sources.ts";
 import { verdictOf } from "../apply/explain-verdict.ts";
 import { limitUse } from "../apply/limit-rules.ts";
-import { tenantOffer } from "../apply/tenant-offer.ts";
+import { changedNames, tenantOffer } from "../apply/tenant-offer.ts";
 import { withStops } from "../apply/stopped-everywhere.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
@@ -53,10 +53,11 @@ export const explainRoutes: readonly Route[] = [
   }),
 ];
 
-async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<typeof Explained>> {
+async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<typeof Explained>> {
   const record = await withStops(desk.env, managed, await readRecord(managed));
   const offer = await tenantOffer(desk, managed, record);
   const { document } = offer;
+  const ask = { ...asked, name: policyNameOf(asked.name, offer) };
   const { profile = null } = ask;
   const { profiles = {} } = document;
   if (profile !== null && !Object.hasOwn(profiles, profile)) {
@@ -102,6 +103,11 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
       isThere: isThere(view, ask, found),
     }),
   };
+}
+
+/** What was asked may be the name under which it is listed. */
+function policyNameOf(name: string, { sources }: Offer): string {
+  return changedNames(sources).get(name) ?? name;
 }
 
 /** Whether there is anything of the name before anybody's eyes are asked. */
@@ -193,7 +199,9 @@ function callOf(view: View, kind: NameAsk["kind"], name: string) {
 }
 
 function renamedText(there: Listing[number] | undefined, name: string): string[] {
-  const renamed = there && there.wire.name !== name ? [`profile: listed as ${there.wire.name}`] : [];
+  const { listedName } = there?.target ?? {};
+  const by = there?.wire.name === listedName ? "gateway" : "profile";
+  const renamed = there && there.wire.name !== name ? [`${by}: listed as ${there.wire.name}`] : [];
   return [...renamed, ...flagsText(there?.target.wire)];
 }
 

@@ -110,13 +110,19 @@ async function nameOf(desk: Desk, managed: Managed, kind: Exclude<Kind, "tenant"
       return name;
     }
     case "tool": {
-      const { tools, search } = await catalogNames(desk, managed, record);
-      if (![...tools, ...search].includes(name)) throw invalidFields(["name", `there is no tool ${name}`]);
-      return name;
+      const found = await toolNamed(desk, managed, record, name);
+      if (found === undefined) throw invalidFields(["name", `there is no tool ${name}`]);
+      return found;
     }
     case "principal":
       return principalOf(desk, managed, record, name);
   }
+}
+
+/** The policy name of a tool, also where `name` is the one under which it is listed. */
+async function toolNamed(desk: Desk, managed: Managed, record: TenantRecord, name: string) {
+  const { tools, search, listed } = await catalogNames(desk, managed, record);
+  return [name, listed?.get(name)].find((one) => one !== undefined && [...tools, ...search].includes(one));
 }
 
 async function principalOf({ options }: Desk, { policy, tenant }: Managed, record: TenantRecord, name: string) {
@@ -179,8 +185,9 @@ async function suspendOwn(desk: Desk, id: string, note: string) {
 
 async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<RouteAnswer> {
   const managed = await findManaged(desk, id);
-  await readRecord(managed);
-  const done = await managed.policy.resume(kind, name, suspender(desk));
+  const record = await readRecord(managed);
+  const of = kind === "tool" ? await toolNamed(desk, managed, record, name) : undefined;
+  const done = await managed.policy.resume(kind, of ?? name, suspender(desk));
   if (done.state === "forbidden") throw new ProblemError("forbidden", { detail: "An operator suspended this" });
   const isReleased = kind === "tenant" && (await releaseTenant(desk, managed));
   const answer = await acknowledge(managed, done);

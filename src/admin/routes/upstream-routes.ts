@@ -233,5 +233,6 @@ function testedOf(
   const milliseconds = trial.ms;
   if ("fault" in trial) return { works: false, fault: trial.fault, milliseconds, server: null, content: null };
   const { content, server } = trial;
-  return { works: true, fault: null, milliseconds, server: { ...server }, content: contentShown(content) };
+  const refused = trial.refused.map((one) => ({ ...one }));
+  return { works: true, fault: null, milliseconds, server: { ...server }, content: contentShown(content), refused };
 }

@@ -43,7 +43,7 @@ export interface ToolOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends Guarded<Settings> {
-  /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; at most 64 to be callable by every client. */
+  /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; known clients refuse all tools for one with a `.` or more than 64. */
   readonly name: string;
   readonly title?: string;
   readonly description?: string;

@@ -153,10 +153,9 @@ export class ViewBackend implements Backend {
 
   async complete({ ref, ...asked }: CompletionRequest, call: Call): Promise<readonly string[] | CallOutcome> {
     if (ref.type === "prompt") {
-      const prompt = this.definitions.prompts.find(({ wire }) => wire.name === ref.name);
-      return (
-        prompt?.target.complete(asked, call, this.#host) ?? failure("invalidParams", `Unknown prompt: ${ref.name}`)
-      );
+      const prompt = this.definitions.prompt(ref.name, Date.now());
+      if (!prompt || isFailure(prompt)) return failure("invalidParams", `Unknown prompt: ${ref.name}`);
+      return prompt.target.complete(asked, call, this.#host);
     }
     const template = this.definitions.templates.find(({ wire }) => wire.uriTemplate === ref.uri);
     if (template) return template.complete(asked, call, this.#host);

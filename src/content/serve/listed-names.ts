@@ -17,6 +17,7 @@ export interface Listed<T> {
 
 interface Named {
   readonly name: string;
+  readonly listedName?: string;
   readonly ownName?: string;
   readonly wire: Wire;
 }
@@ -25,18 +26,27 @@ interface Named {
  * The wire form, with the name, title and description that a profile gives it. Without a profile's name it has that of
  * its source, by which the view chose it: whatever else the source wrote there would be listed unasked.
  */
-export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undefined): Wire {
-  const { name: listed = name, title, description } = renamingOf(patterns, name) ?? {};
+export function listNamed({ name, listedName = name, wire }: Named, patterns: NamedPatterns | undefined): Wire {
+  const { name: listed = listedName, title, description } = renamingOf(patterns, name) ?? {};
   return { ...wire, ...given({ name: listed, title, description }) };
 }
 
 /**
- * Leaves out what has, unrenamed, a name that a profile gave to something else. Code may bring such a name later; the
- * profile's stays, so that no name is listed twice.
+ * No name is listed twice: the one that a profile gave stays, before what has the name itself, before what has it only because
+ * clients would refuse its own. Code may bring such a name later.
  */
-export function withoutGivenNames<L extends Listed<Named>>(listed: readonly L[]): readonly L[] {
-  const taken = new Set(listed.filter(({ wire, target }) => wire.name !== target.name).map(({ wire }) => wire.name));
-  return listed.filter(({ wire, target }) => wire.name !== target.name || !taken.has(target.name));
+export function withoutTakenNames<L extends Listed<Named>>(listed: readonly L[]): readonly L[] {
+  const first = new Map<string, number>();
+  for (const one of listed) first.set(one.wire.name, Math.min(rankOf(one), first.get(one.wire.name) ?? Infinity));
+  return listed.filter((one) => rankOf(one) === first.get(one.wire.name));
+}
+
+/** -1: a profile gave the name. */
+const rankOf = ({ wire, target }: Listed<Named>) => [target.name, target.listedName].indexOf(wire.name);
+
+/** An operator may have copied the name that is listed, as no tenant is asked when a tool is blocked in all of them. */
+export function noteOn(notes: ReadonlyMap<string, string>, { name, listedName = name }: Named): string | undefined {
+  return notes.get(name) ?? notes.get(listedName);
 }
 
 /** The retired names of one profile (null: of no profile), by name. */
@@ -78,18 +88,25 @@ export function lookUpName<T extends Named, L extends Listed<T>>(
   listed: readonly L[],
   { what, targets, retired, notes, list }: Names<T, L>,
 ): (name: string, now: number) => L | Failure | undefined {
-  const here = new Map(listed.map((entry) => [entry.wire.name, entry]));
+  // Where a profile gives no other name, the policy name can be called, too.
+  const here = new Map([
+    ...listed.filter((one) => rankOf(one) === 1).map((entry) => [entry.target.name, entry] as const),
+    ...listed.map((entry) => [entry.wire.name, entry] as const),
+  ]);
+  const changed = new Map(
+    [...targets.values()].flatMap(({ name, listedName }) => (listedName === undefined ? [] : [[listedName, name]])),
+  );
   const own = byOwnName(listed);
   const find = (name: string, left: RetiredName | undefined) => {
     const target = left && targets.get(left.target);
     return here.get(name) ?? (left ? target && list(target) : own.get(name));
   };
   return (name, now) => {
-    const left = here.has(name) ? undefined : retired.get(name);
+    const left = here.has(name) ? undefined : retired.get(changed.get(name) ?? name);
     const entry = find(name, left);
     if (entry === null) return failure("invalidParams", `Unknown ${what}: ${name}, of which there are several`);
     if (!entry) return undefined;
-    const note = notes.get(entry.target.name);
+    const note = noteOn(notes, entry.target);
     if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`);
     if (!left || now < left.until) return entry;
     // The name that the target has now: the one that followed this name may have been retired too.

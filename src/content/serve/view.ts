@@ -29,7 +29,7 @@ import {
 import { isVisible, mayBeVisible, type Eyes } from "../../tenants/document/visibility.ts";
 import { tenantSettings, toolConfig } from "../define/check-config.ts";
 import { frozen } from "./frozen.ts";
-import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
+import { listNamed, lookUpName, noteOn, retiredIn, withoutTakenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
 import type { Hidden } from "./hidden.ts";
 import type { Offer } from "./sources.ts";
@@ -159,11 +159,11 @@ function toolsSeen(looking: Looking): Pick<View, "tools" | "tool"> {
       !isLeftOut(narrowing, name, renamingOf(eyes.profile?.tools, name)?.name)
     );
   });
-  const listed = withoutGivenNames(visible.map((tool) => listTool(tool, listNamed(tool, eyes.profile?.tools))));
+  const listed = withoutTakenNames(visible.map((tool) => listTool(tool, listNamed(tool, eyes.profile?.tools))));
   const suspended = policy.suspensions.filter(({ kind }) => kind === "tool");
   const notes = new Map(suspended.map(({ name, note }) => [name, note]));
   return {
-    tools: listed.filter(({ target }) => !notes.has(target.name)),
+    tools: listed.filter(({ target }) => noteOn(notes, target) === undefined),
     tool: lookUpName(listed, {
       what: "tool",
       // A retired name leads to what this caller sees under another one, and to nothing that was taken away since.
@@ -196,7 +196,7 @@ function promptsSeen({ sources, policy, document, eyes, profile, hidden }: Looki
   const visible = [...all.values()].filter(
     (prompt) => !hidden?.things.has(prompt) && isVisible(document, eyes, "prompts", prompt.name),
   );
-  const listed = withoutGivenNames(
+  const listed = withoutTakenNames(
     visible.map((target) => ({ wire: listNamed(target, eyes.profile?.prompts), target })),
   );
   return {

@@ -46,7 +46,7 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   return { kind: "complete", result: { ...cut.result, content } };
 }
 
-/** What stands in the place of a tool's name, where it was another call that has something kept. No tool has a blank. */
+/** What stands in the place of a tool's name, where it was another call that has something kept: `method NAME`. */
 const ofCall = ({ method }: Call, name: string) => (method === "tools/call" ? name : `${method} ${name}`);
 const LEAST_LIFETIME_MS = 60_000;
 const MOST_LIFETIME_MS = 86_400_000;
@@ -128,7 +128,8 @@ async function read({ uri, asked }: AskedUri, call: Call, host: CallHost, seen: 
 
 /** The call of which something was kept, made again: a tool's name, or as `ofCall` writes it. undefined: it is not seen. */
 function againUnder(seen: SeenNames, tool: string): Pick<Call, "method" | "params"> | undefined {
-  const [, method = "tools/call", name = tool] = /^(\S+\/\S+) (.*)$/s.exec(tool) ?? [];
+  // A tool of an upstream may have blanks and slashes in its name, behind its `ID__`.
+  const [, method = "tools/call", name = tool] = /^([a-z]+\/\S+) (.*)$/s.exec(tool) ?? [];
   if (method === "resources/read") return seen.sees(name) ? { method, params: { uri: name } } : undefined;
   // What is listed and completed is of the whole view.
   if (!/call|get/.test(method)) return { method, params: {} };

@@ -3,7 +3,8 @@
 
 import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
 import { McpFault, type Fault } from "../../mcp-client/fault.ts";
-import { isObject } from "../../protocol/jsonrpc.ts";
+import { combinedAtTop } from "../../protocol/client-rules.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { VIA, ViaHeard, WHOSE } from "../guard/circle.ts";
 import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
@@ -14,7 +15,7 @@ import { capsWith, readCatalog } from "../read-catalog.ts";
 import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
 import { unreadReason } from "../unread-reason.ts";
-import { flagCatalog } from "../upstream-catalog.ts";
+import { flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
 import { placeToRead } from "./refresh-upstream.ts";
@@ -23,6 +24,7 @@ import { contentOf } from "./report-upstreams.ts";
 /** A person waits for it. */
 const WITHIN_MS = 30_000;
 const MAX_TEXT = 200;
+const MOST_REFUSED = 100;
 
 export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHow): Promise<UpstreamTrial> {
   const upstream = ground.document.upstreams?.[id];
@@ -86,10 +88,23 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
     const circle = await heard.refusal(async () => ringOf(ground.stub()));
     if (circle !== undefined) throw new NotRead(circle);
     const content = contentOf({ ...catalog, skipped, flagged: flagCatalog(catalog).flagged ?? {} });
-    return redaction.value({ content, server: aboutServer(link.server) });
+    return redaction.value({ content, server: aboutServer(link.server), refused: refusedIn(catalog) });
   } finally {
     await link.close();
   }
+}
+
+/** The others were left out when it was read, and each name was made one that clients take. */
+function refusedIn({ texts }: UpstreamCatalog) {
+  const all = texts.tools.flatMap((text) => {
+    const { name, inputSchema } = JSON.parse(text) as JsonObject;
+    const keywords = combinedAtTop(inputSchema).join(", ");
+    if (keywords === "") return [];
+    return [
+      { name: String(name), why: `${keywords} at the top of inputSchema: Claude refuses all tools for one such` },
+    ];
+  });
+  return all.slice(0, MOST_REFUSED);
 }
 
 function aboutServer(server: unknown): UpstreamServer {

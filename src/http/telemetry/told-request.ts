@@ -120,7 +120,7 @@ function nameIn({ method, params = {} }: SentMessage, host: TrailVisit["host"]):
   const { name, uri } = params;
   if (typeof uri === "string") return SCHEME.exec(uri)?.[0] ?? "";
   if (!host || typeof name !== "string") return "";
-  const { tools, prompts } = host.view;
-  const isSeen = (method === "tools/call" ? tools : prompts).some(({ wire }) => wire.name === name);
-  return isSeen ? name : "";
+  const { view } = host;
+  const found = method === "tools/call" ? view.tool(name, Date.now()) : view.prompt(name, Date.now());
+  return found && !isFailure(found) ? found.wire.name : "";
 }

@@ -3,6 +3,7 @@
 import { markup, type Markup } from "../../deployment/markup.ts";
 import type { Grant } from "../server/login-records.ts";
 import type { SignedIn } from "../sign-in/sign-in.ts";
+import { harmless } from "./harmless.ts";
 import { form, page, tenantName, type FormTarget, type PageTenant } from "./page.ts";
 import { clientName, personName } from "./shown-client.ts";
 
@@ -42,11 +43,13 @@ ${form(target, end)}</div>`;
 /** What it may, in words; the endpoint's profile and the person's own rights limit it too. */
 function extentOf({ narrowing: { deny, allow }, profile, scopes }: ShownGrant): string {
   const tools = allow
-    ? `Only ${allow.join(", ") || "what is no tool"}`
-    : `All tools${deny.length > 0 ? ` but ${deny.join(", ")}` : ""}`;
+    ? `Only ${namesOf(allow) || "what is no tool"}`
+    : `All tools${deny.length > 0 ? ` but ${namesOf(deny)}` : ""}`;
   const within = [...(profile === null ? [] : [`profile ${profile}`]), ...(scopes ?? [])];
   return within.length === 0 ? tools : `${tools} (${within.join(", ")})`;
 }
+
+const namesOf = (names: readonly string[]) => names.map((name) => harmless(name)).join(", ");
 
 function day(at: number): Markup {
   return markup`<time>${new Date(at).toISOString().slice(0, 10)}</time>`;

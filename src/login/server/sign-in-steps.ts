@@ -130,6 +130,9 @@ async function clientOf(visit: LoginVisit, request: AuthorizeRequest): ReturnTyp
 type Asking = Transaction & { readonly request: AuthorizeRequest };
 
 interface ShownTool extends ConsentTool {
+  /** What a profile calls it, else what its source does: a grant has no name that was only changed for clients. */
+  readonly policyName: string;
+  /** What it is called where it comes from, whatever a profile calls it. */
   readonly source: string;
 }
 
@@ -160,11 +163,12 @@ async function extentOf(
   return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, shown])) };
 }
 
-/** `source`: what the tool is called where it comes from, whatever a profile calls it. */
 function toolOf({ wire, target }: View["tools"][number], { upstreams = {} }: TenantDocument): ShownTool {
   const { name, title, description } = wire as ConsentTool;
+  const { name: source, listedName } = target;
+  const policyName = name === listedName ? source : name;
   const [id = ""] = name.split("__");
-  return { name, source: target.name, title, description, group: Object.hasOwn(upstreams, id) ? id : undefined };
+  return { name, policyName, source, title, description, group: Object.hasOwn(upstreams, id) ? id : undefined };
 }
 
 async function askConsent(
@@ -223,9 +227,13 @@ async function authorizeAgain(visit: LoginVisit, { request, nonce }: Asking): Pr
 
 /** What was left out stays so under the name that it has when no profile gives it another any more. */
 function narrowedBy(answer: URLSearchParams, tools: readonly ShownTool[]): Narrowing {
-  const sources = new Map(tools.map(({ name, source }) => [name, source]));
-  const { deny, ...rest } = narrowingOf(answer, [...sources.keys()]);
-  return { ...rest, deny: [...new Set(deny.flatMap((name) => [name, sources.get(name) ?? name]))] };
+  const names = tools.map(({ name }) => name);
+  const { deny, allow: only } = narrowingOf(answer, names);
+  const shown = (some: readonly string[]) => tools.filter(({ name }) => some.includes(name));
+  return {
+    deny: [...new Set(shown(deny).flatMap(({ policyName, source }) => [policyName, source]))],
+    ...(only && { allow: shown(only).map(({ policyName }) => policyName) }),
+  };
 }
 
 async function allow(

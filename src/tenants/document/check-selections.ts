@@ -3,7 +3,8 @@
 
 import { charactersOf } from "../../protocol/characters.ts";
 import { checkShape, refuseStray, wholeFault } from "../../protocol/members.ts";
-import { BOUNDS, BUDGETS, NAME, NAME_RULE, SLUG, SLUG_RULE, TOOL_NAME, TOOL_NAME_RULE } from "./selection-bounds.ts";
+import { LISTED_NAME, LISTED_NAME_RULE } from "../../protocol/client-rules.ts";
+import { BOUNDS, BUDGETS, NAME, NAME_RULE, RENAMED, RENAMED_RULE, SLUG, SLUG_RULE } from "./selection-bounds.ts";
 import type { NamedPatterns, ProfileDocument, ScopeDocument } from "./tenant-document.ts";
 
 const KINDS = ["tools", "prompts", "resources"] as const;
@@ -36,8 +37,8 @@ function checkNamed(at: string, named: NamedPatterns = {}, renames: string): voi
   for (const [of, tool, renaming] of entriesOf(`${at}.rename`, rename, Infinity)) {
     // As the admin API has it.
     checkTexts(of, renaming, "name title description", "description");
-    const { name = tool } = renaming;
-    refuseUnless(TOOL_NAME.test(tool) && TOOL_NAME.test(name), of, `a name is ${TOOL_NAME_RULE}`);
+    refuseUnless(RENAMED.test(tool), of, `what is renamed has ${RENAMED_RULE}`);
+    refuseUnless(renaming.name === undefined || LISTED_NAME.test(renaming.name), of, `a name is ${LISTED_NAME_RULE}`);
   }
 }
 

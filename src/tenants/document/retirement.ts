@@ -9,6 +9,8 @@ import { isVisible } from "./visibility.ts";
 export interface CatalogNames {
   readonly tools: readonly string[];
   readonly prompts: readonly string[];
+  /** By the name under which it is listed, of what clients would refuse under its own. */
+  readonly listed?: ReadonlyMap<string, string>;
   /** Tools that exist only while the document or the profile switches search on. */
   readonly search: readonly string[];
 }

@@ -13,13 +13,13 @@ interface Message {
   readonly method: string;
 }
 
-const LONG = `delete_${"x".repeat(90)}`;
+const ODD = `delete/it.${"é".repeat(240)}`;
 const worker = createWorker({ tenants: {}, features: [admin(), gateway()] });
 
 function tracker(called: string[]): string {
   return upstreamAt(async (request) => {
     const { id, method } = await request.json<Message>();
-    const tools = ["delete", "read", LONG].map((name) => ({ name, inputSchema: { type: "object" } }));
+    const tools = ["delete", "read", ODD].map((name) => ({ name, inputSchema: { type: "object" } }));
     const listed = method === "tools/list" ? { tools } : undefined;
     if (method === "tools/call") called.push(method);
     const discovered = { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
@@ -82,18 +82,19 @@ describe("a tool of an upstream that is blocked in every tenant", () => {
     await expect.poll(() => callOf(one, "tracker__delete")).toContain('"content":[]');
   });
 
-  it("may be named as its upstream names it where the listed name is a shortened one", async () => {
+  it.each([
+    ["its own name", `tracker__${ODD}`],
+    ["the name that is listed", listedName("tracker", ODD)],
+  ])("is blocked by %s where the two differ, under both", async (_which, name) => {
     const tenant = await tenantWith(tracker([]), "tracker");
-    const listed = listedName("tracker", LONG);
-    lift(listed);
-    const blocked = await ask("POST", `/tools/tracker__${LONG}/block`, { json: { note: "n" } });
-    expect(blocked.body).toMatchObject({ name: listed, changed: true });
-    expect(await callOf(tenant, listed)).toContain("suspended: n");
-    expect((await ask("POST", `/tools/${listed}/block`, { json: { note: "n" } })).body).toMatchObject({
-      changed: false,
-    });
-    const lifted = await ask("DELETE", `/tools/tracker__${LONG}/block`);
-    expect(lifted.body).toMatchObject({ name: listed, changed: true });
+    const path = `/tools/${encodeURIComponent(name)}/block`;
+    onTestFinished(async () => void (await ask("DELETE", path)));
+    const blocked = await ask("POST", path, { json: { note: "n" } });
+    expect(blocked.body).toMatchObject({ name, changed: true });
+    expect(await callOf(tenant, listedName("tracker", ODD))).toContain("suspended: n");
+    expect(await callOf(tenant, `tracker__${ODD}`)).toContain("suspended: n");
+    expect((await ask("DELETE", path)).body).toMatchObject({ name, changed: true });
+    await expect.poll(() => callOf(tenant, `tracker__${ODD}`)).toContain('"content":[]');
   });
 
   it.each(["tracker__", "__delete", "delete"])("is one of an upstream: not %s", async (name) => {

@@ -14,7 +14,7 @@ const patterns = (count: number) => Array.from({ length: count }, (_one, at) => 
 const SIZED: readonly (readonly [what: string, most: number, make: (size: number) => object])[] = [
   ["patterns that a profile allows", 200, (size) => ({ profiles: { p: { tools: { allow: patterns(size) } } } })],
   ["patterns of URIs that it denies", 200, (size) => ({ profiles: { p: { resources: { deny: patterns(size) } } } })],
-  ["characters of a pattern", 256, (size) => ({ profiles: { p: { prompts: { allow: ["x".repeat(size)] } } } })],
+  ["characters of a pattern", 300, (size) => ({ profiles: { p: { prompts: { allow: ["x".repeat(size)] } } } })],
   ["characters of a title", 2000, (size) => ({ profiles: { p: { title: "x".repeat(size) } } })],
   ["characters outside of the basic plane", 2000, (size) => ({ profiles: { p: { description: "🌳".repeat(size) } } })],
   ["characters of instructions", 20_000, (size) => ({ profiles: { p: { instructions: "x".repeat(size) } } })],
@@ -22,12 +22,12 @@ const SIZED: readonly (readonly [what: string, most: number, make: (size: number
   ["characters of a profile's name", 40, (size) => ({ profiles: { ["p".repeat(size)]: {} } })],
   [
     "characters of a renamed tool",
-    128,
+    64,
     (size) => ({ profiles: { p: { tools: { rename: { a: { name: "x".repeat(size) } } } } } }),
   ],
   [
     "characters of a tool to rename",
-    128,
+    300,
     (size) => ({ profiles: { p: { tools: { rename: { ["x".repeat(size)]: {} } } } } }),
   ],
   [
@@ -46,7 +46,7 @@ const SIZED: readonly (readonly [what: string, most: number, make: (size: number
   ["characters of a scope's name", 64, (size) => ({ scopes: { ["s".repeat(size)]: {} } })],
   ["characters of its description", 2000, (size) => ({ scopes: { s: { description: "x".repeat(size) } } })],
   ["patterns of a scope", 200, (size) => ({ scopes: { s: { resources: patterns(size) } } })],
-  ["characters of a scope's pattern", 256, (size) => ({ scopes: { s: { tools: ["x".repeat(size)] } } })],
+  ["characters of a scope's pattern", 300, (size) => ({ scopes: { s: { tools: ["x".repeat(size)] } } })],
 ];
 
 const inCode = (definition: object) => defineTenants({ acme: definition });
@@ -67,6 +67,8 @@ describe.each(SIZED)("%s: %i", (_what, most, make) => {
 it.each<readonly [string, object]>([
   ["a mode that is none", { mode: "closed" }],
   ["a mode that is none, with auth", { mode: "closed", auth: {} }],
+  ["a new name that clients refuse", { profiles: { p: { tools: { rename: { a: { name: "a.b" } } } } } }],
+  ["a pattern to rename", { profiles: { p: { tools: { rename: { "a*": { name: "a" } } } } } }],
   ["an empty pattern", { scopes: { s: { tools: [""] } } }],
   ["a scope with a blank in its name", { scopes: { "a b": {} } }],
   ["a stray member of a scope", { scopes: { s: { allow: [] } } }],

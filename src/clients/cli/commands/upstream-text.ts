@@ -96,18 +96,24 @@ function dueText(nextRead: string | null): string | null {
   return isDue ? "when the tenant is next asked for something" : time(nextRead);
 }
 
+const HELPS_REFUSED = "the server's operator mends it; until then a profile hides it: tools.deny";
+
 export function testedText([tenant, name]: readonly [string, string], tested: Tested, screen: Screen): string {
-  const { works, fault, milliseconds, server, content } = tested;
+  const { works, fault, milliseconds, server, content, refused = [] } = tested;
+  const isPartial = (content?.quarantined.length ?? 0) > 0;
+  const why = isPartial ? "1 definition is left out" : fault;
   const about = facts([
     ["upstream", name],
     ["works", works],
     ["why", fault],
-    ["what helps", fault && whatHelps(fault, { tenant, upstream: name })],
+    ["what helps", why && whatHelps(why, { tenant, upstream: name })],
     ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
     ...contentFacts(content),
     ["took", `${milliseconds} ms`],
   ]);
-  return [about, ...leftOut(content, screen)].join("\n\n");
+  const rows = refused.map((one) => [one.name, one.why, HELPS_REFUSED]);
+  const shown = rows.length === 0 ? [] : [table(["refused by clients", "why", "what helps"], rows, screen)];
+  return [about, ...shown, ...leftOut(content, screen)].join("\n\n");
 }
 
 function contentFacts(content: Content | null): (readonly [string, string | null])[] {

@@ -7,6 +7,7 @@ import { act, confirm, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { whileSpinning } from "../terminal/spinner.ts";
+import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { TenantAnswer } from "./tenant.ts";
 import { addUpstreamOptions, membersSaid, type UpstreamOptions } from "./upstream-options.ts";
@@ -68,7 +69,11 @@ the document, and here by other programs of this machine.`,
 
   const test = named("test", "Connect to an upstream now and say what it answers. Nothing of it is kept.").addHelpText(
     "after",
-    "\nExamples:\n  tenantry upstream test acme tracker",
+    `
+Examples:
+  tenantry upstream test acme tracker
+
+Ends with ${EXIT.refused} where it cannot be read, and where a known client would refuse something that it lists.`,
   );
   act(test, terminal, testUpstream);
 
@@ -150,6 +155,10 @@ async function testUpstream(context: CommandContext, [tenant, name]: Named): Pro
   );
   context.show(tested, () => testedText([tenant, name], tested, context.terminal.stdout));
   if (!tested.works) throw new CliError(EXIT.refused, `${name}: ${tested.fault ?? "it does not work"}`);
+  const { content, refused = [] } = tested;
+  // What would break a client's list is left out of it.
+  const broken = refused.length + (content?.quarantined.length ?? 0) + (content?.unnamed ?? 0);
+  if (broken > 0) throw new CliError(EXIT.refused, `${name}: clients refuse ${count(broken, "definition")} of it`);
 }
 
 function spinning<T>(context: CommandContext, text: string, work: () => Promise<T>): Promise<T> {

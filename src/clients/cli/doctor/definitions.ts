@@ -1,21 +1,21 @@
 // Owns what is wrong with listed tools in the eyes of the clients and of the models behind them. Pure. Refuses what the
 // protocol refuses anyway: such a list does not come this far.
 
+import { combinedAtTop, LISTED_NAME, LISTED_NAME_RULE } from "../../../protocol/client-rules.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { failed, note, ok, type Finding } from "./finding.ts";
 
-/** What models are called with: a client puts the name of the server before the name of the tool. */
+/** What models take: a client puts the name of the server before the name of the tool. */
 const MODEL_NAME = 64;
 /** As Claude Code has it, with the longest of the prefixes that are common. */
 const prefixOf = (server: string) => `mcp__${server}__`;
 /** In an order in which a person mends them. */
 const MANY = 60;
 const DESCRIPTION = 1024;
-const COMBINED = ["oneOf", "anyOf", "allOf"];
 
 interface Rule {
   readonly step: string;
-  /** A tool that breaks it is not usable by some client; else some client works less well with it. */
+  /** Some client refuses a tool that breaks it, and often all others with it; else some client works less well with it. */
   readonly isBreaking: boolean;
   readonly said: string;
   readonly mend: string;
@@ -29,9 +29,9 @@ const RULES: readonly Rule[] = [
   {
     step: "names of tools",
     isBreaking: true,
-    said: "longer than the 64 characters that models take",
+    said: `that claude.ai, Codex and others refuse, with all tools beside them: use ${LISTED_NAME_RULE}`,
     mend: "Rename them, or in a profile: tools.rename.",
-    breaks: (tool) => nameOf(tool).length > MODEL_NAME,
+    breaks: (tool) => !LISTED_NAME.test(nameOf(tool)),
   },
   {
     step: "names of tools, with the server's",
@@ -39,13 +39,6 @@ const RULES: readonly Rule[] = [
     said: "longer than 64 characters once a client has put the server's name before them",
     mend: "Shorten them, or the server's name in the client.",
     breaks: (tool, prefix) => nameOf(tool).length <= MODEL_NAME && prefix.length + nameOf(tool).length > MODEL_NAME,
-  },
-  {
-    step: "letters in names",
-    isBreaking: false,
-    said: "with other characters than letters, digits, _ and -, which some models refuse",
-    mend: "Rename them.",
-    breaks: (tool) => !/^[A-Za-z0-9_-]+$/.test(nameOf(tool)),
   },
   {
     step: "descriptions",
@@ -78,10 +71,10 @@ const RULES: readonly Rule[] = [
   },
   {
     step: "combined schemas",
-    isBreaking: false,
-    said: "with oneOf, anyOf or allOf at the top of inputSchema, which some models refuse",
+    isBreaking: true,
+    said: "with oneOf, anyOf or allOf at the top of inputSchema, for which Claude refuses all tools",
     mend: "Make it one object with optional members, and check the rest in the handler.",
-    breaks: (tool) => COMBINED.some((keyword) => keyword in schemaOf(tool)),
+    breaks: (tool) => combinedAtTop(schemaOf(tool)).length > 0,
   },
 ];
 

@@ -264,6 +264,16 @@ describe("test", () => {
     expect(stdout).toMatch(/^took +7 ms$/m);
   });
 
+  test("ends as refused where clients refuse what it lists, with a line for each and what helps", async () => {
+    const { cli } = await withTracker("https://refused.example.com");
+    const { exit, stdout, stderr } = await cli.run(["upstream", "test", "acme", "tracker"]);
+    expect(exit).toBe(1);
+    expect(stdout).toMatch(/^either +anyOf at the top +the server's operator mends it; .* tools\.deny$/m);
+    expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
+    expect(stdout).toMatch(/^what helps +the server's operator mends the definition/m);
+    expect(stderr).toContain("tracker: clients refuse 5 definitions of it");
+  });
+
   test("ends as refused where it does not work, in JSON too", async () => {
     const { cli } = await withTracker("https://away.example.com");
     const { exit, stdout, stderr } = await cli.run(["upstream", "test", "acme", "tracker", "--json"]);

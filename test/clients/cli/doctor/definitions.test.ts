@@ -16,14 +16,14 @@ test("a list with nothing to mind is said to be so, once", () => {
 test.each([
   ["a name that no model takes", { name: "n".repeat(65) }, "failed", "names of tools"],
   ["a name too long with the server's", { name: "n".repeat(60) }, "note", "names of tools, with the server's"],
-  ["a dot in a name", { name: "note.list" }, "note", "letters in names"],
+  ["a dot in a name", { name: "note.list" }, "failed", "names of tools"],
   ["no description", { description: " " }, "note", "descriptions"],
   ["a long description", { description: "d".repeat(1025) }, "note", "length of descriptions"],
   ["no annotations", { annotations: undefined }, "note", "annotations"],
   ["annotations without a hint", { annotations: { title: "Notes" } }, "note", "annotations"],
   ["an input that is no object", { inputSchema: { type: "string" } }, "failed", "schemas of input"],
   ["no schema", { inputSchema: undefined }, "failed", "schemas of input"],
-  ["alternatives at the top", { inputSchema: { type: "object", anyOf: [{}] } }, "note", "combined schemas"],
+  ["alternatives at the top", { inputSchema: { type: "object", anyOf: [{}] } }, "failed", "combined schemas"],
 ])("%s is found, with the name and what mends it", (_what, change, state, step) => {
   const tool = { ...GOOD, ...change };
   const findings = judgeTools([GOOD, { ...GOOD, name: "other" }, tool], "acme");
