@@ -1,6 +1,5 @@
-// What a cold start must load, of a Worker with tools alone and of the one that this repository deploys, next to their
-// budgets; and, for information, of both kinds when their author writes tools in zod itself.
-import { BUNDLE_BUDGETS } from "./budgets.ts";
+// What a cold start must load: of a Worker with tools alone, and of the one that this repository deploys, next to its budget.
+import { BUNDLE_BUDGET } from "./budgets.ts";
 import { bundle } from "./runtime.ts";
 
 export interface BundleSize {
@@ -12,23 +11,12 @@ export interface BundleSize {
 export async function bundleSizes(scratch: string): Promise<BundleSize[]> {
   const sizeOf = async (entry: string): Promise<number> => (await bundle(entry, scratch)).gzipBytes;
   return [
-    {
-      name: "Worker bundle, tools alone",
-      gzipBytes: await sizeOf("workers/tools-alone.ts"),
-      budgetBytes: BUNDLE_BUDGETS.toolsAlone,
-    },
-    {
-      name: "Worker bundle, with admin, gateway and login",
-      gzipBytes: await sizeOf("workers/three-features.ts"),
-      budgetBytes: BUNDLE_BUDGETS.threeFeatures,
-    },
+    { name: "Worker bundle, tools alone", gzipBytes: await sizeOf("workers/tools-alone.ts") },
     {
       name: "Worker bundle, as deployed",
       gzipBytes: await sizeOf("../src/worker.ts"),
-      budgetBytes: BUNDLE_BUDGETS.everything,
+      budgetBytes: BUNDLE_BUDGET,
     },
-    { name: "Worker bundle, tools alone, in zod itself", gzipBytes: await sizeOf("workers/tools-in-zod.ts") },
-    { name: "Worker bundle, tools in zod itself", gzipBytes: await sizeOf("workers/ours.ts") },
   ];
 }
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { compare, warmUp } from "./measure.ts";
 import type { Comparison, Load, Pace } from "./measure.ts";
-import { bindingsOf, bundle, roughBundle, ROOT, start } from "./runtime.ts";
+import { bindingsOf, bundle, ROOT, start } from "./runtime.ts";
 import type { Running } from "./runtime.ts";
 import { ADMIN_TOKEN, complete, expecting, loadFor, request2026 } from "./scenarios.ts";
 import type { Check, Send } from "./scenarios.ts";
@@ -49,7 +49,7 @@ export async function startGateway(scratch: string): Promise<Gateway> {
     const forward = await start(await bundle("workers/forward.ts", scratch), { vars: { UPSTREAM: upstream.url } });
     stops.push(forward.stop);
     const vars = { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1" };
-    const running = await start(await roughBundle("workers/gateway.ts", scratch), { ...bindingsOf(ROOT), vars });
+    const running = await start(await bundle("workers/gateway.ts", scratch), { ...bindingsOf(ROOT), vars });
     stops.push(running.stop);
     await loadFor((send) => fillTenant(send, upstream.url), running.url);
     return { running, forward, stop };

@@ -24,7 +24,7 @@ import { machine } from "./machine.ts";
 import { PEERS } from "./peers/peers.ts";
 import { brokenBudgets, document, fanOutTable, table, trafficTable } from "./report.ts";
 import type { Failure, Row } from "./report.ts";
-import { bindingsOf, bundle, roughBundle, ROOT, start, startApart } from "./runtime.ts";
+import { bindingsOf, bundle, ROOT, start, startApart } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
 import { ADMIN_TOKEN, bareLoad, loadFor } from "./scenarios.ts";
 import { SCENARIOS, scenariosOf } from "./scenario-table.ts";
@@ -153,7 +153,7 @@ async function measureOurs(run: Run, ours: Subject): Promise<void> {
 }
 
 async function measureLists(run: Run): Promise<void> {
-  const running = await start(await roughBundle("workers/many-tools.ts", run.scratch), OUR_BINDINGS);
+  const running = await start(await bundle("workers/many-tools.ts", run.scratch), OUR_BINDINGS);
   try {
     progress(LIST);
     const row = await rowOf({ name: LIST, budget: LIST_BUDGET }, () => measureList(running, run.pace)).catch(
@@ -246,7 +246,7 @@ async function measurePeers(run: Run, peers: Subject[]): Promise<void> {
 /** Of a Worker that also knows how to fill its tenants, against tenants of its own that store little. */
 async function measureTenants(run: Run, cases: ScalingCase[], scale: Scale): Promise<void> {
   if (cases.length === 0) return;
-  const running = await start(await roughBundle("workers/scaled.ts", run.scratch), OUR_BINDINGS);
+  const running = await start(await bundle("workers/scaled.ts", run.scratch), OUR_BINDINGS);
   const pace = flags.quick ? run.pace : FULL_SCALING;
   try {
     progress("filling tenants");
@@ -273,7 +273,7 @@ async function measureTenants(run: Run, cases: ScalingCase[], scale: Scale): Pro
 /** Of one isolate, whose objects are in another. */
 async function measureMany(run: Run): Promise<void> {
   const storage = await mkdtemp(join(existsSync(IN_MEMORY) ? IN_MEMORY : run.scratch, "tenantry-bench-"));
-  const running = await startApart(await roughBundle("workers/many-tenants.ts", run.scratch), OUR_BINDINGS, storage);
+  const running = await startApart(await bundle("workers/many-tenants.ts", run.scratch), OUR_BINDINGS, storage);
   try {
     progress(CROWD);
     run.crowd = await measureCrowd(running, flags.quick ? QUICK_CROWD : FULL_CROWD);

@@ -1,4 +1,4 @@
-// Bundles a Worker the way production does (wrangler, same date and build step) and runs it in a workerd of its own.
+// Bundles a Worker the way production does (wrangler, same date) and runs it in a workerd of its own.
 // Requests go straight to the Worker: miniflare's usual front Worker would cost more CPU than what is measured.
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -67,7 +67,7 @@ export function bindingsOf(root: string): Bindings {
   };
 }
 
-/** Workers that this repository's build step makes. */
+/** Workers that the build step of an older checkout makes, where it has one. */
 const OURS = /^(?:workers|\.\.\/src)\//;
 const MINIFIED = ["minify = true", "keep_names = false"];
 
@@ -75,53 +75,26 @@ const builds = new Map<string, Promise<Bundle>>();
 
 /** As it is uploaded: `entry` is a path from the folder of the bench in the checkout at `root`. Each is made once. */
 export function bundle(entry: string, scratch: string, root = ROOT): Promise<Bundle> {
-  return made({ entry, scratch, root, isRough: false });
-}
-
-/**
- * The same for who looks at times and memory alone: the order of its statements makes an upload smaller, takes most of a build, and
- * changes nothing of what a request costs.
- */
-export function roughBundle(entry: string, scratch: string): Promise<Bundle> {
-  return made({ entry, scratch, root: ROOT, isRough: true });
-}
-
-interface Build {
-  readonly entry: string;
-  readonly scratch: string;
-  readonly root: string;
-  readonly isRough: boolean;
-}
-
-function made(build: Build): Promise<Bundle> {
-  const key = JSON.stringify(build);
-  const making = builds.get(key) ?? make(build);
+  const key = JSON.stringify([entry, scratch, root]);
+  const making = builds.get(key) ?? make(entry, scratch, root);
   builds.set(key, making);
   return making;
 }
 
-async function make({ entry, scratch, root, isRough }: Build): Promise<Bundle> {
+async function make(entry: string, scratch: string, root: string): Promise<Bundle> {
   const name = basename(entry, extname(entry));
-  const directory = join(scratch, isRough ? `${name}-rough` : name);
+  const directory = join(scratch, name);
   const outdir = join(directory, "out");
   const config = join(directory, "wrangler.toml");
   await mkdir(directory, { recursive: true });
   const source = join(root, "bench", entry);
-  const builder = join(root, "scripts/bundle-worker.ts");
-  const built = join(directory, "built", `${name}.js`);
-  const build = [
-    "[build]",
-    `command = ${JSON.stringify([process.execPath, builder, source, built, ...(isRough ? ["--rough"] : [])].join(" "))}`,
-  ];
   const { lines } = productionSettings(root);
-  // What is not ours may need of Node what wrangler brings; an older checkout has wrangler bundle all of its source.
-  const isStepped = existsSync(builder) && OURS.test(entry);
-  const byWrangler = [...lines.filter((line) => !line.startsWith("no_bundle")), ...MINIFIED];
-  const [main, ...more] = isStepped
-    ? [built, ...lines, ...build]
-    : [source, ...(existsSync(builder) ? byWrangler : lines)];
-  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...more];
-  await writeFile(config, `${settings.join("\n")}\n`);
+  const builder = join(root, "scripts/bundle-worker.ts");
+  const [main = source, ...settings] =
+    existsSync(builder) && OURS.test(entry)
+      ? steppedBuild({ builder, source, built: join(directory, "built", `${name}.js`) }, lines)
+      : [source, ...lines.filter((line) => !/^(?:no_bundle|minify)\b/.test(line)), ...MINIFIED];
+  await writeFile(config, ['name = "bench"', `main = ${JSON.stringify(main)}`, ...settings, ""].join("\n"));
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   const options = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];
   const { NODE_ENV: _ofVitest, ...env } = process.env;
@@ -130,6 +103,17 @@ async function make({ entry, scratch, root, isRough }: Build): Promise<Bundle> {
     env: { ...env, WRANGLER_SEND_METRICS: "false" },
   });
   return readBundle(outdir, `${name}.js`);
+}
+
+interface Step {
+  readonly builder: string;
+  readonly source: string;
+  readonly built: string;
+}
+
+function steppedBuild({ builder, source, built }: Step, lines: readonly string[]): readonly string[] {
+  const command = [process.execPath, builder, source, built].join(" ");
+  return [built, ...lines, "[build]", `command = ${JSON.stringify(command)}`];
 }
 
 async function readBundle(outdir: string, main: string): Promise<Bundle> {

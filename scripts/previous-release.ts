@@ -19,10 +19,8 @@ try {
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const bundle = join(folder, "worker.js");
   const { NODE_ENV: _, ...env } = process.env;
-  execFileSync(process.execPath, ["scripts/bundle-worker.ts", "test/fixtures/worker.ts", bundle], {
-    cwd: folder,
-    env: { ...env, WRANGLER_COMMAND: "deploy" },
-  });
+  const args = ["wrangler", "deploy", "test/fixtures/worker.ts", "--dry-run", "--minify", "--outdir", folder];
+  execFileSync("npx", args, { cwd: folder, env });
   const code = readFileSync(bundle, "utf8").replace(/\/\/# sourceMappingURL=.*\n$/, "");
   writeFileSync(FIXTURE, gzipSync(`// Commit ${commit}.\n${code}`, { level: 9 }));
 } finally {

@@ -9,7 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
   DEFAULT_PORT,
-  demoOf,
+  demoEntry,
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
@@ -25,10 +25,6 @@ import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/l
 
 const ROOT = join(import.meta.dirname, "..");
 const STATE = ".wrangler/state";
-/** Without the build step of wrangler.toml, which is for what is uploaded: wrangler bundles the source itself. */
-const SOURCE = { args: ["src/demo-worker.ts", "--bundle"], env: { TENANTRY_BUILD: "none" } };
-/** What another configuration names, or the command line; where that is ours, its build step has to find us. */
-const NAMED = { args: [], env: { TENANTRY_ROOT: ROOT } };
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
@@ -92,13 +88,12 @@ const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
 const isOurs = resolve(textOf("config") ?? "wrangler.toml") === join(ROOT, "wrangler.toml");
 const isNamed = !isOurs || args.some((argument) => /\.[cm]?[jt]s$/.test(argument));
-const demo = process.cwd() === ROOT ? SOURCE : demoOf(ROOT);
-const worker = isNamed ? NAMED : demo;
+const entry = isNamed ? [] : [demoEntry(ROOT)];
 const child = spawn(
   "wrangler",
   [
     "dev",
-    ...worker.args,
+    ...entry,
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),
@@ -108,7 +103,7 @@ const child = spawn(
   ],
   {
     stdio: "inherit",
-    env: { ...process.env, ...ENVIRONMENT, ...worker.env },
+    env: { ...process.env, ...ENVIRONMENT },
   },
 );
 isStarted = true;

@@ -113,12 +113,8 @@ test("an environment has bindings of its own, which wrangler takes", async () =>
   expect((await run("setup", ["--env", "staging"])).stdout).toContain("nothing is missing");
   const classes = [...(await read("wrangler.toml")).matchAll(/class_name = "(\w+)"/g)].map(([, name]) => name);
   const worker = [...new Set(classes)].map((name) => `export class ${name} {}`).join("\n");
-  await mkdir(join(folder, ".wrangler/worker"), { recursive: true });
-  await writeFile(join(folder, ".wrangler/worker/worker.js"), `${worker}\nexport default { fetch() {} };\n`);
-  await writeFile(
-    join(folder, "wrangler.toml"),
-    (await read("wrangler.toml")).replace(/^command = .*$/m, 'command = "true"'),
-  );
+  await mkdir(join(folder, "src"));
+  await writeFile(join(folder, "src/worker.ts"), `${worker}\nexport default { fetch() {} };\n`);
   const { code, stdout } = await new Promise<Ended>((resolve) => {
     const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
     const args = [wrangler, "deploy", "--dry-run", "--env", "staging"];

@@ -58,12 +58,9 @@ export async function keepSecretsKey(file: string): Promise<string> {
   }
 }
 
-/** The demo of a checkout of tenantry: its build step makes it of another entry, beside what is deployed, never in its place. */
-export function demoOf(checkout: string): { args: readonly string[]; env: Readonly<Record<string, string>> } {
-  return {
-    args: [join(checkout, ".wrangler/demo-worker/worker.js")],
-    env: { TENANTRY_ROOT: checkout, TENANTRY_ENTRY: "demo-worker" },
-  };
+/** The entry of the demo in a checkout of tenantry. */
+export function demoEntry(checkout: string): string {
+  return join(checkout, "src/demo-worker.ts");
 }
 
 export interface Started {

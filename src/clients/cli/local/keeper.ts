@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import {
-  demoOf,
+  demoEntry,
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
@@ -38,9 +38,8 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     const token = await keepDevelopmentToken(project, port, false);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
-    const demo = resolve(project) === resolve(PACKAGE_FOLDER) ? demoOf(project) : undefined;
-    const args = ["dev", ...(demo?.args ?? []), ...argumentsFor(state, port), ...LOCAL_VARS, ...files];
-    const child = start(wrangler, args, project, demo?.env);
+    const demo = resolve(project) === resolve(PACKAGE_FOLDER) ? [demoEntry(project)] : [];
+    const child = start(wrangler, ["dev", ...demo, ...argumentsFor(state, port), ...LOCAL_VARS, ...files], project);
     if (child.pid !== undefined) lock.share(child.pid);
     for (const said of [child.stdout, child.stderr]) {
       said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
@@ -59,8 +58,8 @@ function argumentsFor(state: string, port: string): string[] {
 }
 
 /** In a process group of its own: wrangler starts other processes, and all of them must be ended together. */
-function start(wrangler: string, args: readonly string[], cwd: string, more?: NodeJS.ProcessEnv): ChildProcess {
-  const env = { ...process.env, ...ENVIRONMENT, ...more };
+function start(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
+  const env = { ...process.env, ...ENVIRONMENT };
   const detached = process.platform !== "win32";
   return spawn(process.execPath, [wrangler, ...args], { cwd, env, detached, stdio: ["ignore", "pipe", "pipe"] });
 }
