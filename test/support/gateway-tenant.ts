@@ -54,6 +54,9 @@ interface TenantOptions {
   readonly without?: readonly string[];
   /** There before the upstreams are. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Until all of them were read. */
+  readonly timeout?: number;
+  readonly interval?: number;
 }
 
 /** Resolves when everything was read that is not named in `without`. */
@@ -61,7 +64,7 @@ export async function gatewayTenant(
   origin: string,
   admin: FixtureAdmin,
   upstreams: Readonly<Record<string, Json>>,
-  { document = {}, without = [], secrets = {} }: TenantOptions = {},
+  { document = {}, without = [], secrets = {}, timeout = 20_000, interval = 50 }: TenantOptions = {},
 ): Promise<GatewayTenant> {
   const id = await admin.tenant(Object.keys(secrets).length === 0 ? { upstreams, ...document } : {});
   for (const [name, value] of Object.entries(secrets)) {
@@ -76,7 +79,7 @@ export async function gatewayTenant(
       const unread = missing.filter(({ source, why }) => !without.includes(source) && /not been read/.test(why));
       if (unread.length > 0) throw new Error(`not read yet: ${JSON.stringify(unread)}`);
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout, interval },
   );
   return {
     id,

@@ -57,12 +57,23 @@ export class Exchange {
     this.#response.end(typeof body === "string" ? body : JSON.stringify(body));
   }
 
+  /** `headers`: pairs, so that one may stand there twice. */
+  send(body: string | Uint8Array, status: number, headers: readonly (readonly [string, string])[]): void {
+    this.#response.writeHead(status, headers.flat());
+    this.#response.end(body);
+  }
+
   refuse(status: number, headers: Record<string, string> = {}): void {
     this.#response.writeHead(status, headers).end();
   }
 
   stream(headers: Record<string, string> = {}): this {
-    this.#response.writeHead(200, { "content-type": "text/event-stream", ...headers });
+    return this.open(200, { "content-type": "text/event-stream", ...headers });
+  }
+
+  /** The body follows. */
+  open(status: number, headers: Record<string, string>): this {
+    this.#response.writeHead(status, headers);
     this.#response.flushHeaders();
     return this;
   }
