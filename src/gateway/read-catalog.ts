@@ -65,7 +65,10 @@ class Reading {
   /** By the name under which each would be listed. */
   readonly #read = new Map<string, { readonly own: string; readonly text: string }>();
   unnamed = 0;
-  capped: string | undefined;
+  /** What was not read, in words. */
+  readonly left: string[] = [];
+  /** There is room for no more, in no list. */
+  isFull = false;
   cache: CacheHint | undefined;
   #count = 0;
   #bytes = 0;
@@ -133,7 +136,8 @@ class Reading {
   }
 
   #cap(what: string): false {
-    this.capped = `it lists ${what}; the first ${this.#count} are here`;
+    this.isFull = true;
+    this.left.push(`it lists ${what}; the first ${this.#count} are here`);
     return false;
   }
 }
@@ -163,7 +167,7 @@ export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<
   const failed = await readLists(link, how, reading);
   const reasons = Array.from(failed, ([kind, { fault }]) => `${WORDS[kind]} could not be read: ${how.reasonOf(fault)}`);
   const { texts, quarantined, unnamed, cache } = reading;
-  const capped = [reading.capped, ...reasons].filter((text) => text !== undefined).join("; ") || undefined;
+  const capped = [...reading.left, ...reasons].join("; ");
   const { way, revision, instructions } = link;
   const facts: UpstreamFacts = {
     of: how.of,
@@ -175,7 +179,7 @@ export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<
     ...(cache === undefined ? {} : { cache }),
     quarantined,
     unnamed,
-    ...(capped === undefined ? {} : { capped }),
+    ...(capped !== "" && { capped }),
     ...(failed.size > 0 && { unread: [...failed.keys()] }),
   };
   return { ...facts, texts };
@@ -192,7 +196,7 @@ async function readLists(
   // Some servers have tools and declare nothing.
   const wanted = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
   for (const list of wanted) {
-    if (reading.capped !== undefined) break;
+    if (reading.isFull) break;
     const limit = new ListLimit((until - Date.now()) / 2, signal);
     try {
       await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
@@ -253,17 +257,17 @@ async function readList(
     if (read.cache) reading.hint(read.cache);
     if (!read.items.every((text) => reading.add(kind, text)) || read.next === undefined) return;
     if (seen.has(read.next)) {
-      reading.capped = `its list of ${kind} comes back to a page that was there before`;
+      reading.left.push(`its list of ${kind} comes back to a page that was there before`);
       return;
     }
     cursor = read.next;
     if (cursor.length > LONGEST_CURSOR) {
-      reading.capped = `its list of ${kind} names a page with more than ${LONGEST_CURSOR} characters`;
+      reading.left.push(`its list of ${kind} names a page with more than ${LONGEST_CURSOR} characters`);
       return;
     }
     seen.add(cursor);
   }
-  reading.capped = `its list of ${kind} has more than ${pages} pages`;
+  reading.left.push(`its list of ${kind} has more than ${pages} pages`);
 }
 
 /** undefined: the upstream has no such list, whatever it declared. */

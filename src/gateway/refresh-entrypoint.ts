@@ -30,7 +30,7 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { capsWith, readCatalog, type CatalogCaps } from "./read-catalog.ts";
-import { unreadReason } from "./unread-reason.ts";
+import { operatorDetail, unreadReason } from "./unread-reason.ts";
 import {
   decodeCatalog,
   encodeCatalog,
@@ -42,7 +42,6 @@ import {
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { normalOf, prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
-import { ledTo } from "./guard/led-to.ts";
 import { sessionsEnded } from "./sessions/end-sessions.ts";
 import { REFRESHES, type EndOrder, type SessionEndings } from "./sessions/upstream-object.ts";
 import { surveyLink } from "./upstream-link.ts";
@@ -96,8 +95,8 @@ export interface FailingNote {
   readonly of: string;
   readonly since: number;
   readonly why: string;
-  /** Where it leads instead, for operators alone. */
-  readonly to?: string | undefined;
+  /** For operators alone: `operatorDetail`. */
+  readonly detail?: string | undefined;
 }
 
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding, SessionEndings {
@@ -134,13 +133,13 @@ export class NotRead extends Error {
   override readonly name = "NotRead";
   /** undefined: it was not asked. */
   readonly fault: Fault | undefined;
-  /** Where it leads instead, which only operators are told. */
-  readonly to: string | undefined;
+  /** What only operators are told beside. */
+  readonly detail: string | undefined;
 
-  constructor(why: string, fault?: Fault, to?: string) {
+  constructor(why: string, fault?: Fault, detail?: string) {
     super(why);
     this.fault = fault;
-    this.to = to;
+    this.detail = detail;
   }
 }
 
@@ -213,8 +212,8 @@ async function noteWhy({ id, config }: RefreshOrder, stub: () => TenantStub, { e
   const since = await remote(stub(), gatewayTables).failing({ id, config });
   if (since === null) return;
   if (error instanceof Circular) await remote(stub(), sectionTables).remove(catalogSection(id));
-  const to = error instanceof NotRead ? error.to : undefined;
-  const note: FailingNote = { of: config, since, why: whyOf(error), to };
+  const detail = error instanceof NotRead ? error.detail : undefined;
+  const note: FailingNote = { of: config, since, why: whyOf(error), detail };
   await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
 }
 
@@ -254,7 +253,8 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
     if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, false);
-    throw new NotRead(redaction.value(whyOf(error)), error.fault, ledTo(error.fault, filled.secrets));
+    const detail = redaction.value(operatorDetail(error.fault, filled.secrets));
+    throw new NotRead(redaction.value(whyOf(error)), error.fault, detail);
   } finally {
     room.release();
   }
@@ -330,10 +330,9 @@ function uriKey(kind: ListedKind, text: string): string {
   return normalOf(kind, String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]));
 }
 
-/** `withWords`: see `unreadReason`. */
-export function whyOf(error: unknown, withinMs = READ_WITHIN_MS, withWords = false): string {
+export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
   if (error instanceof NotRead || error instanceof TokenRefusal) return error.message;
   if (!(error instanceof McpFault)) return "it could not be read";
   const { fault, cause } = error;
-  return cause instanceof OutboundError ? cause.message : unreadReason(fault, withinMs, withWords);
+  return cause instanceof OutboundError ? cause.message : unreadReason(fault, withinMs);
 }

@@ -305,7 +305,11 @@ export class SentCall {
     if (typeof read !== "string") return read;
     const result = this.#isAnew ? withMeta(read, SESSION_KEY, "new") : read;
     const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
-    return { kind: "complete", result: isSame ? new Encoded(result, true) : (JSON.parse(result) as JsonObject) };
+    if (isSame) return { kind: "complete", result: new Encoded(result, true) };
+    const value = JSON.parse(result) as JsonObject;
+    // Servers of era 2025 leave it out where it is empty, which era 2026 does not allow.
+    const content = forwarded.method === "tools/call" && value.content === undefined ? { content: [] } : {};
+    return { kind: "complete", result: { ...value, ...content } };
   }
 
   /** Once in a call, however often the upstream says so: the tenant's authority is not its to keep busy. */

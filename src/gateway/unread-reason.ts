@@ -1,20 +1,52 @@
-// Why an upstream, or one of its lists, could not be read.
+// Why an upstream, or one of its lists, could not be read: for everybody who is served by it, and what operators are told beside.
 
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 
-/**
- * For lists and operators. The words of a refusal are the server's, and may say something of the credential that all callers
- * share: they are for the operator alone who has asked the server just now (`withWords`).
- */
-export function unreadReason(fault: Fault, withinMs: number, withWords = false): string {
+/** For lists. The words of a refusal are the server's, and may say something of the credential that all callers share. */
+export function unreadReason(fault: Fault, withinMs: number): string {
   if (fault.kind === "refused") {
     const { status } = fault.http;
-    const { code = 0, message = "" } = rpcErrorOf(fault.error) ?? {};
+    const code = rpcErrorOf(fault.error)?.code ?? 0;
     // A status says more than the code: 401 with an error in it is no other 401.
-    const what = status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
-    return withWords && message !== "" ? `${what}: ${message.slice(0, 200)}` : what;
+    return status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
   }
   if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
-  return describeFault(fault.kind === "status" && !withWords ? { ...fault, reason: undefined } : fault);
+  return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
+}
+
+/** For operators alone, to be shown behind the reason: the server's words, or where a redirect leads. */
+export function operatorDetail(fault: Fault, secrets: readonly string[]): string | undefined {
+  const host = hostLedTo(fault, secrets);
+  if (host !== undefined) return `it leads to ${host}`;
+  const words = wordsOf(fault)
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  return words === "" ? undefined : `it says: ${words.slice(0, MOST_WORDS)}`;
+}
+
+/** `why`, for who may see it all. */
+export function withDetail(why: string, detail: string | undefined): string {
+  return detail === undefined ? why : `${why}; ${detail}`;
+}
+
+const MOST_WORDS = 200;
+
+function wordsOf(fault: Fault): string {
+  if (fault.kind === "refused") return rpcErrorOf(fault.error)?.message ?? "";
+  return "reason" in fault ? (fault.reason ?? "") : "";
+}
+
+/** As in a `Location`: of letters, digits, dots, hyphens and a port, or an address in brackets. */
+const HOST = /^[a-z0-9.\-_:[\]]{1,261}$/;
+const SHORTEST_SECRET = 8;
+
+/** Refuses what is no web address, and a host with a credential in it, which a server that was sent one could put there. */
+function hostLedTo(fault: Fault, secrets: readonly string[]): string | undefined {
+  if (fault.kind !== "redirect" || fault.location === undefined) return undefined;
+  const { protocol, host } = new URL(fault.location);
+  const isWeb = protocol === "https:" || protocol === "http:";
+  if (!isWeb || !HOST.test(host)) return undefined;
+  const isToldOf = secrets.some((one) => one.length >= SHORTEST_SECRET && host.includes(one.trim().toLowerCase()));
+  return isToldOf ? undefined : host;
 }

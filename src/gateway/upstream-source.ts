@@ -72,8 +72,8 @@ function upstreamSource(
   const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
   const digest = `${config} ${hash ?? ""} ${JSON.stringify([state, prefixes])}`;
-  const leadsTo = note?.to;
-  const about = { id, state, ...(leadsTo !== undefined && { leadsTo }), prefix: `${id}__`, digest, upstream: named };
+  const detail = note?.detail;
+  const about = { id, state, ...(detail !== undefined && { detail }), prefix: `${id}__`, digest, upstream: named };
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);
@@ -189,7 +189,7 @@ export function noteIn(section: Section | undefined, config: string): FailingNot
   try {
     const note = JSON.parse(new TextDecoder().decode(section?.bytes)) as FailingNote;
     const isMine = isNote(note) && note.of === config && isText(note.why);
-    return isMine && (note.to === undefined || isText(note.to)) ? note : undefined;
+    return isMine && (note.detail === undefined || isText(note.detail)) ? note : undefined;
   } catch {
     return undefined;
   }

@@ -102,9 +102,10 @@ async function discover(
     if (error instanceof McpFault && namesRevision2026(error.fault)) return ask();
     throw error;
   });
-  const { supportedVersions } = resultOf(discovered) ?? {};
+  const { supportedVersions, capabilities } = resultOf(discovered) ?? {};
   // Some servers give a result to whatever they are asked.
-  return Array.isArray(supportedVersions) && supportedVersions.includes(REVISION_2026) ? discovered : undefined;
+  const isOf2026 = Array.isArray(supportedVersions) && supportedVersions.includes(REVISION_2026);
+  return isOf2026 && isObject(capabilities) ? discovered : undefined;
 }
 
 /** Undefined where the fault says that the server is of an earlier kind. */
@@ -123,9 +124,8 @@ const OF_2026_ALONE = [errorCode("headerMismatch", "2026"), errorCode("missingCa
 /** What an older server does with a request of 2026, apart from HTTP errors. */
 const NO_ANSWER: ReadonlySet<Fault["kind"]> = new Set(["notMcp", "unanswered", "violation", "timeout"]);
 
-/** Whether a fault of a 2026 request says that the server is of an earlier era. Any HTTP error does; 429 says nothing. */
+/** Whether a fault of a 2026 request says that the server is of an earlier era. Any HTTP error does. */
 export function speaksNo2026(fault: Fault): boolean {
-  if (httpStatusOf(fault) === 429) return false;
   if (fault.kind === "refused") return refusesAs2025(rpcErrorOf(fault.error));
   return fault.kind === "status" || NO_ANSWER.has(fault.kind);
 }
@@ -133,7 +133,7 @@ export function speaksNo2026(fault: Fault): boolean {
 /** Such an answer is also that of a newer server that is down, or refuses the credential. */
 function isGuess(fault: Fault): boolean {
   const status = httpStatusOf(fault) ?? 0;
-  return status === 401 || status === 403 || status >= 500;
+  return status === 401 || status === 403 || status === 429 || status >= 500;
 }
 
 /** Servers of era 2025 have many errors for a request outside of a session; those of 2026 are few and known. */

@@ -50,7 +50,11 @@ interface Faults {
   readonly notMcp: { readonly http: HttpFacts };
   /** The server's JSON-RPC error, whole. */
   readonly refused: { readonly http: HttpFacts; readonly error: ResponseMessage };
-  readonly sessionGone: { readonly http: HttpFacts; readonly error: ResponseMessage | undefined };
+  readonly sessionGone: {
+    readonly http: HttpFacts;
+    readonly error: ResponseMessage | undefined;
+    readonly reason?: string | undefined;
+  };
   /** The answer ended in good order, but there was no response in it. */
   readonly unanswered: { readonly http: HttpFacts };
   /** The stream broke, and the last attempt to continue it failed because of `why`. */
@@ -95,7 +99,8 @@ const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => st
   status: ({ http, reason }) => `the server answered ${answerOf(http)}${reason === undefined ? "" : `: ${reason}`}`,
   notMcp: ({ http }) => `the server answered ${answerOf(http)}, not MCP`,
   refused: ({ error }) => describeError(error),
-  sessionGone: () => "the server does not know the session any more",
+  sessionGone: ({ reason }) =>
+    `the server does not know the session any more${reason === undefined ? "" : `: ${reason}`}`,
   unanswered: () => "the answer ended without a response",
   unresumable: ({ why }) => `the stream broke and cannot be resumed: ${describeFault(why)}`,
   violation: ({ rule, detail }) => `the server broke the protocol (${rule}): ${detail}`,

@@ -77,6 +77,9 @@ export function checkTaken(answer: HttpAnswer): void {
 }
 
 const METHOD_NOT_FOUND = errorCode("methodNotFound", "2025");
+/** Of an HTTP error: its JSON-RPC error, or the reason in it. */
+const REFUSAL_BYTES = 256 * 1024;
+const REFUSAL_MS = 1500;
 /** What is announced to be no longer is read in one go. */
 const SHORT_BYTES = 64 * 1024;
 
@@ -136,7 +139,9 @@ class ArrivingAnswer {
     if (!("kind" in messages))
       return { http: this.#factsFor(messages), headers: this.#headers, kind: "messages", messages };
     if (this.#context.wantsNothing) return this.#accept();
-    throw new McpFault({ kind: "violation", rule: messages.rule, detail: messages.why, sent: "yes" });
+    const encoding = this.#headers.get("content-encoding");
+    const why = encoding === null ? messages.why : `${messages.why} (content-encoding: ${encoding.slice(0, 64)})`;
+    throw new McpFault({ kind: "violation", rule: messages.rule, detail: why, sent: "yes" });
   }
 
   /** Some servers refuse with a status that says that all is well. */
@@ -152,8 +157,9 @@ class ArrivingAnswer {
     const messages = readMessages(text);
     const [first] = "kind" in messages ? [] : messages;
     const error = first?.kind === "response" && first.error !== undefined ? first : undefined;
-    if (this.#isSessionGone(error)) throw new McpFault({ kind: "sessionGone", http, error, sent: "yes" });
-    if (!error) throw new McpFault({ kind: "status", http, reason: reasonIn(text), sent: "yes" });
+    const reason = reasonIn(text);
+    if (this.#isSessionGone(error)) throw new McpFault({ kind: "sessionGone", http, error, reason, sent: "yes" });
+    if (!error) throw new McpFault({ kind: "status", http, reason, sent: "yes" });
     return { ...this.#answered(), kind: "messages", messages: [{ ...error, id: undefined }] };
   }
 
@@ -173,15 +179,24 @@ class ArrivingAnswer {
     return { kind: "redirect", http: this.#http, location, sent: "yes" };
   }
 
-  /** The status says what matters, so a body that is too long, breaks off or may never end is treated as empty. */
+  /** The status says what matters, so a body that is too long, breaks off or does not end soon is treated as empty. */
   async #textOfRefusal(): Promise<string> {
-    const isShort = this.#announced > 0 && this.#announced <= SHORT_BYTES;
-    if (!isShort && !isJson(this.#http.contentType)) {
-      this.#discard();
+    const { life, clock } = this.#context;
+    const { body } = this.#response;
+    if (!body) {
+      life.end();
       return "";
     }
+    const limit = { of: "message", bytes: REFUSAL_BYTES } as const;
+    const reader = new BodyReader(body, life, upTo(limit));
+    let isLate = false;
+    const stopTimer = clock.after(REFUSAL_MS, () => {
+      isLate = true;
+      reader.close();
+    });
     try {
-      return await this.#text();
+      const text = await wholeOf(reader).finally(stopTimer);
+      return isLate ? "" : text;
     } catch (error) {
       const isOfTheBody = error instanceof McpFault && (error.fault.kind === "tooLarge" || error.fault.kind === "lost");
       if (isOfTheBody) return "";
@@ -192,7 +207,7 @@ class ArrivingAnswer {
   #text(): Promise<string> {
     const { life, limits, held } = this.#context;
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
-    const announced = this.#announced;
+    const announced = Number(this.#headers.get("content-length") ?? 0);
     if (announced > limit.bytes) {
       this.#discard();
       throw oversized(limit);
@@ -203,11 +218,6 @@ class ArrivingAnswer {
     if (body) return wholeOf(new BodyReader(body, life, upTo(limit, held)));
     life.end();
     return Promise.resolve("");
-  }
-
-  /** How many bytes the body has; 0 where the server does not say. */
-  get #announced(): number {
-    return Number(this.#headers.get("content-length") ?? 0);
   }
 
   async #isEmpty(): Promise<boolean> {

@@ -62,6 +62,8 @@ class SingleReply implements McpReply {
 export class Answers {
   /** The response has come. */
   isComplete = false;
+  /** A response without an id: a server that refuses before it has read the id gives none. */
+  nameless: ResponseMessage | undefined;
   readonly #id: RequestId;
 
   constructor(id: RequestId) {
@@ -71,7 +73,8 @@ export class Answers {
   /** Whether the message belongs to the request. Throws where it is a second response. */
   take(message: Message): boolean {
     if (message.kind !== "response") return true;
-    if (!answersRequest(message, this.#id)) return false;
+    if (message.id === undefined || message.id === null) this.nameless ??= message;
+    if (message === this.nameless || !answersRequest(message, this.#id)) return false;
     if (this.isComplete) throw violation("answeredTwice", "the request is answered twice");
     this.isComplete = true;
     return true;
@@ -83,6 +86,8 @@ export async function* answersIn(answer: HttpAnswer, answers: Answers): AsyncGen
   if (answer.kind === "messages") yield* belongingTo(answers, answer.messages);
   if (answer.kind === "stream") yield* streamed(answer, answers);
   if (answers.isComplete) return;
+  // On its own connection it can only mean this request, where no other response has come.
+  if (answers.nameless) return yield answers.nameless;
   if (answer.kind === "messages" && answer.messages.some(({ kind }) => kind === "response")) throw wrongId();
   throw new McpFault({ kind: "unanswered", http: answer.http, sent: "yes" });
 }

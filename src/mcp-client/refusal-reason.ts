@@ -4,7 +4,8 @@
 import { isObject } from "../protocol/jsonrpc.ts";
 
 const LONGEST = 200;
-const MEMBERS = ["error_description", "detail", "message", "title", "error"] as const;
+const MEMBERS = ["error_description", "detail", "message", "msg", "title", "error"] as const;
+const DEEPEST = 4;
 
 /** Undefined where the body says nothing, or is a page. */
 export function reasonIn(body: string): string | undefined {
@@ -24,10 +25,14 @@ function parsed(text: string): unknown {
   }
 }
 
-function textIn(value: unknown): string {
+/** `error` is a text in OAuth, and an object with a message in JSON-RPC; FastAPI's `detail` may be a list. */
+function textIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
+  if (depth === DEEPEST) return "";
+  if (Array.isArray(value)) {
+    const texts = value.slice(0, 10).map((one: unknown) => textIn(one, depth + 1));
+    return texts.filter((text) => text !== "").join("; ");
+  }
   if (!isObject(value)) return "";
-  // `error` is a text in OAuth, and an object with a message in JSON-RPC.
-  const texts = MEMBERS.map((member) => (isObject(value[member]) ? value[member].message : value[member]));
-  return (texts.find((text) => typeof text === "string" && text.trim() !== "") as string | undefined) ?? "";
+  return MEMBERS.map((member) => textIn(value[member], depth + 1)).find((text) => text.trim() !== "") ?? "";
 }

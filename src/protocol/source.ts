@@ -111,8 +111,8 @@ export interface Source<Host> {
   /** 1 to 64 of A-Z, a-z, 0-9, "_", "-"; unique in the tenant and never changed, because cursors contain it. */
   readonly id: string;
   readonly state: SourceState;
-  /** The host to which it sends whoever asks, instead of answering. For operators: no caller is told. */
-  readonly leadsTo?: string;
+  /** What operators are told beside its state: what it says, or where it leads. No caller is told. */
+  readonly detail?: string;
   /** With which the names of its tools and prompts begin, those too that nobody knows yet; absent: with anything. */
   readonly prefix?: string;
   /** Changes whenever what it offers in memory does. */

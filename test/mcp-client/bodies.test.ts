@@ -32,8 +32,6 @@ describe.each(WAYS)("era $era", ({ send, tell }) => {
   test.each([
     { what: "of a page", init: { headers: { "content-type": "text/html" } }, text: "<h1>" },
     { what: "of a redirect", init: { status: 307, headers: { location: "/" } }, text: "moved" },
-    { what: "of an error", init: { status: 500 }, text: "oops" },
-    { what: "of a session that is gone", init: { status: 404 }, text: "gone" },
     {
       what: "that says it is too long",
       init: { headers: { ...JSON_TYPE.headers, "content-length": "99999999" } },
@@ -45,6 +43,18 @@ describe.each(WAYS)("era $era", ({ send, tell }) => {
     const limits = { messageBytes: 1000, responseBytes: 1900 };
     const { endpoint, options, isCancelled } = await endless(init, text, limits);
     await faultOf(messagesOf(send(endpoint, options)));
+    await isCancelled;
+  });
+
+  test.each([
+    { what: "of an error", status: 500 },
+    { what: "of a session that is gone", status: 404 },
+  ])("a body $what that does not end soon is cancelled", async ({ status }) => {
+    const { endpoint, options, clock, isCancelled } = await endless({ status }, "oops");
+    const work = faultOf(messagesOf(send(endpoint, options)));
+    await clock.untilWaitsFor(1500);
+    clock.advance(1500);
+    expect(await work).toMatchObject({ http: { status } });
     await isCancelled;
   });
 

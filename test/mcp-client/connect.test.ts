@@ -40,6 +40,7 @@ test.each<{ what: string; answer: (one: Exchange) => void }>([
   { what: "403 in JSON-RPC", answer: (one) => one.error(-32600, "No", 403) },
   { what: "405", answer: (one) => one.refuse(405) },
   { what: "409", answer: (one) => one.refuse(409) },
+  { what: "429", answer: (one) => one.refuse(429) },
   { what: "500 in JSON-RPC", answer: (one) => one.error(-32603, "Oops", 500) },
   { what: "503", answer: (one) => one.refuse(503) },
   { what: "200 and JSON that is no JSON-RPC", answer: (one) => one.json({ error: "unknown method" }) },
@@ -96,7 +97,6 @@ test("a server that speaks no way at all is left, and its stream closed", async 
 });
 
 test.each<{ what: string; answer: (one: Exchange) => void; fault: Json }>([
-  { what: "429", answer: (one) => one.error(-32603, "Later", 429), fault: { kind: "refused" } },
   {
     what: "a redirect to another host",
     answer: (one) => one.refuse(308, { location: "http://127.0.0.2/new" }),

@@ -2,7 +2,7 @@
 // because it could not be read.
 
 import type { CallHost } from "../../calls/call-host.ts";
-import { whyWithHost } from "../../gateway/guard/led-to.ts";
+import { withDetail } from "../../gateway/unread-reason.ts";
 import { nearName } from "../near-name.ts";
 import type { Source, SourceState } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -37,12 +37,12 @@ export function sourceReasons(
   // What is nowhere, and has no source's name before it, may be of each that could not be read.
   const mayBeAnyones = !isListed && off.length === 0 && !sources.some(({ id }) => isOf(id));
   const said = sources.map((source) => {
-    const { id, state, leadsTo, withheld } = source;
+    const { id, state, detail, withheld } = source;
     const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
     if (left.length > 0) return { unread: [], lacks: left.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
     const isKnown = isOf(id) && state.kind !== "unread" && kind !== "resources";
     return {
-      unread: isOf(id) || mayBeAnyones ? stateReasons(id, { state, leadsTo }, isListed) : [],
+      unread: isOf(id) || mayBeAnyones ? stateReasons(id, { state, detail }, isListed) : [],
       lacks: isKnown ? unlistedReasons(id, source[kind], target) : [],
     };
   });
@@ -62,13 +62,13 @@ function disabledReasons({ upstreams = {} }: TenantDocument, target: string): st
 
 function stateReasons(
   id: string,
-  { state, leadsTo }: { readonly state: SourceState; readonly leadsTo: string | undefined },
+  { state, detail }: { readonly state: SourceState; readonly detail: string | undefined },
   isListed: boolean,
 ): string[] {
   if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
   const since =
     state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
-  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${whyWithHost(state.why, leadsTo)}${since}`];
+  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${withDetail(state.why, detail)}${since}`];
 }
 
 /** A name that is misspelt, or that its upstream has no more. */

@@ -8,12 +8,12 @@ import { remote } from "../../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import type { Section } from "../../tenants/isolate/sections.ts";
 import { gatewayTables, type ReadingState } from "../gateway-tables.ts";
-import { whyWithHost } from "../guard/led-to.ts";
 import { catalogSection, failingSection } from "../refresh-entrypoint.ts";
 import { KEY_OF } from "../check-definition.ts";
 import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf } from "../upstream-config.ts";
 import { noteIn, upstreamState } from "../upstream-source.ts";
+import { withDetail } from "../unread-reason.ts";
 
 type Sections = ReadonlyMap<string, Section>;
 
@@ -54,7 +54,7 @@ function reportOf(
     ...known,
     ...readingOf(reading),
     state,
-    why: "why" in more ? whyWithHost(more.why, note?.to) : null,
+    why: "why" in more ? withDetail(more.why, note?.detail) : null,
     since: note?.since ?? null,
   };
 }

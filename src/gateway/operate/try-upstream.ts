@@ -8,13 +8,12 @@ import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { VIA, ViaHeard, WHOSE } from "../guard/circle.ts";
 import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
-import { ledTo, whyWithHost } from "../guard/led-to.ts";
 import { Redaction } from "../guard/redaction.ts";
 import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { capsWith, readCatalog } from "../read-catalog.ts";
 import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
-import { unreadReason } from "../unread-reason.ts";
+import { operatorDetail, unreadReason, withDetail } from "../unread-reason.ts";
 import { flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
@@ -35,8 +34,8 @@ export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHo
     const found = await readOnce(ground, id, { upstream, ...how });
     return { ms: Date.now() - began, ...found };
   } catch (error) {
-    const to = error instanceof NotRead ? error.to : undefined;
-    return { ms: Date.now() - began, fault: whyWithHost(whyOf(error), to) };
+    const detail = error instanceof NotRead ? error.detail : undefined;
+    return { ms: Date.now() - began, fault: withDetail(whyOf(error), detail) };
   } finally {
     leave();
   }
@@ -76,12 +75,13 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   // A server may say what it was sent.
   const redaction = new Redaction(filled.secrets);
   const failed = (error: unknown) => {
-    const to = error instanceof McpFault ? ledTo(error.fault, filled.secrets) : undefined;
-    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS, true)), undefined, to);
+    const detail = error instanceof McpFault ? operatorDetail(error.fault, filled.secrets) : undefined;
+    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS)), undefined, redaction.value(detail));
   };
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
   try {
-    const reasonOf = (fault: Fault) => unreadReason(fault, WITHIN_MS, true);
+    const reasonOf = (fault: Fault) =>
+      withDetail(unreadReason(fault, WITHIN_MS), operatorDetail(fault, filled.secrets));
     const withinMs = until - Date.now();
     const reading = { id, of: configOf(upstream), caps: capsWith(pages), withinMs, signal, reasonOf };
     const catalog = await readCatalog(link, reading).catch(failed);

@@ -27,6 +27,20 @@ const escaped = (json: string) =>
     text.replaceAll(/[a-z]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`),
   );
 
+/** Encodings that no request asked for, and Workers do not decode. */
+const UNDECODED: Readonly<Record<string, string>> = {
+  "x-gzip": "x-gzip",
+  "gzip-capital": "GZIP",
+  deflate: "deflate",
+  "deflate-raw": "deflate",
+  zstd: "zstd",
+};
+
+function undecoded(id: string): Pick<OddRow, "worse"> {
+  const encoding = UNDECODED[id];
+  return encoding === undefined ? {} : { worse: `content-encoding: ${encoding}` };
+}
+
 const NESTED = `${"[".repeat(400)}${"]".repeat(400)}`;
 const more = (member: string) => (json: string) => json.replace('"content"', `${member},"content"`);
 
@@ -75,7 +89,12 @@ const rows: readonly OddRow[] = [
   ["control", "a line end within a text", withText(more('"x":"a\nb"'))],
   ["long", "a text of 2 MiB", withText(more(`"x":"${"y".repeat(2 * 1024 * 1024)}"`))],
   ["proto", "a member __proto__", withText(more('"__proto__":{"x":1}'))],
-].map(([id, what, odd]) => ({ id: id as string, what: what as string, odd: odd as Oddity }));
+].map(([id, what, odd]) => ({
+  id: id as string,
+  what: what as string,
+  odd: odd as Oddity,
+  ...undecoded(id as string),
+}));
 
 const BYTES: readonly OddRow[] = [
   {
