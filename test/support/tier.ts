@@ -1,5 +1,5 @@
-// Owns how much a test does that is long by nature: little of it in `npm test`, more in the long tier, all of it in a soak;
-// these two run the files that import this one. Refuses differences of kind: a test claims the same in all three.
+// How much a test does that is long by nature: little of it in CI, more by hand (`vitest run --mode long FILE`), all of it in a
+// soak. A test claims the same in all three.
 
 import { inject } from "vitest";
 
@@ -12,9 +12,9 @@ declare module "vitest" {
 }
 
 interface Sizes<T> {
-  /** In `npm test`. */
+  /** In CI. */
   readonly usual: T;
-  /** In `npm run test:full` and in CI. */
+  /** By hand. */
   readonly long: T;
   /** In `npm run soak`; as `long` when absent. */
   readonly soak?: T;
