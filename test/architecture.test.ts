@@ -261,10 +261,10 @@ const BREAKS: Record<RuleTitle, Break[]> = {
   "the size limits stand in .oxlintrc.json for all of src": [
     {
       what: "limits that are looser, warn only or are gone",
-      tree: { ".oxlintrc.json": lint({ "max-lines": ["error", { max: 301 }], complexity: "warn", "max-depth": null }) },
+      tree: { ".oxlintrc.json": lint({ "max-lines": ["error", { max: 601 }], complexity: "warn", "max-depth": null }) },
       says: [
-        'max-lines is not ["error",{"max":300,"skipBlankLines":true,"skipComments":true}]',
-        'complexity is not ["error",{"max":12}]',
+        'max-lines is not ["error",{"max":600,"skipBlankLines":true,"skipComments":true}]',
+        'complexity is not ["error",{"max":20}]',
         'max-depth is not ["error",3]',
       ],
     },

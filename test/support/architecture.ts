@@ -37,8 +37,9 @@ const RANKS = [
   "clients",
 ];
 
-/** All that a program outside of the Worker knows of it; the rest is HTTP. */
-const KNOWN_TO_CLIENTS = /^src\/(clients\/|protocol\/|mcp-client\/|admin\/contract\.ts$)/;
+/** All that a program outside of the Worker knows of it; the rest is HTTP. It reads servers as the gateway does. */
+const KNOWN_TO_CLIENTS =
+  /^src\/(clients\/|protocol\/|mcp-client\/|admin\/contract\.ts$|gateway\/(upstream-link|read-catalog|upstream-catalog)\.ts$)/;
 
 /** Every import that is not a file of ours, and the only files of src that may have it. */
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
@@ -57,11 +58,11 @@ const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** As in .oxlintrc.json, where they must stand for all of src. */
 const LIMITS: Readonly<Record<string, unknown>> = {
-  "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
-  "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
-  complexity: ["error", { max: 12 }],
+  "max-lines": ["error", { max: 600, skipBlankLines: true, skipComments: true }],
+  "max-lines-per-function": ["error", { max: 120, skipBlankLines: true, skipComments: true }],
+  complexity: ["error", { max: 20 }],
   "max-depth": ["error", 3],
-  "max-params": ["error", { max: 4 }],
+  "max-params": ["error", { max: 5 }],
   "import/no-cycle": ["error", { ignoreTypes: false }],
   "typescript/no-explicit-any": "error",
 };

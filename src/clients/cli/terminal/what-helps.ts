@@ -36,7 +36,10 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
     /^the server (broke the protocol|does not know the session)|^the (answer ended without|stream broke)|^a (response|message|stream) (is|has)/,
     "it speaks no MCP there, or has a bug: ask it with another client",
   ],
-  [/^the server sends us on/, "nothing is followed: write the URL that it leads to, which curl -i shows"],
+  [
+    /^the server sends us on/,
+    "only 307 and 308 within the same origin are followed: write the URL that it leads to, which curl -i shows",
+  ],
   [
     /^outbound request refused|^the server cannot be reached/,
     "the rule is in docs/outbound.md. resolution: the name stands for nothing",
