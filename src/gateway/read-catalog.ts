@@ -152,7 +152,7 @@ export interface CatalogHow {
   /** The configuration with which it is read. */
   readonly of: string;
   readonly caps?: CatalogCaps;
-  /** Milliseconds for all lists. One that does not answer leaves the others half of what is left. */
+  /** Milliseconds for all lists. One that does not answer leaves half of what is left to the next. */
   readonly withinMs: number;
   readonly signal?: AbortSignal;
   /** Why a list could not be read, in words for who will see them. */
@@ -195,9 +195,10 @@ async function readLists(
   const failed = new Map<ListedKind, McpFault>();
   // Some servers have tools and declare nothing.
   const wanted = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
-  for (const list of wanted) {
+  for (const [at, list] of wanted.entries()) {
     if (reading.isFull) break;
-    const limit = new ListLimit((until - Date.now()) / 2, signal);
+    const leftMs = until - Date.now();
+    const limit = new ListLimit(at + 1 < wanted.length ? leftMs / 2 : leftMs, signal);
     try {
       await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
     } catch (error) {

@@ -130,19 +130,6 @@ export interface JsonEdit {
 }
 
 /** The same text with other values in some places, which are in their order. In one pass: there may be as many as there is text. */
-/** The JSON of an object, whose `_meta` has this text too; all else stays as it is written. */
-export function withMeta(json: string, name: string, text: string): string {
-  const member = `${JSON.stringify(name)}:${JSON.stringify(text)}`;
-  let at: number | undefined;
-  eachJsonPlace(json, 0, (place) => {
-    if (place.name === "_meta" && json[place.from] === "{") at = place.from + 1;
-  });
-  const begin = at ?? json.indexOf("{") + 1;
-  const more = /^\s*\}/.test(json.slice(begin, begin + 1000)) ? "" : ",";
-  const put = at === undefined ? `"_meta":{${member}}` : member;
-  return json.slice(0, begin) + put + more + json.slice(begin);
-}
-
 export function edited(json: string, edits: readonly JsonEdit[]): string {
   const parts: string[] = [];
   let at = 0;
@@ -151,6 +138,19 @@ export function edited(json: string, edits: readonly JsonEdit[]): string {
     at = to;
   }
   return parts.length === 0 ? json : parts.join("") + json.slice(at);
+}
+
+/** The JSON of an object, whose `_meta` has this text too; all else stays as it is written. A `_meta` that is no object is lost. */
+export function withMeta(json: string, name: string, text: string): string {
+  const member = `${JSON.stringify(name)}:${JSON.stringify(text)}`;
+  let meta: JsonPlace | undefined;
+  eachJsonPlace(json, 0, (place) => {
+    if (place.name === "_meta") meta = place;
+  });
+  if (meta && json[meta.from] !== "{") return edited(json, [{ from: meta.from, to: meta.to, text: `{${member}}` }]);
+  const begin = (meta?.from ?? json.indexOf("{")) + 1;
+  const more = /^\s*\}/.test(json.slice(begin, begin + 1000)) ? "" : ",";
+  return edited(json, [{ from: begin, to: begin, text: (meta ? member : `"_meta":{${member}}`) + more }]);
 }
 
 class Scanner {

@@ -10,6 +10,7 @@ import {
   membersNamed,
   objectMembers,
   repeatsMembers,
+  withMeta,
 } from "../../src/mcp-client/json-text.ts";
 
 const SEED = { seed: 20260728, numRuns: 500 };
@@ -140,6 +141,18 @@ describe("a member that stands in a text twice", () => {
     const long = "\\/".repeat(4_000_000);
     expect(repeats(`{"a":"${long}"}`)).toBe(false);
     expect(repeats(`{"a":"${long}","b":1,"b":2}`)).toBe(true);
+  });
+});
+
+describe("a text in `_meta`", () => {
+  test.each([
+    ["{}", '{"_meta":{"k":"v"}}'],
+    ['{"a":1e400}', '{"_meta":{"k":"v"},"a":1e400}'],
+    ['{"a":{"_meta":{}},"_meta":{ }}', '{"a":{"_meta":{}},"_meta":{"k":"v" }}'],
+    ['{"_meta":{"x":12345678901234567890}}', '{"_meta":{"k":"v","x":12345678901234567890}}'],
+    ['{"_meta":null}', '{"_meta":{"k":"v"}}'],
+  ])("of %s stands beside what is there", (json, wanted) => {
+    expect(withMeta(json, "k", "v")).toBe(wanted);
   });
 });
 
