@@ -175,7 +175,7 @@ describe("explain", () => {
       .poll(read, { timeout: 20_000, interval: 500 })
       .toEqual([
         expect.stringMatching(
-          /^source sums: last good: the server answered 502 \(text\/plain\) since 20\S+Z, what it had then stays$/,
+          /^source sums: last good: the server answered 502 \(text\/plain\); it says: away since 20\S+Z, what it had then stays$/,
         ),
       ]);
     expect(await explain(id, "sums__add")).toMatchObject({ visible: true, callable: true });

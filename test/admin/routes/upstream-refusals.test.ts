@@ -1,4 +1,4 @@
-// What is said of an upstream that refuses to be read: its HTTP status, whether or not its answer has an error of JSON-RPC in it.
+// How operators see an upstream that refuses to be read: the HTTP status, the JSON-RPC error, and the words of the server.
 
 import { describe, expect, it } from "vitest";
 import { ask, newTenant } from "../../support/worker/admin.ts";
@@ -26,7 +26,8 @@ describe("a server that refuses with an error in its answer", () => {
     [403, "the server answered 403 (-32003)"],
     [500, "the server answered 500 (-32003)"],
     [200, "the server refused to list (-32003)"],
-  ])("is said to have answered %i, and its words stay out", async (status, said) => {
+  ])("is shown to operators with its answer of %i and its words", async (status, reason) => {
+    const shown = `${reason}; it says: words of the server`;
     const id = await newTenant();
     const url = upstreamAt(async (request) => {
       const { id: of } = await request.json<{ id: number }>();
@@ -35,7 +36,7 @@ describe("a server that refuses with an error in its answer", () => {
     });
     const path = `/tenants/${id}/upstreams/tracker`;
     await ask("PUT", path, { json: { url, era: "2025" } });
-    expect((await ask("POST", `${path}/test`)).body).toMatchObject({ works: false, fault: said });
-    expect((await ask("POST", `${path}/refresh`)).body).toMatchObject({ read: false, upstream: { why: said } });
+    expect((await ask("POST", `${path}/test`)).body).toMatchObject({ works: false, fault: shown });
+    expect((await ask("POST", `${path}/refresh`)).body).toMatchObject({ read: false, upstream: { why: shown } });
   });
 });

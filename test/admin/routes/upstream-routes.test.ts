@@ -260,6 +260,7 @@ describe("an upstream that an operator looks at", () => {
       quarantined: [],
       unnamed: 0,
       capped: null,
+      skipped: 0,
       counts: { tools: 1, prompts: 0, resources: 0, resourceTemplates: 0 },
     });
     expect(Date.parse(done.upstream.lastRead ?? "")).toBeGreaterThanOrEqual(began);
@@ -269,7 +270,13 @@ describe("an upstream that an operator looks at", () => {
       [
         {
           ...done.upstream,
-          content: { ...done.upstream.content, quarantined: 0, unnamed: undefined, capped: undefined },
+          content: {
+            ...done.upstream.content,
+            quarantined: 0,
+            unnamed: undefined,
+            capped: undefined,
+            skipped: undefined,
+          },
         },
       ].map((one) => JSON.parse(JSON.stringify(one)) as unknown),
     );
