@@ -268,7 +268,7 @@ describe.each(ROWS)("$server", ({ server: name, kind, era, questions, logs, keep
     const [direct, through] = await both("v1");
     const visit = async () => {
       const { _meta, ...result } = await through.callTool({ name: `${PREFIX}count_visits`, arguments: {} });
-      return { session: (_meta as Json | undefined)?.["tenantry/session"], visits: textIn(result) };
+      return { session: _meta?.["tenantry/session"], visits: textIn(result) };
     };
     expect(await visit()).toEqual({ visits: "1" });
     expect(await visit()).toEqual({ visits: keeps ? "2" : "1" });

@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 import { request as send, type IncomingMessage } from "node:http";
-import { text } from "node:stream/consumers";
+import { text as bodyOf } from "node:stream/consumers";
 import type { Json } from "../mcp.ts";
 import {
   ANSWERS,
@@ -29,7 +29,7 @@ export interface Said {
   /** The stream stands open. */
   readonly isOpen?: true;
   /** It asked a question in the body, and went on so. */
-  readonly then?: Readonly<Record<Answer | "refused", string>>;
+  readonly after?: Readonly<Record<Answer | "refused", string>>;
 }
 
 /** By what was asked; of what is answered otherwise when a session asks again, all answers. */
@@ -110,7 +110,7 @@ function headOf(response: IncomingMessage): Pick<Said, "status" | "headers"> {
 
 async function heard(url: string, sent: Sent): Promise<Said> {
   const response = await ask(url, sent);
-  return { ...headOf(response), body: named(await text(response), sessionOf(response)) };
+  return { ...headOf(response), body: named(await bodyOf(response), sessionOf(response)) };
 }
 
 /** Until nothing is said for a while. */
@@ -121,7 +121,7 @@ async function opened(url: string, sent: Sent): Promise<Said> {
   const isEnded = await Promise.race([once(response, "end").then(() => true), later(SILENT_MS)]);
   response.destroy();
   const said = { ...headOf(response), body: named(body, sessionOf(response)) };
-  return isEnded === true ? said : { ...said, isOpen: true };
+  return isEnded ? said : { ...said, isOpen: true };
 }
 
 const later = (milliseconds: number) => new Promise<false>((resolve) => setTimeout(() => resolve(false), milliseconds));
@@ -161,7 +161,7 @@ const discover: Asked = { method: "server/discover", params: {} };
 
 /** A question in the middle of a call, with each answer. */
 async function questioned(url: string, session: string | undefined, asked: Asked): Promise<Said> {
-  const then: Record<string, string> = {};
+  const after: Record<string, string> = {};
   let first: Said | undefined;
   for (const answer of ["accept", "decline", "refused"] as const) {
     const response = await ask(url, { session, message: messageOf(asked) });
@@ -172,14 +172,14 @@ async function questioned(url: string, session: string | undefined, asked: Asked
       const question = before === "" ? questionIn(body) : undefined;
       if (question === undefined) continue;
       before = body;
-      await text(await ask(url, { session, message: answerTo(question, answer) }));
+      await bodyOf(await ask(url, { session, message: answerTo(question, answer) }));
     }
     // Each question of a session has another id.
     first ??= { ...headOf(response), body: named(before.replace(/"id":\d+(?=,"method"|\})/, '"id":0'), session) };
-    then[answer] = named(body.slice(before.length), session);
+    after[answer] = named(body.slice(before.length), session);
   }
   if (first === undefined) throw new Error("nothing was answered");
-  return { ...first, then: then as Record<Answer | "refused", string> };
+  return { ...first, after: after as Record<Answer | "refused", string> };
 }
 
 async function record2025({
@@ -191,7 +191,7 @@ async function record2025({
   const session = sessionOf(begun);
   const of = (asked: Asked) => keyOf("2025", asked);
   const said: Record<string, Recording[string]> = {
-    "2025 initialize": { ...headOf(begun), body: named(await text(begun), session) },
+    "2025 initialize": { ...headOf(begun), body: named(await bodyOf(begun), session) },
     "2025 notifications/initialized": await heard(url, { session, message: initialized }),
     "no session": await heard(url, { message: messageOf(LISTS[0] ?? ping) }),
     "unknown session": await heard(url, { session: "nobody-knows", message: messageOf(LISTS[0] ?? ping) }),
@@ -232,14 +232,13 @@ async function record2026({ url, eras }: Recorded): Promise<Record<string, Said>
   for (const one of [...LISTS, ...PLAIN, STEPS, LOGS, VISITS]) await record(one);
   await record(LOGS, { "io.modelcontextprotocol/logLevel": "debug" });
   await record({ method: "subscriptions/none", params: {} });
+  if (!(await record(LEND_IN_ANY_ERA)).body.includes("inputRequests")) return said;
   for (const answer of ["accept", "decline"] as const) {
     const message = messageOf(LEND_IN_ANY_ERA, META_2026);
-    const first = JSON.parse(await text(await ask(url, { message, era: "2026" }))) as { result?: Json };
-    const questions = Object.keys((first.result?.["inputRequests"] ?? {}) as Json);
-    if (questions.length === 0) continue;
-    await record(LEND_IN_ANY_ERA);
-    const inputResponses = Object.fromEntries(questions.map((name) => [name, ANSWERS[answer]]));
-    const requestState = first.result?.["requestState"];
+    const { result } = JSON.parse(await bodyOf(await ask(url, { message, era: "2026" }))) as { result: Json };
+    const names = Object.keys(result["inputRequests"] as Json);
+    const inputResponses = Object.fromEntries(names.map((name) => [name, ANSWERS[answer]]));
+    const { requestState } = result;
     await record({ ...LEND_IN_ANY_ERA, params: { ...LEND_IN_ANY_ERA.params, inputResponses, requestState } });
   }
   return said;
@@ -272,23 +271,23 @@ export async function recordSse(url: string): Promise<Recording> {
   const isAnswered = (text: string) => new RegExp(`"id":${ID}[,}]`).test(text) && text.endsWith("\r\n\r\n");
   recording["2025 initialize"] = await told(initialize, isAnswered);
   recording["2025 notifications/initialized"] = await told(initialized, () => true);
-  for (const one of [ping, level, ...LISTS, ...PLAIN, STEPS, LOGS])
+  for (const one of [discover, ping, level, ...LISTS, ...PLAIN, STEPS, LOGS])
     recording[keyOf("2025", one)] = await told(messageOf(one), isAnswered);
   recording[keyOf("2025", VISITS)] = [
     await told(messageOf(VISITS), isAnswered),
     await told(messageOf(VISITS), isAnswered),
   ];
-  const then: Record<string, string> = {};
+  const after: Record<string, string> = {};
   let first: Said | undefined;
   for (const answer of ["accept", "decline", "refused"] as const) {
     first ??= await told(messageOf(LEND), (text) => questionIn(text) !== undefined);
     if (answer !== "accept") await told(messageOf(LEND), (text) => questionIn(text) !== undefined);
     const question = questionIn(said);
     if (question === undefined) throw new Error("it asked nothing");
-    then[answer] = (await told(answerTo(question, answer), isAnswered)).body.replace(/^.*\n/, "");
+    after[answer] = (await told(answerTo(question, answer), isAnswered)).body.replace(/^.*\n/, "");
   }
   if (first !== undefined)
-    recording[keyOf("2025", LEND)] = { ...first, then: then as Record<Answer | "refused", string> };
+    recording[keyOf("2025", LEND)] = { ...first, after: after as Record<Answer | "refused", string> };
   stream.destroy();
   return Object.fromEntries(Object.entries(recording).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -5,7 +5,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { text as bodyOf } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Json } from "../mcp.ts";
 import { keyOf, type Answer } from "./asked.ts";
 import type { Recording, Said } from "./recording.ts";
@@ -20,8 +21,6 @@ interface Session {
   stream?: ServerResponse;
   hasFallen?: boolean;
 }
-
-const HANGS_UP = { accept: "accept", decline: "decline" } as const;
 
 export class StandIn {
   readonly #recording: Recording;
@@ -42,6 +41,8 @@ export class StandIn {
   }
 
   async start(): Promise<this> {
+    // Else Node says a header of its own.
+    this.#server.keepAliveTimeout = 0;
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
     this.#port = (this.#server.address() as AddressInfo).port;
@@ -60,19 +61,18 @@ export class StandIn {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await text(request);
+    const body = await bodyOf(request);
     const message = (body === "" ? {} : JSON.parse(body)) as Json;
     if (this.#isSse) return this.#takeSse(request, response, message);
     const verb = request.method ?? "";
-    if (verb === "OPTIONS") return this.#say(response, this.#said("OPTIONS"), {});
-    if (request.headers["mcp-protocol-version"] === "2026-07-28") {
-      return this.#say(response, this.#said(this.#key("2026", message)), { message });
-    }
+    const is2026 = request.headers["mcp-protocol-version"] === "2026-07-28";
+    // A session for each that has none, as the real one begins it, and never hears of it again.
+    if (verb === "OPTIONS") return this.#say(response, this.#said("OPTIONS"), { session: this.#begin() });
+    if (is2026) return this.#say(response, this.#said(this.#key("2026", message)), { session: this.#begin(), message });
     const given = request.headers["mcp-session-id"];
     const isBegun = verb === "POST" && message["method"] === "initialize";
     const session = isBegun || this.#isStateless ? this.#begin() : this.#sessions.get(String(given));
     const missing = given === undefined ? (verb === "POST" ? "no session" : `${verb} no session`) : "unknown session";
-    // A session of its own for each that has none, as the real one begins it and forgets it.
     if (session === undefined) return this.#say(response, this.#said(missing), { session: this.#begin(), message });
     if (verb === "DELETE") this.#sessions.delete(session.id);
     if (verb !== "POST")
@@ -124,11 +124,11 @@ export class StandIn {
       said.headers.flatMap(([name, value]) => [name, filled(value)]),
     );
     response.flushHeaders();
-    if (said.isOpen) return void response.write(filled(said.body));
-    const { then } = said;
-    if (then === undefined) return void response.end(filled(said.body));
-    response.write(filled(said.body));
-    if (about.session) about.session.answered = (answer) => response.end(filled(then[answer]));
+    const { after, isOpen } = said;
+    if (after && about.session) {
+      about.session.answered = (answer) => void tell(response, filled(after[answer])).then(() => response.end());
+    }
+    void tell(response, filled(said.body)).then(() => (after || isOpen ? undefined : response.end()));
   }
 
   #filled(said: string, { session, message = {} }: { session?: Session; message?: Json }): string {
@@ -158,15 +158,29 @@ export class StandIn {
     }
     const said = this.#said(this.#key("2025", message), session);
     const [taken = "", ...told] = said.body.split("\n");
-    const { then: _later, ...now } = said;
+    const { after: _later, ...now } = said;
     this.#say(response, { ...now, body: taken }, {});
-    session.stream?.write(this.#filled(told.join("\n"), { session, message }));
-    const { then } = said;
-    if (then) session.answered = (answer) => session.stream?.write(this.#filled(then[answer], { session, message }));
+    const { after } = said;
+    const tellFilled = (text: string) => void tell(session.stream, this.#filled(text, { session, message }));
+    if (after) session.answered = (answer) => tellFilled(after[answer]);
+    tellFilled(told.join("\n"));
+  }
+}
+
+const END = "\r\n\r\n";
+const BETWEEN_MS = 5;
+
+/** One event after another: a client that gets all at once loses progress. */
+async function tell(stream: ServerResponse | undefined, said: string): Promise<void> {
+  const parts = said.split(END);
+  for (const [at, part] of parts.entries()) {
+    if (at > 0) await wait(BETWEEN_MS);
+    const isLast = at === parts.length - 1;
+    if (part !== "" || !isLast) stream?.write(isLast ? part : `${part}${END}`);
   }
 }
 
 function answerIn({ result }: Json): Answer | "refused" {
-  const { action } = (result ?? {}) as { action?: keyof typeof HANGS_UP };
-  return action === undefined ? "refused" : (HANGS_UP[action] ?? "decline");
+  const { action } = (result ?? {}) as { action?: Answer };
+  return action ?? "refused";
 }
