@@ -1,5 +1,6 @@
 """A shelf of books, offered on any of the servers beside this file: `books.offer(server, Context, Completion)`."""
 
+from asyncio import sleep
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
@@ -41,6 +42,8 @@ def offer(server, Context, Completion):
         """Tells how far it is."""
         for step in range(1, steps + 1):
             await ctx.report_progress(step, steps, f"step {step}")
+            # A client that gets all at once loses some.
+            await sleep(0.05)
         return "done"
 
     @server.tool()

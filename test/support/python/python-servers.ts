@@ -111,7 +111,8 @@ export async function startReal(kind: PythonKind, { python, version }: Interpret
 async function startProcess(python: string, { program, way }: PythonKind, port: number): Promise<ChildProcess> {
   const child = spawn(python, [`${program}.py`, ...(way === undefined ? [] : [way])], {
     cwd: PYTHON,
-    env: { ...process.env, PORT: String(port), PYTHONDONTWRITEBYTECODE: "1" },
+    // Sets are in the same order each time.
+    env: { ...process.env, PORT: String(port), PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";

@@ -168,7 +168,7 @@ export class StandIn {
 }
 
 const END = "\r\n\r\n";
-const BETWEEN_MS = 5;
+const BETWEEN_MS = 20;
 
 /** One event after another: a client that gets all at once loses progress. */
 async function tell(stream: ServerResponse | undefined, said: string): Promise<void> {
