@@ -62,7 +62,7 @@ interface Row {
   readonly era?: "2025";
   /** What it asks its client through the gateway, by the client. */
   readonly questions: Readonly<Partial<Record<Version, Asked>>>;
-  /** Its log messages reach a v1 client that asks for them. */
+  /** Its log messages reach a v1 client that asks for them; a v2 client has no word for it. */
   readonly logs: boolean;
   /** What it keeps in a session is there at the next call. */
   readonly keeps?: boolean;

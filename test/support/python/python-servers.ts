@@ -66,7 +66,7 @@ async function findInterpreter(program: Program): Promise<Interpreter | undefine
   } catch (error) {
     // Whoever names one means it.
     if (process.env[variable] !== undefined) throw error;
-    console.log(`${program}: a stand-in, since no Python has it (${String(error).split("\n").at(-2) ?? ""})`);
+    console.log(`${program}: a stand-in, since no Python has it (${String(error).trim().split("\n").at(-1)})`);
     return undefined;
   }
 }
