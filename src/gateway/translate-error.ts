@@ -4,7 +4,7 @@
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf, type RpcError } from "../mcp-client/message.ts";
 import type { Era } from "../protocol/era.ts";
-import { errorCode, failure, type Failure } from "../protocol/errors.ts";
+import { errorCode, ERRORS, failure, type Failure } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import type { OutboundRule } from "../outbound/outbound-error.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
@@ -26,7 +26,8 @@ export interface ErrorGround {
 export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
   const { server, timeoutMs, retryAfter } = ground;
   const { kind } = fault;
-  if (kind === "refused") return failureOfError(rpcErrorOf(fault.error) ?? { code: 0, message: "" }, ground);
+  if (kind === "refused")
+    return failureOfError(rpcErrorOf(fault.error) ?? { code: ERRORS.internal.code, message: "" }, ground);
   if (kind === "timeout") return failure("timeout", undefined, { server, timeoutMs });
   if (kind === "cancelled") return failure("cancelled");
   const data = { server, fault: kind, ...(retryAfter === undefined ? {} : { retryAfter }) };
@@ -89,7 +90,7 @@ function isNotFound({ code, data }: RpcError, { upstreamEra, method }: ErrorGrou
  * https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
  */
 function mayLeave(code: number, { era }: ErrorGround): boolean {
-  if (!Number.isInteger(code) || code === 0 || OF_OUR_HOP.has(code) || code === MISSING_CAPABILITY) return false;
+  if (!Number.isInteger(code) || OF_OUR_HOP.has(code) || code === MISSING_CAPABILITY) return false;
   return era === "2025" || code > -32000 || code < -32099;
 }
 

@@ -12,7 +12,7 @@ import { httpStatusOf, McpFault, type Fault } from "./fault.ts";
 import { openHttpSse, type HttpSseConnection } from "./http-sse.ts";
 import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
 import type { ClientAbout } from "./outgoing.ts";
-import { streamable2025 } from "./streamable-2025.ts";
+import { end2025, streamable2025 } from "./streamable-2025.ts";
 
 export type Connected =
   | { readonly way: "2026"; readonly discovered: ResultMessage }
@@ -34,7 +34,8 @@ export async function connect(
   try {
     discovered = await discover(endpoint, about, options);
   } catch (error) {
-    return orOlder(error, older);
+    const [connected] = await Promise.all([orOlder(error, older), endBegun(endpoint, error)]);
+    return connected;
   }
   return discovered ? { way: "2026", discovered } : older();
 }
@@ -50,6 +51,16 @@ export async function orOlder<T>(refusal: unknown, older: () => Promise<T>): Pro
   } catch (error) {
     throw isGuess(refusal.fault) && saysLess(error, refusal) ? refusal : error;
   }
+}
+
+const GOODBYE_MS = 2000;
+
+/** Some servers begin a session with the first request, refuse that, and would keep the session. */
+async function endBegun(endpoint: RemoteEndpoint, refusal: unknown): Promise<void> {
+  const id = refusal instanceof McpFault && "http" in refusal.fault ? refusal.fault.http.sessionId : undefined;
+  if (id === undefined) return;
+  const session = { id, revision: "", hello: {}, capabilities: {} };
+  await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
 }
 
 async function connectOlder(endpoint: RemoteEndpoint, about: ClientAbout, options: ConnectOptions): Promise<Connected> {

@@ -13,6 +13,8 @@ export interface HttpFacts {
   /** The media type in lower case, without parameters; empty where there is none. */
   readonly contentType: string;
   readonly wwwAuthenticate?: string;
+  /** Of a session that the server began with this request though it refused it. */
+  readonly sessionId?: string;
   /** As it came: seconds or a date. */
   readonly retryAfter?: string;
 }

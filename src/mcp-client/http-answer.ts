@@ -274,11 +274,13 @@ function factsOf(status: number, headers: Headers): HttpFacts {
 }
 
 /** What refusals alone say. */
-function refusalFacts(headers: Headers): Pick<HttpFacts, "wwwAuthenticate" | "retryAfter"> {
+function refusalFacts(headers: Headers): Omit<HttpFacts, "status" | "contentType"> {
   const wwwAuthenticate = headers.get("www-authenticate");
   const retryAfter = headers.get("retry-after");
+  const sessionId = headers.get("mcp-session-id");
   return {
     ...(wwwAuthenticate !== null && { wwwAuthenticate }),
     ...(retryAfter !== null && { retryAfter }),
+    ...(sessionId !== null && { sessionId }),
   };
 }

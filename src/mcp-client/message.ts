@@ -1,6 +1,7 @@
 // Owns what a text is as JSON-RPC: a request, a notification or a response, each with the text it came as. Params,
 // result and error are parsed only when somebody asks. Refuses to guess which of two members of the same name counts.
 
+import { ERRORS } from "../protocol/errors.ts";
 import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { arrayElements, objectMembers, type JsonMember } from "./json-text.ts";
 
@@ -142,7 +143,7 @@ export function rpcErrorOf({ error }: ResponseMessage): RpcError | undefined {
   if (error === undefined) return undefined;
   const { code, message, data } = JSON.parse(error) as JsonObject;
   return {
-    code: typeof code === "number" ? code : 0,
+    code: typeof code === "number" ? code : ERRORS.internal.code,
     message: typeof message === "string" ? message : "",
     ...(data === undefined ? {} : { data }),
   };

@@ -88,7 +88,7 @@ export class Questions {
       const result = await this.#answer({ method, params: paramsOf(message), signal });
       if (typeof result === "string") return errorResponse(id, ERRORS.invalidParams.code, result);
       if (result !== undefined) return resultResponse(id, JSON.stringify(result));
-      return errorResponse(id, ERRORS.methodNotFound.code, ERRORS.methodNotFound.message);
+      return errorResponse(id, ERRORS.methodNotFound.code, `This client does not support ${method.slice(0, 100)}`);
     } catch {
       // The reason stays here: it may say something about us that the server must not know.
       return errorResponse(id, ERRORS.internal.code, ERRORS.internal.message);

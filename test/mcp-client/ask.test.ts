@@ -167,13 +167,13 @@ describe("a server of era 2025", () => {
       what: "what nobody is asked here",
       answer: accept,
       asks: "roots/list",
-      says: { error: { code: -32601, message: "Method not found" } },
+      says: { error: { code: -32601, message: "This client does not support roots/list" } },
     },
     {
       what: "anything, where nobody answers",
       answer: undefined,
       asks: "roots/list",
-      says: { error: { code: -32601, message: "Method not found" } },
+      says: { error: { code: -32601, message: "This client does not support roots/list" } },
     },
     {
       what: "what its client cannot be asked, with the reason",

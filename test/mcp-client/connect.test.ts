@@ -57,6 +57,17 @@ test.each<{ what: string; answer: (one: Exchange) => void }>([
   expect(server.names).toEqual(["server/discover", "initialize", "notifications/initialized"]);
 });
 
+test("a session that a server begins with what it refuses is ended", async () => {
+  const { work, server } = await connecting((one) => {
+    if (one.verb === "DELETE") one.refuse(204);
+    else if (one.method === "server/discover") one.json(refused("server-error"), 400, { "mcp-session-id": "s-0" });
+    else initialized(one);
+  });
+  expect(await work).toMatchObject({ way: "2025", session: { id: "s-4" } });
+  const ended = server.exchanges.filter(({ verb }) => verb === "DELETE");
+  expect(ended.map(({ headers }) => headers["mcp-session-id"])).toEqual(["s-0"]);
+});
+
 test.each([400, 404, 405, 500])(
   "a server that answers %i in the session that it has begun is not asked for a stream, and the session is ended",
   async (status) => {

@@ -78,7 +78,11 @@ test("while nobody listens a ping is answered and a question refused", async () 
   stream.event({ jsonrpc: "2.0", id: "p", method: "ping" }).event({ jsonrpc: "2.0", id: 0, method: "roots/list" });
   const answers = [await server.next("response"), await server.next("response")].map(({ message }) => message);
   expect(answers).toContainEqual({ jsonrpc: "2.0", id: "p", result: {} });
-  expect(answers).toContainEqual({ jsonrpc: "2.0", id: 0, error: { code: -32601, message: "Method not found" } });
+  expect(answers).toContainEqual({
+    jsonrpc: "2.0",
+    id: 0,
+    error: { code: -32601, message: "This client does not support roots/list" },
+  });
   connection.close();
 });
 

@@ -68,7 +68,7 @@ describe("a message", () => {
 
   test("has an error with a code and words, whatever the server left out", () => {
     const message = read('{"jsonrpc":"2.0","id":1,"error":{"code":"bad"}}') as ResponseMessage;
-    expect(rpcErrorOf(message)).toEqual({ code: 0, message: "" });
+    expect(rpcErrorOf(message)).toEqual({ code: -32603, message: "" });
   });
 });
 
