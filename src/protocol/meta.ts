@@ -68,10 +68,14 @@ export function hasCapability(capabilities: JsonObject, capability: ClientCapabi
   return part === undefined || isObject(declared[part]);
 }
 
-/** The smallest ClientCapabilities object with this capability, for the data of a `missingCapability` error. */
-export function requiredCapabilities(capability: ClientCapability): JsonObject {
-  const [name, part] = capability.split(".") as [string, string | undefined];
-  return { [name]: part === undefined ? {} : { [part]: {} } };
+/** The smallest ClientCapabilities object with these capabilities, for the data of a `missingCapability` error. */
+export function requiredCapabilities(...capabilities: readonly ClientCapability[]): JsonObject {
+  const required: Record<string, JsonObject> = {};
+  for (const capability of capabilities) {
+    const [name, part] = capability.split(".") as [string, string | undefined];
+    required[name] = { ...required[name], ...(part !== undefined && { [part]: {} }) };
+  }
+  return required;
 }
 
 export function progressTokenOf(params: JsonObject | undefined): string | number | undefined {

@@ -132,12 +132,5 @@ function accept(session: Session, owner: SessionOwner): Session | undefined {
 }
 
 function capabilitiesOf(bits: number): JsonObject {
-  const capabilities: Record<string, JsonObject> = {};
-  for (const [at, capability] of BITS.entries()) {
-    if ((bits & (1 << at)) === 0) continue;
-    for (const [name, members] of Object.entries(requiredCapabilities(capability))) {
-      capabilities[name] = { ...capabilities[name], ...(members as JsonObject) };
-    }
-  }
-  return capabilities;
+  return requiredCapabilities(...BITS.filter((_, at) => (bits & (1 << at)) !== 0));
 }
