@@ -19,7 +19,7 @@ import { withMeta } from "../mcp-client/json-text.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
-import { answerThrough, declaredUpstream } from "./forward-question.ts";
+import { answerThrough, declaredUpstream, servedExtensions } from "./forward-question.ts";
 import { foreignResult } from "./foreign-result.ts";
 import { callLimits, type Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
@@ -136,7 +136,7 @@ export class SentCall {
       endpoint: { ...endpointOf(upstream.upstream, headers, leave, callLimits(this.#era)), held: room.held },
       about: {
         clientInfo: { name, version },
-        capabilities: this.#asks ? declaredUpstream(call) : {},
+        capabilities: this.#asks ? declaredUpstream(call) : servedExtensions(call),
         ...(call.logLevel === undefined ? {} : { logLevel: call.logLevel }),
       },
       way: upstream.way,

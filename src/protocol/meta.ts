@@ -78,6 +78,17 @@ export function requiredCapabilities(...capabilities: readonly ClientCapability[
   return required;
 }
 
+/** MCP Apps: tools with a user interface. https://modelcontextprotocol.io/extensions/apps */
+export const APPS_EXTENSION = "io.modelcontextprotocol/ui";
+const APP_TYPE = "text/html;profile=mcp-app";
+/** What a client declares that shows them. */
+export const APPS: JsonObject = { extensions: { [APPS_EXTENSION]: { mimeTypes: [APP_TYPE] } } };
+
+export function showsApps({ extensions }: JsonObject): boolean {
+  const apps = isObject(extensions) ? extensions[APPS_EXTENSION] : undefined;
+  return isObject(apps) && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(APP_TYPE);
+}
+
 export function progressTokenOf(params: JsonObject | undefined): string | number | undefined {
   const meta = params?._meta;
   if (!isObject(meta)) return undefined;

@@ -5,8 +5,8 @@ import { Client as OfficialClient, StreamableHTTPClientTransport } from "@modelc
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ERAS, post, type Json, type Reply } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy } from "../support/one-tool-upstream.ts";
+import { ERAS, type Json, type Reply } from "../support/mcp.ts";
+import { OneToolUpstream, saidBy, wrappedCall } from "../support/one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "incomplete");
@@ -27,32 +27,9 @@ async function answering(result: Json) {
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
   const call = async ({ revision, capabilities, params = GO }: Asked): Promise<Reply> =>
     (await tenant.client(revision, capabilities)).request("tools/call", params);
-  const wrapped = (capabilities: Json = {}) =>
-    post(
-      `${origin}/gateway/${tenant.id}`,
-      {
-        server_id: "up",
-        jsonrpc: "2.0",
-        id: 1,
-        method: "tools/call",
-        params: { name: "go", arguments: {}, _meta: metaOf(capabilities) },
-      },
-      { headers: HEADERS_2026 },
-    );
-  return { up, tenant, call, wrapped };
+  const wrapped = (capabilities: Json = {}) => wrappedCall(origin, tenant.id, { capabilities });
+  return { call, wrapped };
 }
-
-const HEADERS_2026 = {
-  "mcp-protocol-version": "2026-07-28",
-  "mcp-method": "tools/call",
-  "mcp-name": "go",
-};
-
-const metaOf = (capabilities: Json): Json => ({
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": capabilities,
-});
 
 const asking = (inputRequests: Json): Json => ({ resultType: "input_required", requestState: "s", inputRequests });
 

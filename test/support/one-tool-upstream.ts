@@ -1,6 +1,7 @@
 // A server of one tool, `go`, in either era, whose calls a test answers as it likes. Of era 2025 it keeps sessions: a request
 // in one that it does not know is answered 404.
 
+import { post, type Reply } from "./mcp.ts";
 import { ScriptedEndpoint, type Exchange, type Json } from "./scripted-endpoint.ts";
 
 export interface OneTool {
@@ -81,4 +82,28 @@ export class OneToolUpstream {
 export function saidBy(exchange: Exchange, text: string): Json {
   const is2026 = exchange.headers["mcp-protocol-version"] === "2026-07-28";
   return { ...(is2026 && { resultType: "complete" }), content: [{ type: "text", text }] };
+}
+
+const metaOf2026 = (capabilities: Json): Json => ({
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": capabilities,
+});
+
+interface WrappedCall {
+  /** Of a client of era 2026; absent: a message without anything about its client. */
+  readonly capabilities?: Json;
+  readonly method?: string;
+  readonly params?: Json;
+}
+
+/** A message to the upstream `up` in the wrapped form; a call of `go` unless it says otherwise. */
+export function wrappedCall(origin: string, tenant: string, asked: WrappedCall = {}): Promise<Reply> {
+  const { capabilities, method = "tools/call", params = { name: "go", arguments: {} } } = asked;
+  const named = typeof params["name"] === "string" ? { "mcp-name": params["name"] } : {};
+  const is2026 = capabilities !== undefined;
+  const headers = is2026 ? { "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...named } : {};
+  const sent = is2026 ? { ...params, _meta: metaOf2026(capabilities) } : params;
+  const body = { server_id: "up", jsonrpc: "2.0", id: 1, method, params: sent };
+  return post(`${origin}/gateway/${tenant}`, body, { headers });
 }
