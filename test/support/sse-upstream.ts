@@ -31,7 +31,7 @@ export interface SseUpstream {
 }
 
 /** The questions that the tool `ask` puts, by their names. */
-export const QUESTIONS = {
+const QUESTIONS = {
   elicitation: {
     method: "elicitation/create",
     params: { message: "Sure?", requestedSchema: { type: "object", properties: { yes: { type: "boolean" } } } },
@@ -52,7 +52,7 @@ const RESULTS = {
 } as const;
 
 /** How long a tool waits for the answer to a question. */
-export const ASKS_FOR_MS = 10_000;
+const ASKS_FOR_MS = 10_000;
 
 /** Stops after the test. */
 export async function startSseUpstream(): Promise<SseUpstream> {
