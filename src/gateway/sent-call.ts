@@ -117,7 +117,8 @@ export class SentCall {
   /** Whether what the upstream asks can be asked of the client. */
   readonly #asks: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
-  #isMarked = false;
+  /** How often the upstream said in this call that it lists something else. */
+  #changes = 0;
   #isAnew = false;
   /** The upstream has said something about this call. */
   heard = false;
@@ -163,6 +164,7 @@ export class SentCall {
       if (!forwarded.repeatable && !hasNotRun) throw error;
       return await this.#askAnew(lent.held.shared?.tag);
     } finally {
+      if (this.#changes > 1) this.#markDue();
       if (lent.over) host.waitUntil(lent.over());
     }
   }
@@ -312,10 +314,13 @@ export class SentCall {
     return { kind: "complete", result: { ...value, ...content } };
   }
 
-  /** Once in a call, however often the upstream says so: the tenant's authority is not its to keep busy. */
+  /** At once, and what changed after that when the call has ended: the tenant's authority is not an upstream's to keep busy. */
   #readSoon(): void {
-    if (this.#isMarked) return;
-    this.#isMarked = true;
+    this.#changes += 1;
+    if (this.#changes === 1) this.#markDue();
+  }
+
+  #markDue(): void {
     const { host } = this.#work;
     const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
     host.waitUntil(

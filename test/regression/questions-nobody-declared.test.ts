@@ -40,7 +40,7 @@ async function asking(question: Json): Promise<OneToolUpstream> {
   );
 }
 
-describe("a client is not asked, and the upstream hears so at once,", () => {
+describe("a client is not asked, and the upstream hears so at once,", { timeout: 30_000 }, () => {
   test.each<[string, string, string, Json | undefined, Json]>([
     ["for a form that it did not declare", "2025-11-25", "elicitation/create", FORM, { sampling: {}, roots: {} }],
     [
