@@ -59,9 +59,13 @@ describe.each(ERAS)(
       do expect(await listening.next()).toMatchObject({ method: CHANGED });
       while (!(await toolsOf(client)).includes("up__more"));
     });
-});
+  },
+);
 
-test("an upstream that says so again in the same call is read once more when the call has ended", { timeout: 60_000 }, async () => {
+test(
+  "an upstream that says so again in the same call is read once more when the call has ended",
+  { timeout: 60_000 },
+  async () => {
     let tools = ["go"];
     const calling = Promise.withResolvers<Exchange>();
     const up = await OneToolUpstream.start("2025", (exchange) => calling.resolve(exchange.stream()), {
@@ -82,11 +86,13 @@ test("an upstream that says so again in the same call is read once more when the
     await called;
     await expect.poll(readings).toBe(before + 1);
     await expect.poll(() => toolsOf(client)).toContain("up__second");
-  });
+  },
+);
 
 test("an upstream that says so in a wrapped call is read at once", async () => {
-    const { up, readings } = await growing("2026");
-    const tenant = await gatewayTenant(origin, admin, { up: up.entry });
-    const before = readings();
-    await wrappedCall(origin, tenant.id, { capabilities: {} });
-    await expect.poll(readings).toBe(before + 1);
+  const { up, readings } = await growing("2026");
+  const tenant = await gatewayTenant(origin, admin, { up: up.entry });
+  const before = readings();
+  await wrappedCall(origin, tenant.id, { capabilities: {} });
+  await expect.poll(readings).toBe(before + 1);
+});
