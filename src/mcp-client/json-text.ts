@@ -129,20 +129,21 @@ export interface JsonEdit {
   readonly text: string;
 }
 
-/** The same text with other values in some places, which are in their order. In one pass: there may be as many as there is text. */
 /** The JSON of an object, whose `_meta` has this text too; all else stays as it is written. */
 export function withMeta(json: string, name: string, text: string): string {
   const member = `${JSON.stringify(name)}:${JSON.stringify(text)}`;
-  let at: number | undefined;
+  const places: JsonPlace[] = [];
   eachJsonPlace(json, 0, (place) => {
-    if (place.name === "_meta" && json[place.from] === "{") at = place.from + 1;
+    if (place.name === "_meta") places.push(place);
   });
-  const begin = at ?? json.indexOf("{") + 1;
+  const meta = places.at(-1);
+  if (meta && json[meta.from] !== "{") return edited(json, [{ from: meta.from, to: meta.to, text: `{${member}}` }]);
+  const begin = (meta?.from ?? json.indexOf("{")) + 1;
   const more = /^\s*\}/.test(json.slice(begin, begin + 1000)) ? "" : ",";
-  const put = at === undefined ? `"_meta":{${member}}` : member;
-  return json.slice(0, begin) + put + more + json.slice(begin);
+  return json.slice(0, begin) + (meta ? member : `"_meta":{${member}}`) + more + json.slice(begin);
 }
 
+/** The same text with other values in some places, which are in their order. In one pass: there may be as many as there is text. */
 export function edited(json: string, edits: readonly JsonEdit[]): string {
   const parts: string[] = [];
   let at = 0;
