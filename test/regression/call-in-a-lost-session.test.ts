@@ -80,13 +80,8 @@ describe("a call that nothing says may be sent twice, in a session that the serv
   });
 
   test("runs once in a new one where 404 comes with an error of the official servers", async () => {
-    const { up, call, runs } = await counting({
-      first: (exchange) => {
-        const isKnown = exchange.name === "initialize" || up.sessions.has(String(exchange.headers["mcp-session-id"]));
-        if (!isKnown) exchange.error(-32001, "Session not found", 404);
-        return !isKnown;
-      },
-    });
+    const forgotten = (exchange: Exchange) => exchange.error(-32001, "Session not found", 404);
+    const { up, call, runs } = await counting({ forgotten });
     await call();
     up.sessions.clear();
     expect((await call()).result).toMatchObject({ content: [{ text: "run 2" }], _meta: NEW });
@@ -104,9 +99,8 @@ describe("a call that nothing says may be sent twice, in a session that the serv
 
   test("is sent no third time where the server forgets the new one, too", async () => {
     const { up, call, runs } = await counting({
-      first: (exchange) => {
-        if (exchange.name === "initialize") return false;
-        if (exchange.name === "tools/call" && isForgetful) up.sessions.clear();
+      first: ({ name }) => {
+        if (name === "tools/call" && isForgetful) up.sessions.clear();
         return false;
       },
     });

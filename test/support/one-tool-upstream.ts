@@ -10,6 +10,8 @@ export interface OneTool {
   readonly annotations?: Json;
   /** What is not a call of the tool, and not what any server answers; false: the usual answer is given. */
   readonly first?: (exchange: Exchange) => boolean;
+  /** In a session that is not known; absent: 404. */
+  readonly forgotten?: (exchange: Exchange) => void;
 }
 
 export class OneToolUpstream {
@@ -64,7 +66,8 @@ export class OneToolUpstream {
       return exchange.result(hello, { "mcp-session-id": session });
     }
     if (this.era === "2025" && !this.sessions.has(String(exchange.headers["mcp-session-id"]))) {
-      return exchange.refuse(404);
+      const { forgotten = (one) => one.refuse(404) } = this.#about;
+      return forgotten(exchange);
     }
     if (name === "tools/call") return this.#call(exchange);
     if (name === "GET") return exchange.refuse(405);
