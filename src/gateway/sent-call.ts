@@ -31,7 +31,7 @@ import { exactArguments } from "./guard/exact-arguments.ts";
 import { waitToRetry } from "./guard/retry.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
-import { failureOfFault, isAnotherServer, isDisconnected, type ErrorGround } from "./translate-error.ts";
+import { failureOfFault, isAnotherServer, isDisconnected, isOwnBound, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import {
   configOf,
@@ -213,7 +213,7 @@ export class SentCall {
 
   failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
     // Whoever looks after upstreams hears of it when it is read, not when it would be due.
-    const isSilent = !this.heard && isDisconnected(fault) && !this.#upstream.isFailing;
+    const isSilent = !this.heard && isDisconnected(fault) && !isOwnBound(fault) && !this.#upstream.isFailing;
     if (isSilent || isAnotherServer(fault)) this.#readSoon();
     const ground = { ...groundOf(this.#upstream, this.#work), ownCapabilities: this.#asks, retryAfter };
     return this.#work.redaction.value(failureOfFault(fault, ground));
