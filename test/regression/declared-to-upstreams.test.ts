@@ -50,7 +50,7 @@ describe.each([
 
   test("is told nothing where the client declares nothing that it may ask", async () => {
     const { extensions, experimental, tasks, somethingElse } = RAW;
-    const capabilities = { extensions: { ...extensions, ...{ "io.modelcontextprotocol/ui": undefined } } };
+    const capabilities = { extensions: { ...extensions, "io.modelcontextprotocol/ui": undefined } };
     expect(
       await declared(await upstreamOf(era), revision, { ...capabilities, experimental, tasks, somethingElse }),
     ).toEqual({});

@@ -32,9 +32,8 @@ async function prompting(era: "2025" | "2026") {
   });
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
   const told = (method: string) => {
-    const { _meta, ...params } = up.endpoint.exchanges.findLast(({ name }) => name === method)?.message[
-      "params"
-    ] as Json;
+    const last = up.endpoint.exchanges.findLast(({ name }) => name === method);
+    const { _meta, ...params } = (last?.message["params"] ?? {}) as Json;
     return params;
   };
   return { tenant, told };

@@ -54,6 +54,17 @@ describe.each(ERAS)("to a client of era $era", ({ era, revision }) => {
     expect((await call({ revision })).result).toMatchObject({ content: CONTENT });
   });
 
+  test("a result that says its type twice is an error of the upstream", async () => {
+    const up = await OneToolUpstream.start("2026", (exchange) => {
+      const result = '{"resultType":"complete","content":[],"resultType":"input_required"}';
+      exchange.json(`{"jsonrpc":"2.0","id":${JSON.stringify(exchange.message["id"])},"result":${result}}`);
+    });
+    const client = await (await gatewayTenant(origin, admin, { up: up.entry })).client(revision);
+    const { result, error } = await client.request("tools/call", GO);
+    expect(result).toEqual({});
+    expect(error).toMatchObject({ code: era === "2026" ? -32603 : -32000, data: { server: "up" } });
+  });
+
   test("a question that nobody can be asked is an error of the upstream", async () => {
     const { call } = await answering(asking({ one: { method: "com.example/ask", params: {} } }));
     const { result, error } = await call({ revision, capabilities: { elicitation: {}, sampling: {}, roots: {} } });

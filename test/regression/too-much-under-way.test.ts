@@ -55,9 +55,9 @@ async function crowd(
 }
 
 describe.each(ERAS)(
-  "of $era, with more calls of an upstream than a tenant may have under way,",
-  ({ era, revision }) => {
-    test("the others are told that it is busy and when to try again, and no upstream is blamed", async () => {
+  "a client of era $era that makes more calls of an upstream than may be under way",
+  ({ revision }) => {
+    test("is told of the others that it is busy and when to try again, and no upstream is blamed", async () => {
       const upstream = await slow("2026");
       const client = await upstream.tenant.client(revision);
       const before = await upstream.shown();

@@ -106,7 +106,7 @@ export async function startSseUpstream(): Promise<SseUpstream> {
     heard,
     get declared() {
       const hellos = heard.filter(({ message }) => message?.["method"] === "initialize");
-      return hellos.map(({ message }) => (message?.["params"] as Json)["capabilities"]);
+      return hellos.map(({ message }) => (message?.["params"] as Json | undefined)?.["capabilities"]);
     },
     waiting: waiting.promise,
     cancelled: cancelled.promise,
