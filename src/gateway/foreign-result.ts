@@ -27,7 +27,7 @@ export function foreignResult(json: string, answered: Answered): string | Failur
   if (!found) return failure("faultyServer", `${server}: resultType stands in its result twice`, { server });
   const text = found.get("resultType");
   // Earlier servers do not say it.
-  if (text === undefined) return `{"resultType":"complete"${json.trim() === "{}" ? "" : ","}${json.trim().slice(1)}`;
+  if (text === undefined) return asComplete(json);
   const type: unknown = JSON.parse(text);
   if (type === "complete") return json;
   if (type !== "input_required") {
@@ -38,6 +38,11 @@ export function foreignResult(json: string, answered: Answered): string | Failur
     return failure("faultyServer", `${server} asks what this client cannot be asked`, { server });
   }
   return questionsFor(json, answered);
+}
+
+function asComplete(json: string): string {
+  const rest = json.trim().slice(1).trimStart();
+  return `{"resultType":"complete"${rest === "}" ? "" : ","}${rest}`;
 }
 
 function questionsFor(json: string, { call, server }: Answered): string | Failure {

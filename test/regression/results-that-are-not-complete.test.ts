@@ -73,6 +73,14 @@ describe.each(ERAS)("to a client of era $era", ({ era, revision }) => {
   });
 });
 
+test.each(["{}", "{ }", " {\n} "])("a result without anything in it, written %j, is complete", async (result) => {
+  const up = await OneToolUpstream.start("2026", (exchange) =>
+    exchange.json(`{"jsonrpc":"2.0","id":${JSON.stringify(exchange.message["id"])},"result":${result}}`),
+  );
+  const client = await (await gatewayTenant(origin, admin, { up: up.entry })).client();
+  expect((await client.request("tools/call", GO)).result).toEqual({ content: [] });
+});
+
 test("a result without a type is complete to the official client, and one of another type is not", async () => {
   let result: Json = { content: CONTENT };
   const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(result));
