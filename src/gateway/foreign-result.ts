@@ -1,11 +1,11 @@
 // What may stand in the result of an upstream of era 2026: something complete, or questions that this client can be asked.
 
 import { capabilityOf } from "../calls/answers.ts";
-import { membersNamed } from "../mcp-client/json-text.ts";
+import { membersNamed, withMember } from "../mcp-client/json-text.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { requiredCapabilities } from "../protocol/meta.ts";
+import { requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
 import { canBeAsked, standardQuestion } from "./forward-question.ts";
 
 const TYPE: ReadonlySet<string> = new Set(["resultType"]);
@@ -27,7 +27,7 @@ export function foreignResult(json: string, answered: Answered): string | Failur
   if (!found) return failure("faultyServer", `${server}: resultType stands in its result twice`, { server });
   const text = found.get("resultType");
   // Earlier servers do not say it.
-  if (text === undefined) return `{"resultType":"complete"${json.trim() === "{}" ? "" : ","}${json.trim().slice(1)}`;
+  if (text === undefined) return withMember(json, "resultType", '"complete"');
   const type: unknown = JSON.parse(text);
   if (type === "complete") return json;
   if (type !== "input_required") {
@@ -44,6 +44,7 @@ function questionsFor(json: string, { call, server }: Answered): string | Failur
   const result = JSON.parse(json) as JsonObject;
   const requests = isObject(result.inputRequests) ? result.inputRequests : {};
   const asked = new Map<string, unknown>();
+  const missing = new Set<ClientCapability>();
   let isStandard = true;
   for (const [name, one] of Object.entries(requests)) {
     const { method, params } = isObject(one) ? one : {};
@@ -53,12 +54,13 @@ function questionsFor(json: string, { call, server }: Answered): string | Failur
       return failure("faultyServer", message, { server });
     }
     const capability = capabilityOf(question);
-    if (!canBeAsked(call, capability)) {
-      const data = { server, requiredCapabilities: requiredCapabilities(capability) };
-      return failure("missingCapability", `${server}: the client did not declare ${capability}`, data);
-    }
+    if (!canBeAsked(call, capability)) missing.add(capability);
     isStandard &&= question.method === method;
     asked.set(name, question.method === method ? one : question);
+  }
+  if (missing.size > 0) {
+    const data = { server, requiredCapabilities: requiredCapabilities(...missing) };
+    return failure("missingCapability", `${server}: the client did not declare ${[...missing].join(", ")}`, data);
   }
   return isStandard ? json : JSON.stringify({ ...result, inputRequests: Object.fromEntries(asked) });
 }

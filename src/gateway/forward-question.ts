@@ -10,7 +10,7 @@ import type { Call, QuestionPort } from "../protocol/call.ts";
 import type { Dialect } from "../protocol/era.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { given } from "../protocol/members.ts";
-import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
+import { APPS_EXTENSION, hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
 import type { Redaction } from "./guard/redaction.ts";
@@ -28,21 +28,22 @@ export function canBeAsked({ capabilities, dialect }: Client, capability: Client
   return hasCapability(capabilities, capability) && dialect.revision >= (SINCE[capability] ?? "");
 }
 
-/** MCP Apps: tools with a user interface are served here. https://modelcontextprotocol.io/extensions/apps */
-const EXTENSIONS = ["io.modelcontextprotocol/ui"];
-
 /** Of the client's capabilities those that are declared to an upstream: what it may ask, and the extensions served here. */
 export function declaredUpstream(client: Client): JsonObject {
   const can = (capability: ClientCapability) => canBeAsked(client, capability);
   const modes = { ...(can("elicitation.form") && { form: {} }), ...(can("elicitation.url") && { url: {} }) };
-  const { extensions } = client.capabilities;
-  const served = Object.entries(isObject(extensions) ? extensions : {}).filter(([name]) => EXTENSIONS.includes(name));
   return {
     ...(Object.keys(modes).length > 0 && { elicitation: modes }),
     ...(can("sampling") && { sampling: can("sampling.tools") ? { tools: {} } : {} }),
     ...(can("roots") && { roots: {} }),
-    ...(served.length > 0 && { extensions: Object.fromEntries(served) }),
+    ...servedExtensions(client),
   };
+}
+
+/** Those that are declared to an upstream that can ask nothing, too. */
+export function servedExtensions({ capabilities: { extensions } }: Pick<Client, "capabilities">): JsonObject {
+  const apps = isObject(extensions) ? extensions[APPS_EXTENSION] : undefined;
+  return apps === undefined ? {} : { extensions: { [APPS_EXTENSION]: apps } };
 }
 
 interface StandardQuestion {

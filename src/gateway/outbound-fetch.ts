@@ -10,6 +10,7 @@ import { resolverAt } from "../outbound/resolve.ts";
 
 /** For whom a request leaves. */
 export interface LeavingFor {
+  /** Whose connections are counted together. */
   readonly tenant: string;
   /** The Worker's bindings. */
   readonly env: unknown;
@@ -19,9 +20,9 @@ export interface LeavingFor {
 
 const NEVER = new AbortController().signal;
 
-/** For a token endpoint, which answers soon and little. */
-export function tokenFetch(leaving: LeavingFor): (url: string, init: RequestInit) => Promise<Response> {
-  const door = doorFor(leaving, TOKEN_WITHIN_MS);
+/** For a token endpoint, which answers soon and little: it is asked however many calls are under way. */
+export function tokenFetch({ tenant, env, hops }: LeavingFor): (url: string, init: RequestInit) => Promise<Response> {
+  const door = doorFor({ tenant: `token ${tenant}`, env, hops }, TOKEN_WITHIN_MS);
   return async (url, init) => door.fetch(url, { ...init, redirect: "manual", maxBytes: 64 * 1024 });
 }
 
@@ -31,6 +32,11 @@ function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number, serv
   const resolve = resolverAt((env as OutboundVars).OUTBOUND_RESOLVER);
   const allow = allowedBy(env);
   return new OutboundDoor({ tenant, hops, signal: () => NEVER, allow, resolve, answerWithinMs, service });
+}
+
+/** For reading what an upstream lists, however many calls are under way. */
+export function readingFetch({ tenant, env, hops }: LeavingFor, service?: Service): Fetch {
+  return outboundFetch({ tenant: `reading ${tenant}`, env, hops }, service);
 }
 
 /** What is sent ends when its call does, and whoever reads an answer counts its bytes. */

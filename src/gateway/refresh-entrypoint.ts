@@ -27,7 +27,7 @@ import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { serviceOf, UnboundService, type Services } from "./guard/service-binding.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
-import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
+import { readingFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { capsWith, readCatalog, type CatalogCaps } from "./read-catalog.ts";
 import { operatorDetail, unreadReason } from "./unread-reason.ts";
@@ -237,7 +237,7 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
   const room = new AnswerRoom(order.tenant);
   try {
     const heard = new ViaHeard();
-    const leave = heard.through(outboundFetch(leaving, serviceOf(order.upstream, services, env)));
+    const leave = heard.through(readingFetch(leaving, serviceOf(order.upstream, services, env)));
     const endpoint = endpointOf(order.upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
     const isFatal = (fault: Fault) => mayRepeat && isTokenStale(fault, filled);
     let skipped = 0;

@@ -19,7 +19,7 @@ import { withMeta } from "../mcp-client/json-text.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
-import { answerThrough, declaredUpstream } from "./forward-question.ts";
+import { answerThrough, declaredUpstream, servedExtensions } from "./forward-question.ts";
 import { foreignResult } from "./foreign-result.ts";
 import { callLimits, type Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
@@ -31,7 +31,7 @@ import { exactArguments } from "./guard/exact-arguments.ts";
 import { waitToRetry } from "./guard/retry.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
-import { failureOfFault, isAnotherServer, isDisconnected, type ErrorGround } from "./translate-error.ts";
+import { failureOfFault, isAnotherServer, isDisconnected, isOwnBound, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import {
   configOf,
@@ -117,7 +117,8 @@ export class SentCall {
   /** Whether what the upstream asks can be asked of the client. */
   readonly #asks: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
-  #isMarked = false;
+  /** How often the upstream said in this call that it lists something else. */
+  #changes = 0;
   #isAnew = false;
   /** The upstream has said something about this call. */
   heard = false;
@@ -136,7 +137,7 @@ export class SentCall {
       endpoint: { ...endpointOf(upstream.upstream, headers, leave, callLimits(this.#era)), held: room.held },
       about: {
         clientInfo: { name, version },
-        capabilities: this.#asks ? declaredUpstream(call) : {},
+        capabilities: this.#asks ? declaredUpstream(call) : servedExtensions(call),
         ...(call.logLevel === undefined ? {} : { logLevel: call.logLevel }),
       },
       way: upstream.way,
@@ -163,6 +164,7 @@ export class SentCall {
       if (!forwarded.repeatable && !hasNotRun) throw error;
       return await this.#askAnew(lent.held.shared?.tag);
     } finally {
+      if (this.#changes > 1) this.#markDue();
       if (lent.over) host.waitUntil(lent.over());
     }
   }
@@ -211,7 +213,7 @@ export class SentCall {
 
   failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
     // Whoever looks after upstreams hears of it when it is read, not when it would be due.
-    const isSilent = !this.heard && isDisconnected(fault) && !this.#upstream.isFailing;
+    const isSilent = !this.heard && isDisconnected(fault) && !isOwnBound(fault) && !this.#upstream.isFailing;
     if (isSilent || isAnotherServer(fault)) this.#readSoon();
     const ground = { ...groundOf(this.#upstream, this.#work), ownCapabilities: this.#asks, retryAfter };
     return this.#work.redaction.value(failureOfFault(fault, ground));
@@ -312,10 +314,13 @@ export class SentCall {
     return { kind: "complete", result: { ...value, ...content } };
   }
 
-  /** Once in a call, however often the upstream says so: the tenant's authority is not its to keep busy. */
+  /** At once, and what changed after that when the call has ended: the tenant's authority is not an upstream's to keep busy. */
   #readSoon(): void {
-    if (this.#isMarked) return;
-    this.#isMarked = true;
+    this.#changes += 1;
+    if (this.#changes === 1) this.#markDue();
+  }
+
+  #markDue(): void {
     const { host } = this.#work;
     const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
     host.waitUntil(

@@ -9,6 +9,7 @@ import { arrayElements, objectMembers, repeatsMembers } from "../mcp-client/json
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { parseCompletion } from "../protocol/methods/completion.ts";
 import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
 import { Encoded, type CallOutcome, type InvalidArguments } from "../protocol/outcome.ts";
@@ -287,15 +288,15 @@ async function readSeen(
 }
 
 async function complete(at: At): Promise<CallOutcome> {
-  const { ref } = at.call.params;
-  if (!isObject(ref)) return invalid("ref", "must be an object");
-  const own = ref.type === "ref/prompt" ? ref.name : ref.type === "ref/resource" ? ref.uri : undefined;
-  // It goes on as it is, so it must be read there as it is here.
-  if (typeof own !== "string") return invalid("ref", "names nothing here");
-  const { id } = at.called;
+  const { call, called } = at;
+  const asked = parseCompletion(call);
+  if (isFailure(asked)) return asked;
+  const { ref, name, value, known } = asked;
   const isShown =
-    ref.type === "ref/prompt"
-      ? shownOf(at, "prompts").has(policyName(id, own))
-      : shownOf(at, "resourceTemplates").has(listedUi(id, own));
-  return isShown ? pass(at) : invalid("ref", "names nothing here");
+    ref.type === "prompt"
+      ? shownOf(at, "prompts").has(policyName(called.id, ref.name))
+      : shownOf(at, "resourceTemplates").has(listedUi(called.id, ref.uri));
+  if (!isShown) return invalid("ref", "names nothing here");
+  const context = call.params.context === undefined ? {} : { context: { arguments: known } };
+  return pass({ ...at, call: { ...call, params: { ...call.params, argument: { name, value }, ...context } } });
 }

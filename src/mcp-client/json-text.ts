@@ -140,17 +140,26 @@ export function edited(json: string, edits: readonly JsonEdit[]): string {
   return parts.length === 0 ? json : parts.join("") + json.slice(at);
 }
 
-/** The JSON of an object, whose `_meta` has this text too; all else stays as it is written. A `_meta` that is no object is lost. */
-export function withMeta(json: string, name: string, text: string): string {
-  const member = `${JSON.stringify(name)}:${JSON.stringify(text)}`;
-  let meta: JsonPlace | undefined;
+/** The JSON of an object whose member of this name has this value, whatever it had; all else stays as it is written. */
+export function withMember(json: string, name: string, value: string): string {
+  let last: JsonPlace | undefined;
+  let same: JsonPlace | undefined;
   eachJsonPlace(json, 0, (place) => {
-    if (place.name === "_meta") meta = place;
+    last = place;
+    if (place.name === name) same = place;
   });
-  if (meta && json[meta.from] !== "{") return edited(json, [{ from: meta.from, to: meta.to, text: `{${member}}` }]);
-  const begin = (meta?.from ?? json.indexOf("{")) + 1;
-  const more = /^\s*\}/.test(json.slice(begin, begin + 1000)) ? "" : ",";
-  return edited(json, [{ from: begin, to: begin, text: (meta ? member : `"_meta":{${member}}`) + more }]);
+  if (same) return edited(json, [{ from: same.from, to: same.to, text: value }]);
+  const member = `${JSON.stringify(name)}:${value}`;
+  return last ? edited(json, [{ from: last.to, to: last.to, text: `,${member}` }]) : `{${member}}`;
+}
+
+/** The JSON of a result whose `_meta` has this text too. A `_meta` that is no object is lost. */
+export function withMeta(json: string, name: string, text: string): string {
+  let meta = "{}";
+  eachJsonPlace(json, 0, (place) => {
+    if (place.name === "_meta" && json[place.from] === "{") meta = json.slice(place.from, place.to);
+  });
+  return withMember(json, "_meta", withMember(meta, name, JSON.stringify(text)));
 }
 
 class Scanner {

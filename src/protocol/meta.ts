@@ -68,10 +68,25 @@ export function hasCapability(capabilities: JsonObject, capability: ClientCapabi
   return part === undefined || isObject(declared[part]);
 }
 
-/** The smallest ClientCapabilities object with this capability, for the data of a `missingCapability` error. */
-export function requiredCapabilities(capability: ClientCapability): JsonObject {
-  const [name, part] = capability.split(".") as [string, string | undefined];
-  return { [name]: part === undefined ? {} : { [part]: {} } };
+/** The smallest ClientCapabilities object with these capabilities, for the data of a `missingCapability` error. */
+export function requiredCapabilities(...capabilities: readonly ClientCapability[]): JsonObject {
+  const required: Record<string, JsonObject> = {};
+  for (const capability of capabilities) {
+    const [name, part] = capability.split(".") as [string, string | undefined];
+    required[name] = { ...required[name], ...(part !== undefined && { [part]: {} }) };
+  }
+  return required;
+}
+
+/** MCP Apps: tools with a user interface. https://modelcontextprotocol.io/extensions/apps */
+export const APPS_EXTENSION = "io.modelcontextprotocol/ui";
+const APP_TYPE = "text/html;profile=mcp-app";
+/** What a client declares that shows them. */
+export const APPS: JsonObject = { extensions: { [APPS_EXTENSION]: { mimeTypes: [APP_TYPE] } } };
+
+export function showsApps({ extensions }: JsonObject): boolean {
+  const apps = isObject(extensions) ? extensions[APPS_EXTENSION] : undefined;
+  return isObject(apps) && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(APP_TYPE);
 }
 
 export function progressTokenOf(params: JsonObject | undefined): string | number | undefined {

@@ -4,7 +4,14 @@
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
 import { DIALECTS, REVISIONS_2025, type Dialect, type Negotiated } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { hasCapability, requiredCapabilities, type ClientCapability, type ClientInfo } from "../protocol/meta.ts";
+import {
+  APPS,
+  hasCapability,
+  requiredCapabilities,
+  showsApps,
+  type ClientCapability,
+  type ClientInfo,
+} from "../protocol/meta.ts";
 
 /** Clients keep session ids for days; a sealing key opens what it sealed for as long as this. */
 export const SESSION_LIFETIME_MS = 7 * 86_400_000;
@@ -18,6 +25,8 @@ const BITS: readonly ClientCapability[] = [
   "sampling.tools",
   "roots",
 ];
+/** Of extensions, MCP Apps alone are kept: what else there may be has no room in an id. */
+const APPS_BIT = 1 << 30;
 
 export interface Session {
   readonly dialect: Dialect;
@@ -71,7 +80,7 @@ export async function mintSession(
   const sealed: Sealed = [
     (REVISIONS_2025 as readonly string[]).indexOf(negotiated.dialect.revision),
     negotiated.unofficial ? 1 : 0,
-    BITS.reduce((bits, capability, at) => bits | (hasCapability(capabilities, capability) ? 1 << at : 0), 0),
+    bitsOf(capabilities),
     owner.profile,
     owner.principal,
     nonce,
@@ -131,13 +140,12 @@ function accept(session: Session, owner: SessionOwner): Session | undefined {
   return same && Date.now() < session.expires ? session : undefined;
 }
 
+function bitsOf(capabilities: JsonObject): number {
+  const apps = showsApps(capabilities) ? APPS_BIT : 0;
+  return BITS.reduce((bits, capability, at) => bits | (hasCapability(capabilities, capability) ? 1 << at : 0), apps);
+}
+
 function capabilitiesOf(bits: number): JsonObject {
-  const capabilities: Record<string, JsonObject> = {};
-  for (const [at, capability] of BITS.entries()) {
-    if ((bits & (1 << at)) === 0) continue;
-    for (const [name, members] of Object.entries(requiredCapabilities(capability))) {
-      capabilities[name] = { ...capabilities[name], ...(members as JsonObject) };
-    }
-  }
-  return capabilities;
+  const declared = requiredCapabilities(...BITS.filter((_, at) => (bits & (1 << at)) !== 0));
+  return (bits & APPS_BIT) === 0 ? declared : { ...declared, ...APPS };
 }

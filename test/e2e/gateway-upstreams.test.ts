@@ -115,10 +115,7 @@ describe.each(ROWS)("$server behind $gateways gateways", (row) => {
   });
 });
 
-/** Over HTTP+SSE there are plain calls, and nothing is heard beside them. */
-const TELLING = ROWS.filter(({ sdk }) => sdk !== "http-sse");
-
-describe.each(TELLING)("$server behind $gateways gateways", (row) => {
+describe.each(ROWS)("$server behind $gateways gateways", (row) => {
   test.each(CLIENTS)("tells its progress to the official %s client", async (_name, connect) => {
     const sdk = row.sdk && (await startSdkEverything(row.sdk));
     onTestFinished(() => sdk?.close());
@@ -134,7 +131,7 @@ describe.each(TELLING)("$server behind $gateways gateways", (row) => {
 });
 
 /** Without a session nobody remembers the level that a client of era 2025 asked for. */
-const WITH_LOGS = TELLING.filter(({ sdk }) => sdk !== "stateless");
+const WITH_LOGS = ROWS.filter(({ sdk }) => sdk !== "stateless");
 
 describe.each(WITH_LOGS)("$server behind $gateways gateways", (row) => {
   test("logs to a client that asked for it, at its level", async () => {
@@ -156,20 +153,23 @@ describe.each(WITH_LOGS)("$server behind $gateways gateways", (row) => {
   });
 });
 
-describe.each(ROWS.filter(({ sdk }) => sdk === "sessions"))("$server behind $gateways gateways", (row) => {
-  test.each(CLIENTS)("hears that the official %s client has cancelled", async (_name, connect) => {
-    const sdk = await startSdkEverything("sessions");
-    onTestFinished(() => sdk.close());
-    const here = await throughGateways(sdk.url, row);
-    const client: AnyClient = await connect(here.url);
-    const abort = new AbortController();
-    const asked = { name: `${here.prefix}test_wait`, arguments: {} };
-    const { signal } = abort;
-    const called =
-      client instanceof ClientV1 ? client.callTool(asked, undefined, { signal }) : client.callTool(asked, { signal });
-    const ended = expect(called).rejects.toThrow();
-    setTimeout(() => abort.abort(), 1000);
-    await ended;
-    await expect.poll(() => sdk.cancelled(), { timeout: 30_000 }).toBe(1);
-  });
-});
+describe.each(ROWS.filter(({ sdk }) => sdk === "sessions" || sdk === "http-sse"))(
+  "$server behind $gateways gateways",
+  (row) => {
+    test.each(CLIENTS)("hears that the official %s client has cancelled", async (_name, connect) => {
+      const sdk = await startSdkEverything(row.sdk ?? "sessions");
+      onTestFinished(() => sdk.close());
+      const here = await throughGateways(sdk.url, row);
+      const client: AnyClient = await connect(here.url);
+      const abort = new AbortController();
+      const asked = { name: `${here.prefix}test_wait`, arguments: {} };
+      const { signal } = abort;
+      const called =
+        client instanceof ClientV1 ? client.callTool(asked, undefined, { signal }) : client.callTool(asked, { signal });
+      const ended = expect(called).rejects.toThrow();
+      setTimeout(() => abort.abort(), 1000);
+      await ended;
+      await expect.poll(() => sdk.cancelled(), { timeout: 30_000 }).toBe(1);
+    });
+  },
+);

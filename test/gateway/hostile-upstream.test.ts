@@ -104,7 +104,7 @@ describe.each(["\n", "\r", "\r\n", "\n\n"])("JSON with the line break %j between
 });
 
 describe("an upstream that says without end that its lists have changed", () => {
-  it("makes one call to the tenant's authority in a call", async () => {
+  it("makes two calls to the tenant's authority in a call: one at once, and one at its end", async () => {
     const told = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
     const served = await serving({
       "tools/call": ({ id }) => {
@@ -116,9 +116,9 @@ describe("an upstream that says without end that its lists have changed", () => 
     const ctx = createExecutionContext();
     const response = await worker.fetch(requestTo(served.id, call(1)), env, ctx);
     await response.text();
-    await vi.waitFor(() => expect(soon.count).toBeGreaterThan(0), { timeout: 5000, interval: 20 });
+    await vi.waitFor(() => expect(soon.count).toBe(2), { timeout: 5000, interval: 20 });
     await scheduler.wait(200);
-    expect(soon.count).toBe(1);
+    expect(soon.count).toBe(2);
   });
 });
 

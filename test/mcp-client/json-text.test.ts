@@ -147,11 +147,13 @@ describe("a member that stands in a text twice", () => {
 describe("a text in `_meta`", () => {
   test.each([
     ["{}", '{"_meta":{"k":"v"}}'],
-    ['{"a":1e400}', '{"_meta":{"k":"v"},"a":1e400}'],
-    ['{"a":{"_meta":{}},"_meta":{ }}', '{"a":{"_meta":{}},"_meta":{"k":"v" }}'],
-    ['{"_meta":{"x":12345678901234567890}}', '{"_meta":{"k":"v","x":12345678901234567890}}'],
+    ["{ }", '{"_meta":{"k":"v"}}'],
+    ['{"a":1e400 }', '{"a":1e400,"_meta":{"k":"v"} }'],
+    ['{"a":{"_meta":{}},"_meta":{ }}', '{"a":{"_meta":{}},"_meta":{"k":"v"}}'],
+    ['{"_meta":{"x":12345678901234567890}}', '{"_meta":{"x":12345678901234567890,"k":"v"}}'],
+    ['{"_meta":{"k":"own","x":1}}', '{"_meta":{"k":"v","x":1}}'],
     ['{"_meta":null}', '{"_meta":{"k":"v"}}'],
-  ])("of %s stands beside what is there", (json, wanted) => {
+  ])("of %s stands beside what is there, and in place of its like", (json, wanted) => {
     expect(withMeta(json, "k", "v")).toBe(wanted);
   });
 });

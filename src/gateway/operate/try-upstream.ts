@@ -9,7 +9,7 @@ import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts
 import { VIA, ViaHeard, WHOSE } from "../guard/circle.ts";
 import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
 import { Redaction } from "../guard/redaction.ts";
-import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
+import { readingFetch, tokenFetch } from "../outbound-fetch.ts";
 import { capsWith, readCatalog } from "../read-catalog.ts";
 import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
@@ -61,7 +61,7 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   // Whoever tries it waits for the token.
   const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
   const heard = new ViaHeard();
-  const leave = heard.through(outboundFetch(leaving, serviceOf(upstream, services, env)));
+  const leave = heard.through(readingFetch(leaving, serviceOf(upstream, services, env)));
   const endpoint = endpointOf(upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;

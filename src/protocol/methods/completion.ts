@@ -27,7 +27,7 @@ export async function complete(call: Call, backend: Backend): Promise<CallOutcom
   };
 }
 
-function parseCompletion(call: Call): CompletionRequest | Failure {
+export function parseCompletion(call: Call): CompletionRequest | Failure {
   const { params } = call;
   const ref = parseRef(params.ref);
   if (isFailure(ref)) return ref;
