@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
 import { canBeAsked, standardQuestion } from "./forward-question.ts";
 
-const TYPE: ReadonlySet<string> = new Set(["resultType"]);
+const LOOKED_AT: ReadonlySet<string> = new Set(["resultType", "inputRequests"]);
 
 interface Answered {
   readonly call: Pick<Call, "dialect" | "capabilities">;
@@ -23,8 +23,9 @@ interface Answered {
  */
 export function foreignResult(json: string, answered: Answered): string | Failure {
   const { call, server } = answered;
-  const found = membersNamed(TYPE, json);
-  if (!found) return failure("faultyServer", `${server}: resultType stands in its result twice`, { server });
+  const found = membersNamed(LOOKED_AT, json);
+  if (!found)
+    return failure("faultyServer", `${server}: resultType or inputRequests stands in its result twice`, { server });
   const text = found.get("resultType");
   // Earlier servers do not say it.
   if (text === undefined) return withMember(json, "resultType", '"complete"');
@@ -42,7 +43,8 @@ export function foreignResult(json: string, answered: Answered): string | Failur
 
 function questionsFor(json: string, { call, server }: Answered): string | Failure {
   const result = JSON.parse(json) as JsonObject;
-  const requests = isObject(result.inputRequests) ? result.inputRequests : {};
+  const { inputRequests: requests = {} } = result;
+  if (!isObject(requests)) return failure("faultyServer", `${server}: inputRequests is no object`, { server });
   const asked = new Map<string, unknown>();
   const missing = new Set<ClientCapability>();
   let isStandard = true;
@@ -50,7 +52,7 @@ function questionsFor(json: string, { call, server }: Answered): string | Failur
     const { method, params } = isObject(one) ? one : {};
     const question = standardQuestion(method, isObject(params) ? params : {})?.question;
     if (!question) {
-      const message = `${server} asks what no client can be asked: ${String(method).slice(0, 64)}`;
+      const message = `${server} asks what no client can be asked: ${typeof method === "string" ? method.slice(0, 64) : "no method"}`;
       return failure("faultyServer", message, { server });
     }
     const capability = capabilityOf(question);

@@ -152,7 +152,7 @@ export interface CatalogHow {
   /** The configuration with which it is read. */
   readonly of: string;
   readonly caps?: CatalogCaps;
-  /** Milliseconds for all lists. One that does not answer leaves half of what is left to the next. */
+  /** Milliseconds for all lists. One that does not answer leaves half of what is left. */
   readonly withinMs: number;
   readonly signal?: AbortSignal;
   /** Why a list could not be read, in words for who will see them. */
@@ -195,16 +195,15 @@ async function readLists(
   const failed = new Map<ListedKind, McpFault>();
   // Some servers have tools and declare nothing.
   const wanted = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
-  for (const [at, list] of wanted.entries()) {
+  for (const list of wanted) {
     if (reading.isFull) break;
-    const leftMs = until - Date.now();
-    const limit = new ListLimit(at + 1 < wanted.length ? leftMs / 2 : leftMs, signal);
+    const limit = new ListLimit((until - Date.now()) / 2, signal);
     try {
       await readList({ ...link, ask: (asked) => link.ask(asked, { signal: limit.signal }) }, list, reading, caps);
     } catch (error) {
       if (!(error instanceof McpFault) || signal?.aborted === true || isFatal(error.fault)) throw error;
       reading.texts[list.kind] = [];
-      if (isDeclared(link.capabilities[list.capability])) failed.set(list.kind, error);
+      if (wanted.length === 1 || isDeclared(link.capabilities[list.capability])) failed.set(list.kind, error);
     } finally {
       limit.end();
     }

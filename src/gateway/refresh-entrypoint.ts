@@ -198,7 +198,8 @@ async function completed(
   place: SectionPlace,
   catalog: UpstreamCatalog,
 ): Promise<UpstreamCatalog> {
-  const section = catalog.unread && last !== undefined ? await loadSection(place, last) : undefined;
+  const isLastWanted = catalog.unread !== undefined || catalog.skipped !== undefined;
+  const section = isLastWanted && last !== undefined ? await loadSection(place, last) : undefined;
   const before = section && decodeCatalog(section.bytes, config);
   return before && before !== "broken" ? withLastGood(catalog, before) : catalog;
 }

@@ -2,6 +2,7 @@
 
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
+import { shortened } from "../mcp-client/refusal-reason.ts";
 
 /** For lists. The words of a refusal are the server's, and may say something of the credential that all callers share. */
 export function unreadReason(fault: Fault, withinMs: number): string {
@@ -11,6 +12,10 @@ export function unreadReason(fault: Fault, withinMs: number): string {
     // A status says more than the code: 401 with an error in it is no other 401.
     return status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
   }
+  if (fault.kind === "unresumable")
+    return `the stream broke and cannot be resumed: ${unreadReason(fault.why, withinMs)}`;
+  // How long one list had is another number each time.
+  if (fault.kind === "timeout" && fault.stage === "total") return "it was not read in time";
   if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
   return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
 }
@@ -22,7 +27,7 @@ export function operatorDetail(fault: Fault, secrets: readonly string[]): string
   const words = wordsOf(fault)
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
-  return words === "" ? undefined : `it says: ${words.slice(0, MOST_WORDS)}`;
+  return words === "" ? undefined : `it says: ${shortened(words, MOST_WORDS)}`;
 }
 
 /** `why`, for who may see it all. */

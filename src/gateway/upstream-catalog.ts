@@ -45,7 +45,7 @@ export interface UpstreamFacts {
   readonly capped?: string;
   /** The lists that could not be read: what stands in their place are the last good ones. */
   readonly unread?: readonly ListedKind[];
-  /** How many events of its streams were no messages, while it was read. */
+  /** How many events of its streams were no messages, in the first of the readings that met some. */
   readonly skipped?: number;
 }
 
@@ -60,7 +60,9 @@ export function withLastGood(catalog: UpstreamCatalog, last: UpstreamCatalog): U
   const kept = unread.map((kind) => [kind, last.texts[kind]] as const);
   const left = last.quarantined.filter(({ kind }) => unread.some((one) => one === kind));
   const texts = { ...catalog.texts, ...Object.fromEntries(kept) };
-  return { ...catalog, texts, quarantined: [...catalog.quarantined, ...left] };
+  // A count alone is no change, for which all would be written and served anew.
+  const skipped = catalog.skipped !== undefined && last.skipped !== undefined && { skipped: last.skipped };
+  return { ...catalog, texts, quarantined: [...catalog.quarantined, ...left], ...skipped };
 }
 
 /** More than any list may have. */

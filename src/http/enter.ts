@@ -105,7 +105,7 @@ interface Known {
 
 function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
   const { document, views } = derived;
-  const tendBy = (time: number) => tendWithin(visit, snapshot, derived, time);
+  const tendBy = (time: number) => tendWithin(visit, derived, time);
   const { profile } = visit.knock;
   const principal = judged(visit, snapshot.policy, document, found);
   if (isFailure(principal)) return principal;
@@ -227,7 +227,7 @@ function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
 const TEND_WAITS_MS = 10_000;
 
 /** At that time (milliseconds since the epoch), beside the request, unless they were there meanwhile. */
-function tendWithin(visit: Visit, snapshot: Snapshot, derived: Derived, time: number): void {
+function tendWithin(visit: Visit, derived: Derived, time: number): void {
   derived.tendAt = Math.min(derived.tendAt, time);
   const waitMs = Math.max(0, time - Date.now());
   if (waitMs > TEND_WAITS_MS) return;
@@ -235,8 +235,9 @@ function tendWithin(visit: Visit, snapshot: Snapshot, derived: Derived, time: nu
     setTimeout(resolve, waitMs);
   });
   visit.waitUntil(
-    waited.then(() => {
-      if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
+    waited.then(async () => {
+      // What was configured or allowed then may not be any more: who enters again tends to what is now.
+      if (derived.tendAt <= Date.now()) await enter(visit);
     }),
   );
 }

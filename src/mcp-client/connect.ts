@@ -60,6 +60,7 @@ async function endBegun(endpoint: RemoteEndpoint, refusal: unknown): Promise<voi
   const id = refusal instanceof McpFault && "http" in refusal.fault ? refusal.fault.http.sessionId : undefined;
   if (id === undefined) return;
   const session = { id, revision: "", hello: {}, capabilities: {} };
+  // A courtesy: the server forgets the session by itself, too.
   await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
 }
 

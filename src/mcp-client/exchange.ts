@@ -7,6 +7,7 @@ import { McpFault } from "./fault.ts";
 import { discardBody, readAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { Lifetime } from "./lifetime.ts";
 import { isNeverConnected, platformCode } from "./platform-code.ts";
+import { isPlainlyOf } from "./same-origin.ts";
 
 const ACCEPT = { POST: "application/json, text/event-stream", GET: "text/event-stream", DELETE: "*/*" } as const;
 
@@ -64,12 +65,16 @@ const MAX_REDIRECTS = 5;
 
 async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
   const { method, body } = request;
+  let endHop = () => {};
   const init = {
     method,
     headers: { ...headers, ...request.headers, accept: ACCEPT[method], ...headersFor(request) },
     redirect: "manual",
     signal: life.signal,
-    onEnd: life.onEnd,
+    onEnd: (run: () => void) => {
+      endHop = run;
+      life.onEnd(run);
+    },
     ...(body !== undefined && { body }),
   } as const;
   for (let target = url, redirects = 0; ; redirects += 1) {
@@ -82,6 +87,7 @@ async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpReques
     const next = redirects < MAX_REDIRECTS ? sameOriginTarget(response, to, method) : undefined;
     if (next === undefined) return response;
     discardBody(response);
+    endHop();
     target = next;
   }
 }
@@ -96,8 +102,7 @@ function sameOriginTarget(
   const location = keepsMethod ? headers.get("location") : null;
   if (location === null || !URL.canParse(location, from)) return undefined;
   const target = new URL(location, from);
-  const isPlain = target.username === "" && target.password === "";
-  return isPlain && target.origin === new URL(from).origin ? target.href : undefined;
+  return isPlainlyOf(new URL(from).origin, target) ? target.href : undefined;
 }
 
 /** Of what went wrong before there was an answer. */

@@ -3,6 +3,7 @@
 
 import { errorCode, errorStatus } from "../protocol/errors.ts";
 import { rpcErrorOf, type ResponseMessage, type Unreadable } from "./message.ts";
+import { shortened } from "./refusal-reason.ts";
 
 /** `no`: it never left. `perhaps`: it left, and nothing was heard since. `yes`: the server began to answer. */
 export type Sent = "no" | "perhaps" | "yes";
@@ -81,7 +82,7 @@ export class McpFault extends Error {
 /** One sentence for logs and people. It names no URL and no header, so it can be shown. */
 export function describeFault(fault: Fault): string {
   const describe = DESCRIPTIONS[fault.kind] as (fault: Fault) => string;
-  return describe(fault).slice(0, MAX_DESCRIPTION);
+  return shortened(describe(fault), MAX_DESCRIPTION);
 }
 
 /** Some of the words are the server's. */

@@ -78,7 +78,7 @@ export function checkTaken(answer: HttpAnswer): void {
 
 const METHOD_NOT_FOUND = errorCode("methodNotFound", "2025");
 /** Of an HTTP error: its JSON-RPC error, or the reason in it. */
-const REFUSAL_BYTES = 256 * 1024;
+const REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_MS = 1500;
 /** What is announced to be no longer is read in one go. */
 const SHORT_BYTES = 64 * 1024;

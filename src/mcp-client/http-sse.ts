@@ -16,6 +16,7 @@ import type { Outgoing } from "./outgoing.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 import { Answers, answersIn, owned, violation, type McpReply, type TakeMessage } from "./mcp-reply.ts";
 import { Questions } from "./questions.ts";
+import { isPlainlyOf } from "./same-origin.ts";
 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that know where an earlier connection stopped. */
@@ -70,15 +71,6 @@ async function endpointEvent(events: OpenStream["events"]): Promise<ServerSentEv
   let event = await events.next();
   while (event && event.name !== "endpoint") event = await events.next();
   return event;
-}
-
-/**
- * The credentials that every request carries are meant for one origin only. The origin alone does not say where a URL
- * leads: that of a `blob:` is the origin inside of it, and a name and a password in a URL are no part of it.
- */
-function isPlainlyOf(origin: string, { protocol, username, password, origin: its }: URL): boolean {
-  const isHttp = protocol === "https:" || protocol === "http:";
-  return isHttp && username === "" && password === "" && its === origin;
 }
 
 interface Waiting {

@@ -71,18 +71,10 @@ export class Lifetime {
     if (this.#reason) throw this.#reason;
   }
 
-  /** Runs it once, when the exchange ends, beside what was to be run before: redirects take several requests. */
+  /** Runs it once, when the exchange ends. The last one alone: what a redirect takes is over before the next begins. */
   readonly onEnd = (run: () => void): void => {
-    const before = this.#atEnd;
     if (this.#isOver) run();
-    else {
-      this.#atEnd = before
-        ? () => {
-            before();
-            run();
-          }
-        : run;
-    }
+    else this.#atEnd = run;
   };
 
   /** Ends the exchange in good order, because everything has been read. */

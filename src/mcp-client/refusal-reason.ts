@@ -14,7 +14,12 @@ export function reasonIn(body: string): string | undefined {
   const reason = textIn(parsed(text))
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
-  return reason.slice(0, LONGEST) || undefined;
+  return shortened(reason, LONGEST) || undefined;
+}
+
+/** Cut between words: a secret of which only a part is left could not be redacted any more. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : text.slice(0, most).replace(/\S*$/, "…");
 }
 
 function parsed(text: string): unknown {

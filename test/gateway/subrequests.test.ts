@@ -27,7 +27,7 @@ function upstream(era: "2025" | "2026", tools = 3) {
     const answer = result
       ? { result: { resultType: "complete", ...result } }
       : { error: { code: -32601, message: "no" } };
-    return Response.json({ jsonrpc: "2.0", id, ...answer }, era === "2025" ? IN_SESSION : {});
+    return Response.json({ jsonrpc: "2.0", id, ...answer }, method === "initialize" ? IN_SESSION : {});
   });
   const { fetch: answering } = globalThis;
   vi.stubGlobal("fetch", async (input: Request | string, init?: RequestInit) => {

@@ -193,6 +193,12 @@ describe.each(WAYS)("era $era", ({ era, send, tell }) => {
   test.each([
     { what: "to another host", status: 308, location: "//other.example/mcp", to: "http://other.example/mcp" },
     { what: "to another port", status: 307, location: "http://127.0.0.1:1/mcp", to: "http://127.0.0.1:1/mcp" },
+    {
+      what: "to a blob of the origin",
+      status: 307,
+      location: "blob:http://127.0.0.1/x",
+      to: "blob:http://127.0.0.1/x",
+    },
     { what: "with a name and a password", status: 307, location: "http://a:b@127.0.0.1/", to: "http://a:b@127.0.0.1/" },
   ])("a redirect $what is told as a whole URL, and not followed", async ({ status, location, to }) => {
     const { endpoint, server, options } = await bench((one) => one.refuse(status, { location }));
@@ -221,6 +227,28 @@ describe.each(WAYS)("era $era", ({ era, send, tell }) => {
     }
     server.script = (one) => one.refuse(307, { location: "/again" });
     expect(await faultOf(send(endpoint, options))).toMatchObject({ kind: "redirect" });
+  });
+
+  test("what a redirect takes is given back before the next request", async () => {
+    const { endpoint, options } = await bench((one) => {
+      const step = Number(one.path.slice(1)) || 0;
+      if (step < 5) one.refuse(307, { location: `/${step + 1}` });
+      else one.result({});
+    });
+    let open = 0;
+    const seen: number[] = [];
+    const counted: typeof endpoint.fetch = async (url, init) => {
+      open += 1;
+      seen.push(open);
+      const onEnd = (run: () => void) =>
+        init.onEnd?.(() => {
+          open -= 1;
+          run();
+        });
+      return endpoint.fetch(url, { ...init, onEnd });
+    };
+    await messagesOf(send({ ...endpoint, fetch: counted }, options));
+    expect([seen, open]).toEqual([[1, 1, 1, 1, 1, 1], 0]);
   });
 
   test("a response to another request is passed over, on a stream and in a batch", async () => {

@@ -155,8 +155,9 @@ const FAULTS: readonly {
 ];
 
 test("a description is short, however much the server has to say", () => {
-  const fault: Fault = { kind: "refused", http: http(200), error: error(1, "x".repeat(1_000_000)), sent: "yes" };
-  expect(describeFault(fault)).toHaveLength(500);
+  const fault: Fault = { kind: "refused", http: http(200), error: error(1, "no words ".repeat(100_000)), sent: "yes" };
+  expect(describeFault(fault)).toMatch(/^(no words )+no …$/);
+  expect(describeFault(fault).length).toBeLessThanOrEqual(500);
 });
 
 test.each(FAULTS)(

@@ -65,8 +65,12 @@ describe.each(ERAS)("to a client of era $era", ({ era, revision }) => {
     expect(error).toMatchObject({ code: era === "2026" ? -32603 : -32000, data: { server: "up" } });
   });
 
-  test("a question that nobody can be asked is an error of the upstream", async () => {
-    const { call } = await answering(asking({ one: { method: "com.example/ask", params: {} } }));
+  test.each<[string, unknown]>([
+    ["a question that nobody can be asked", { one: { method: "com.example/ask", params: {} } }],
+    ["a question whose method is an object", { one: { method: { toString: 1 } } }],
+    ["a list of questions", [{ method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } }]],
+  ])("%s is an error of the upstream", async (_what, requests) => {
+    const { call } = await answering(asking(requests as Json));
     const { result, error } = await call({ revision, capabilities: { elicitation: {}, sampling: {}, roots: {} } });
     expect(result).toEqual({});
     expect(error).toMatchObject({ code: era === "2026" ? -32603 : -32000, data: { server: "up" } });

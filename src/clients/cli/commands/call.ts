@@ -103,7 +103,8 @@ interface Server {
 function serverAt(context: CommandContext, endpoint: McpEndpoint): Server {
   const { terminal } = context;
   const { signal } = terminal;
-  const capabilities = isInteractive(terminal) ? { elicitation: { form: {}, url: {} } } : {};
+  const isAnswering = isInteractive(terminal);
+  const capabilities = isAnswering ? { elicitation: { form: {}, url: {} } } : {};
   const connection = openConnection({ endpoint, about: { clientInfo: CLIENT_INFO, capabilities } }, signal);
   return {
     request: async (asked) => {
@@ -112,17 +113,26 @@ function serverAt(context: CommandContext, endpoint: McpEndpoint): Server {
           { ...asked, progress: true },
           {
             signal,
-            answer: async (question) => answerAtTerminal(question, terminal),
+            ...(isAnswering && { answer: async (question) => answerAtTerminal(question, terminal) }),
             notified: (message) => showProgress(context, message),
           },
         );
-        return resultOf(answered) ?? {};
+        return completeResult(resultOf(answered) ?? {});
       } catch (error) {
         throw mcpProblem(error, endpoint);
       }
     },
     close: async () => connection.close(),
   };
+}
+
+/** A question that nobody answered is no result. */
+function completeResult(result: JsonObject): JsonObject {
+  const { resultType = "complete" } = result;
+  if (resultType === "complete") return result;
+  const asks = "the server asks something, and only a person at a terminal can answer";
+  const why = resultType === "input_required" ? asks : "the server answered with no complete result";
+  throw new CliError(EXIT.refused, why);
 }
 
 function showProgress(context: CommandContext, message: NotificationMessage): void {
