@@ -5,7 +5,7 @@ import { ANONYMOUS } from "../auth/principal.ts";
 import { canonicalJson } from "../auth/seal.ts";
 import type { CallHost } from "../calls/call-host.ts";
 import type { Asking, ResultMessage } from "../mcp-client/ask.ts";
-import { McpFault, type Fault } from "../mcp-client/fault.ts";
+import { isPassing, McpFault, type Fault } from "../mcp-client/fault.ts";
 import { paramsOf, type NotificationMessage } from "../mcp-client/message.ts";
 import type { Call } from "../protocol/call.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
@@ -31,7 +31,14 @@ import { exactArguments } from "./guard/exact-arguments.ts";
 import { waitToRetry } from "./guard/retry.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
-import { failureOfFault, isAnotherServer, isDisconnected, isOwnBound, type ErrorGround } from "./translate-error.ts";
+import {
+  failureOfFault,
+  isAnotherServer,
+  isDisconnected,
+  isOwnBound,
+  isSessionUnknown,
+  type ErrorGround,
+} from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import {
   configOf,
@@ -159,8 +166,7 @@ export class SentCall {
       // Waited for: what is called next is not to be lent it again.
       const isLost = error instanceof McpFault && (await lent.lost?.(error.fault));
       if (!isLost || !lent.held) throw error;
-      // A 404 for a session id, as the only answer, says that the call has not run.
-      const hasNotRun = error.fault.kind === "sessionGone" && !this.heard;
+      const hasNotRun = !this.heard && isSessionUnknown(error.fault);
       if (!forwarded.repeatable && !hasNotRun) throw error;
       return await this.#askAnew(lent.held.shared?.tag);
     } finally {
@@ -213,8 +219,10 @@ export class SentCall {
 
   failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
     // Whoever looks after upstreams hears of it when it is read, not when it would be due.
-    const isSilent = !this.heard && isDisconnected(fault) && !isOwnBound(fault) && !this.#upstream.isFailing;
-    if (isSilent || isAnotherServer(fault)) this.#readSoon();
+    const isSilent = !this.heard && isDisconnected(fault) && !isOwnBound(fault);
+    // One that is known to be away is read when its turn comes.
+    const isKnown = this.#upstream.isFailing && isPassing(fault);
+    if ((isSilent || isAnotherServer(fault)) && !isKnown) this.#readSoon();
     const ground = { ...groundOf(this.#upstream, this.#work), ownCapabilities: this.#asks, retryAfter };
     return this.#work.redaction.value(failureOfFault(fault, ground));
   }

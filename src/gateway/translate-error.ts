@@ -56,6 +56,16 @@ export function isDisconnected({ kind }: Fault): boolean {
 }
 
 const RESOURCE_NOT_FOUND_2025 = errorCode("resourceNotFound", "2025");
+/** A server looks at them when it has found the session, and answers some of them with 404. */
+const OF_THE_CALL: ReadonlySet<number> = new Set([errorCode("invalidParams", "2025"), RESOURCE_NOT_FOUND_2025]);
+
+/** A 404 for a session id says that the call has not run, unless the error in it is about the call. */
+export function isSessionUnknown(fault: Fault): boolean {
+  if (fault.kind !== "sessionGone") return false;
+  const code = fault.error && rpcErrorOf(fault.error)?.code;
+  return code === undefined || !OF_THE_CALL.has(code);
+}
+
 const MISSING_CAPABILITY = errorCode("missingCapability", "2026");
 /** Errors about how the gateway itself spoke to the upstream: a client could do nothing about them. */
 const OF_OUR_HOP: ReadonlySet<number> = new Set([

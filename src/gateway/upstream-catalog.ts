@@ -58,11 +58,12 @@ export interface UpstreamCatalog extends UpstreamFacts {
 export function withLastGood(catalog: UpstreamCatalog, last: UpstreamCatalog): UpstreamCatalog {
   const { unread = [] } = catalog;
   const kept = unread.map((kind) => [kind, last.texts[kind]] as const);
-  const left = last.quarantined.filter(({ kind }) => unread.some((one) => one === kind));
+  const isUnread = ({ kind }: Quarantined) => unread.some((one) => one === kind);
+  const quarantined = [...catalog.quarantined.filter((one) => !isUnread(one)), ...last.quarantined.filter(isUnread)];
   const texts = { ...catalog.texts, ...Object.fromEntries(kept) };
   // A count alone is no change, for which all would be written and served anew.
   const skipped = catalog.skipped !== undefined && last.skipped !== undefined && { skipped: last.skipped };
-  return { ...catalog, texts, quarantined: [...catalog.quarantined, ...left], ...skipped };
+  return { ...catalog, texts, quarantined, ...skipped };
 }
 
 /** More than any list may have. */

@@ -34,7 +34,8 @@ export async function connect(
   try {
     discovered = await discover(endpoint, about, options);
   } catch (error) {
-    const [connected] = await Promise.all([orOlder(error, older), endBegun(endpoint, error)]);
+    const connected = await orOlder(error, older);
+    await endBegun(endpoint, error, connected);
     return connected;
   }
   return discovered ? { way: "2026", discovered } : older();
@@ -56,9 +57,9 @@ export async function orOlder<T>(refusal: unknown, older: () => Promise<T>): Pro
 const GOODBYE_MS = 2000;
 
 /** Some servers begin a session with the first request, refuse that, and would keep the session. */
-async function endBegun(endpoint: RemoteEndpoint, refusal: unknown): Promise<void> {
+async function endBegun(endpoint: RemoteEndpoint, refusal: unknown, connected: Connected): Promise<void> {
   const id = refusal instanceof McpFault && "http" in refusal.fault ? refusal.fault.http.sessionId : undefined;
-  if (id === undefined) return;
+  if (id === undefined || (connected.way === "2025" && connected.session.id === id)) return;
   const session = { id, revision: "", hello: {}, capabilities: {} };
   // A courtesy: the server forgets the session by itself, too.
   await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
