@@ -8,7 +8,7 @@ import type { Send } from "./scenarios.ts";
 
 export const ENDED_LEASE = "2026 call, lease ended, next to asking an object";
 /** Of what the platform's call of an object leaves, docs/decisions/0143. */
-export const ENDED_LEASE_BUDGET = 1.4;
+export const ENDED_LEASE_BUDGET = 1.7;
 
 /** So many tenants, each of which is called again when its lease, of the shortest there is, has ended. */
 const ENDED = 600;

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, request2026 } from "./scenarios.ts";
 
 export const STREAMS = 1000;
 /** Milliseconds, of the design; on a machine that does nothing else. */
-export const FAN_OUT_BUDGET_MS = 250;
+export const FAN_OUT_BUDGET_MS = 400;
 const OPENED_AT_ONCE = 50;
 const URI = "note:fan-out";
 
