@@ -4,10 +4,11 @@ import type { Command } from "commander";
 import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-client/message.ts";
 import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
-import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
+import type { JsonObject } from "../../../protocol/jsonrpc.ts";
 import { nearest } from "../../../protocol/nearest.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import type { LinkAsk } from "../../../gateway/upstream-link.ts";
+import { lacksOfList, type ListLack } from "../list-lacks.ts";
 import { openConnection } from "../mcp-connection.ts";
 import { endpointUrl, mcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -27,8 +28,8 @@ interface CallOptions extends KeyOptions {
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
-/** The member of a list's `_meta` that says what is not in it: docs/gateway.md. */
-const MISSING = "tenantry/missing";
+/** The member of a tool's `_meta` with the name that its upstream gives it: docs/gateway.md. */
+const OWN_NAME = "tenantry/name";
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
   const call = withKeyOptions(program.command("call"))
@@ -79,7 +80,7 @@ async function callAt(context: CommandContext, server: Server, { where, tool, pa
   const list = await listTools(server);
   const { tools } = list;
   if (tool === undefined) return showTools(context, list);
-  const about = tools.find(({ name }) => name === tool);
+  const about = tools.find((one) => one.name === tool || ownNameOf(one) === tool);
   const args = parseArguments(pairs, options.jsonArgs, about?.inputSchema);
   for (const stray of about ? strayArguments(args, about) : []) context.warn(stray);
   let result: JsonObject;
@@ -92,6 +93,12 @@ async function callAt(context: CommandContext, server: Server, { where, tool, pa
   if (options.raw === true && !context.json) context.terminal.stdout.bytes(Buffer.from(`${resultText(result)}\n`));
   else context.show(result, () => resultText(result));
   if (result.isError === true) throw new CliError(EXIT.refused, "");
+}
+
+/** `ID__OWN`, under which a tool of an upstream is called whatever its listed name. */
+function ownNameOf({ name, _meta }: ToolAbout): string | undefined {
+  const own = _meta?.[OWN_NAME];
+  return own === undefined ? undefined : `${name.slice(0, name.indexOf("__"))}__${String(own)}`;
 }
 
 interface Server {
@@ -141,39 +148,24 @@ function showProgress(context: CommandContext, message: NotificationMessage): vo
   context.note([total === undefined ? progress : `${progress}/${total}`, words].filter(Boolean).join(" "));
 }
 
-interface Missing {
-  readonly source: string;
-  readonly why: string;
-}
-
 interface ToolList {
   readonly tools: readonly ToolAbout[];
-  readonly missing: readonly Missing[];
+  readonly missing: readonly ListLack[];
 }
 
 async function listTools(server: Server): Promise<ToolList> {
   const tools: ToolAbout[] = [];
-  let missing: readonly Missing[] = [];
+  let missing: readonly ListLack[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await server.request({ method: "tools/list", params });
     tools.push(...((result.tools ?? []) as ToolAbout[]));
-    missing = missingIn(result);
+    missing = lacksOfList(result);
     cursor = result.nextCursor;
     if (cursor === undefined) break;
   }
   return { tools, missing };
-}
-
-/** Whatever server it is: what says nothing that can be read says nothing. */
-function missingIn({ _meta }: JsonObject): readonly Missing[] {
-  const said: unknown = isObject(_meta) ? _meta[MISSING] : undefined;
-  if (!Array.isArray(said)) return [];
-  return (said as readonly unknown[]).flatMap((one) => {
-    if (!isObject(one) || typeof one.source !== "string" || typeof one.why !== "string") return [];
-    return { source: one.source, why: one.why };
-  });
 }
 
 interface ToolCall {

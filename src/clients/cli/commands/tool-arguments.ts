@@ -10,6 +10,7 @@ export interface ToolAbout {
   readonly title?: string;
   readonly description?: string;
   readonly inputSchema?: JsonObject;
+  readonly _meta?: JsonObject;
 }
 
 export function parseArguments(

@@ -14,6 +14,7 @@ import { open2025 } from "../../../mcp-client/streamable-2025.ts";
 import { REVISION_2026 } from "../../../protocol/era.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { lacksOfList } from "../list-lacks.ts";
 import { mcpReason } from "../terminal/mcp-problem.ts";
 import { count } from "../terminal/table.ts";
 import { judgeTools } from "./definitions.ts";
@@ -120,9 +121,24 @@ async function lists(endpoint: McpEndpoint, server: string, signal: AbortSignal)
   try {
     link = await surveyLink({ endpoint: { ...endpoint, skipped: skip }, about: ABOUT_2026 }, undefined, { signal });
     const reasonOf = (fault: Fault) => mcpReason(new McpFault(fault), endpoint);
-    const catalog = await readCatalog(link, { id: "x", of: "", withinMs: WITHIN_MS, signal, reasonOf });
+    const { ask } = link;
+    const missing = new Map<string, string>();
+    const asking: UpstreamLink["ask"] = async (...asked) => {
+      const message = await ask(...asked);
+      for (const { source, why } of lacksOfList(resultOf(message) ?? {})) missing.set(source, why);
+      return message;
+    };
+    const catalog = await readCatalog(
+      { ...link, ask: asking },
+      { id: "x", of: "", withinMs: WITHIN_MS, signal, reasonOf },
+    );
     const tools = catalog.texts.tools.map((text) => JSON.parse(text) as JsonObject);
-    return [...listed(catalog, tools.length), ...leftOut(catalog, events), ...judgeTools(tools, server)];
+    return [
+      ...listed(catalog, tools.length),
+      ...leftOut(catalog, events),
+      ...lacking(missing),
+      ...judgeTools(tools, server),
+    ];
   } catch (error) {
     if (!link) return [skipped(step, "neither era can be spoken")];
     const mend = "Clients show this as a server without tools. Its log says more than it tells.";
@@ -138,6 +154,12 @@ function listed({ way, unread = [] }: UpstreamCatalog, tools: number): Finding[]
   if (tools > 0) return [ok("tools/list", count(tools, "tool") + over)];
   const mend = "Where there should be some: tenantry explain TENANT tool NAME says why one is not seen.";
   return [note("tools/list", `no tools are visible here${over}`, mend)];
+}
+
+/** What a tenant says of its upstreams. */
+function lacking(missing: ReadonlyMap<string, string>): Finding[] {
+  const mend = "tenantry upstream test TENANT UPSTREAM says what is wrong, and what helps.";
+  return Array.from(missing, ([source, why]) => note("upstreams", `${source}: ${why}`, mend));
 }
 
 /** What does not come of what the server has. */

@@ -45,10 +45,8 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
     "the rule is in docs/outbound.md. resolution: the name stands for nothing",
   ],
   [/^the connection was lost/, "nobody listens there, or it broke: the server's log"],
-  [
-    /^(no answer began|the answer paused|the answer was not complete|it was not read) /,
-    "the server is slow: raise timeoutMs",
-  ],
+  [/^it was not read /, "the server is slow: all of its lists have 40 s together, whatever timeoutMs is"],
+  [/^(no answer began|the answer paused|the answer was not complete) /, "the server is slow: raise timeoutMs"],
   [/^the server refused to list/, "the server's own error: ask it with another client"],
   [
     /^(it lists more than|its list of|the upstreams of this tenant list) /,
