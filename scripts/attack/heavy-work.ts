@@ -34,7 +34,13 @@ export const heavyWork: Attack = {
   name: "heavy work",
   classes: ["small input, large work", "one object in everybody's way"],
   isAlone: true,
-  run: async (target) => [await bombs(target), await nesting(target), await prompt(target), await search(target)],
+  run: async (target) => [
+    await bombs(target),
+    await nesting(target),
+    await documents(target),
+    await prompt(target),
+    await search(target),
+  ],
 };
 
 interface Waited {
@@ -154,6 +160,49 @@ async function nesting(target: Target): Promise<Row> {
     ]),
   );
   const tried = `${requests.length} bodies of up to 4 MB, nested, repeated and batched`;
+  return judged(target, "4 one request stalls an isolate", [tried, requests]);
+}
+
+/** By kind: the pattern with this number. */
+const PATTERNS: Readonly<Record<string, (at: number) => string>> = {
+  names: (at) => `a${at}`,
+  beginnings: (at) => `a${at}*`,
+  "a ? inside": (at) => `a?${at}`,
+  "stars inside": (at) => `*a*a*${at}`,
+  "a long piece": (at) => `*${"a".repeat(60)}${at}*`,
+};
+const NAMES = 480;
+
+/** What an administrator of a tenant may write: as many patterns of a kind as are taken, of 20,000 in 100 scopes, over 480 prompts. */
+async function documents(target: Target): Promise<Row> {
+  const prompt = { messages: [{ role: "user", content: { type: "text", text: "x" } }] };
+  const prompts = Object.fromEntries(Array.from({ length: NAMES }, (_none, at) => [`${"a".repeat(100)}${at}`, prompt]));
+  const scopesOf = (patternOf: (at: number) => string, each: number) =>
+    Object.fromEntries(
+      Array.from({ length: 100 }, (_none, scope) => [
+        `s${scope}`,
+        { prompts: Array.from({ length: each }, (_other, at) => patternOf(scope * each + at)) },
+      ]),
+    );
+  const requests: Heavy[] = [];
+  for (const [kind, patternOf] of Object.entries(PATTERNS)) {
+    for (const each of [200, 20, 2]) {
+      const scopes = scopesOf(patternOf, each);
+      const tenant = await target.tenant();
+      const document = { mode: "key", maxStalenessMs: 200, prompts, scopes };
+      const path = `/tenants/${tenant}/document?unknownNames=1&wait=1`;
+      const { status } = await target.admin("PUT", path, document);
+      if (status >= 300) continue;
+      const { token } = await target.key(tenant, { scopes: Object.keys(scopes) });
+      requests.push([`${100 * each} ${kind}`, () => target.call(tenant, "prompts/list", {}, { key: token })]);
+      requests.push([
+        `the document of ${100 * each} ${kind}`,
+        () => target.admin("PUT", path, { ...document, title: kind }),
+      ]);
+      break;
+    }
+  }
+  const tried = `${requests.length} requests with what is taken of 20,000 patterns, over ${NAMES} prompts`;
   return judged(target, "4 one request stalls an isolate", [tried, requests]);
 }
 

@@ -2,6 +2,7 @@
 
 import { Document } from "../../src/admin/document-schema.ts";
 import type { Shape } from "../../src/admin/shapes.ts";
+import { BOUNDS } from "../../src/tenants/document/selection-bounds.ts";
 import { LIMITS } from "../../src/limits/limit-table.ts";
 import { TOPICS } from "../../src/clients/cli/commands/help-topics.ts";
 import { ALIKE, DOCUMENT_WORDS } from "./document-words.ts";
@@ -23,7 +24,9 @@ and the name that was meant. \`tenantry diff -f\` shows what a file would change
 In a file stand beside it \`id\`, which names the tenant, and, for one that is made by it, \`region\` or \`jurisdiction\`
 ([keys-and-profiles.md](keys-and-profiles.md#where-a-tenant-is-kept)). All of it at once is the example of \`tenantry help document\`:`;
 
-const PATTERNS = "In patterns `*` stands for any run of characters, `?` for one.";
+const PATTERNS =
+  "In patterns `*` stands for any run of characters, `?` for one. A `*` at the end costs nothing; of patterns with `*` or `?` elsewhere " +
+  `\`tools\`, all \`scopes\` and any one profile have at most ${BOUNDS.innerPatterns} characters.`;
 
 /** Members of it, those of lists and of what is kept by name included; of what is made like another, only the member itself. */
 export function membersOf(shape: Shape, before = ""): readonly Member[] {

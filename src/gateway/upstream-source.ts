@@ -76,7 +76,8 @@ function upstreamSource(
   const about = { id, state, ...(detail !== undefined && { detail }), prefix: `${id}__`, digest, upstream: named };
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
-  const reads = readsFurther(id, upstream.uris, catalog);
+  const showsUi = hasUi(catalog);
+  const reads = readsFurther(named, catalog, showsUi);
   const { way, revision, logging = false, completes } = catalog;
   const asRead = { way, revision, logging, completes, isFailing: note !== undefined };
   const called: CalledUpstream = { id, upstream, config, server, services, ...asRead };
@@ -88,7 +89,7 @@ function upstreamSource(
     ...(catalog.instructions === undefined ? {} : { instructions: indented(catalog.instructions) }),
     withheld: () => quarantined.map((one) => withheldAs(id, one)),
     lacks: lacksOf(id, catalog, quarantined),
-    tools: wires.tools.map((tool) => servedTool(called, tool, hasUi(catalog))),
+    tools: wires.tools.map((tool) => servedTool(called, tool, showsUi)),
     prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
     resources: mine.resources.map((wire) => servedResource(called, wire)),
     templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire, prefixes)),
@@ -155,10 +156,13 @@ function notTaken(
 type Reads = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
 
 /** Tells which URIs this upstream is asked for although it does not list them; undefined where there are none. */
-function readsFurther(id: string, uris: readonly string[] = [], catalog: UpstreamCatalog): Reads | undefined {
+function readsFurther(
+  { id, upstream: { uris = [] } }: NamedUpstream,
+  catalog: UpstreamCatalog,
+  readsUi: boolean,
+): Reads | undefined {
   // What waits for approval must not be read in a roundabout way.
   if (catalog.waiting !== undefined) return undefined;
-  const readsUi = hasUi(catalog);
   if (uris.length === 0 && !readsUi) return undefined;
   return (uri, prefixes) => (isUi(uri) ? readsUi && ownUi(id, uri) !== uri : prefixOf(prefixes, uri)?.[1] === id);
 }

@@ -9,7 +9,8 @@ import {
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
 import { namesGiven, targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
-import { isVisible } from "../../tenants/document/visibility.ts";
+import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
+import { innerLength, isVisible } from "../../tenants/document/visibility.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import type { FieldRule } from "../inspect.ts";
@@ -24,6 +25,7 @@ export function brokenRules(document: TenantDocument, catalog: CatalogNames): Fi
   const profiles = Object.entries(document.profiles ?? {});
   return [
     ...tooLarge(document),
+    ...tooManyPatterns(document),
     ...profiles.flatMap(([name, profile]) => sameNames(document, name, profile, catalog)),
     ...Object.entries(document.prompts ?? {}).flatMap(([name, prompt]) => promptRules(`prompts.${name}`, prompt)),
   ];
@@ -49,6 +51,16 @@ export function boundMembers(
 export function tooLarge(document: TenantDocument): FieldRule[] {
   const { byteLength } = new TextEncoder().encode(JSON.stringify(document));
   return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
+}
+
+/** Of patterns that are held against each name one by one, for whoever has all scopes. */
+function tooManyPatterns(document: TenantDocument): FieldRule[] {
+  const { scopes = {}, profiles = {} } = document;
+  const own = innerLength(document, { profile: undefined, scopes: Object.values(scopes) });
+  const most = Object.values(profiles).map((profile) => innerLength({}, { profile, scopes: undefined }));
+  if (own + Math.max(0, ...most) <= BOUNDS.innerPatterns) return [];
+  const rule = `tools, all scopes and any one profile have at most ${BOUNDS.innerPatterns} characters of patterns with * or ? inside`;
+  return [{ field: "", rule }];
 }
 
 /**

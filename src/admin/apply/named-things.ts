@@ -4,7 +4,7 @@
 
 import { splitName } from "../../gateway/listed-name.ts";
 import type { CatalogNames } from "../../tenants/document/retirement.ts";
-import { globMatches } from "../../tenants/document/glob.ts";
+import { matcherOf } from "../../tenants/document/glob.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../inspect.ts";
 import { nearName } from "../near-name.ts";
@@ -112,7 +112,7 @@ function judge(reference: Reference, things: NamedThings, { refused, warnings }:
   const { [kind]: known } = things;
   if (!known || known.has(name)) return;
   if (isPattern(name)) {
-    const matches = mayMatchLater(name, things) || [...known].some((one) => globMatches(name, one));
+    const matches = mayMatchLater(name, things) || [...known].some(matcherOf(name));
     if (!matches) warnings.push({ field, rule: `no ${kind.slice(0, -1)} matches it now` });
     return;
   }

@@ -3,6 +3,7 @@
 
 import type { Narrowing } from "../../auth/principal.ts";
 import type { CallHost, Sight } from "../../calls/call-host.ts";
+import { AppError } from "../../protocol/app-error.ts";
 import type { Definitions } from "../../protocol/backend.ts";
 import type { PromptDefinition, ServerInfo, ToolDefinition } from "../../protocol/definition.ts";
 import { limitsInForce } from "../../limits/limit-table.ts";
@@ -26,7 +27,7 @@ import {
   type ResultBudget,
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
-import { isVisible, mayBeVisible, type Eyes } from "../../tenants/document/visibility.ts";
+import { innerLength, isVisible, mayBeVisible, scopesAsOne, type Eyes } from "../../tenants/document/visibility.ts";
 import { tenantSettings, toolConfig } from "../define/check-config.ts";
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, noteOn, retiredIn, withoutTakenNames, type Listed } from "./listed-names.ts";
@@ -87,7 +88,9 @@ export interface Seen {
 export function viewOf(offer: Offer, seen: Seen): View {
   const { catalog, document, sources } = offer;
   const profile = seen.profile === null ? undefined : document.profiles?.[seen.profile];
-  const eyes: Eyes = { profile, scopes: seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []) };
+  const scopes = seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []);
+  const eyes: Eyes = { profile, scopes: scopes && [scopesAsOne(scopes)] };
+  checkWork(offer, eyes);
   const looking: Looking = { ...offer, ...seen, eyes };
   const shown = sources.filter((source) => hasPartIn(looking, source));
   const missing = missingIn(shown, looking);
@@ -109,6 +112,30 @@ export function viewOf(offer: Offer, seen: Seen): View {
     configOf: (tool) => frozen(toolConfig(offer, tool)),
     settings: () => frozen(tenantSettings(offer)),
   };
+}
+
+/** Characters of names times characters of patterns: of the slowest there are, about 200 ms of CPU. */
+const MOST_WORK = 150_000_000;
+
+/** Throws where making the view would keep everybody in the isolate waiting. */
+function checkWork({ document, sources }: Offer, eyes: Eyes): void {
+  const inner = innerLength(document, eyes);
+  if (inner === 0 || inner * namesLength(sources) <= MOST_WORK) return;
+  const message = "Refused: the patterns with * or ? inside are too many for the names that there are, docs/limits.md";
+  throw new AppError("refused", { message });
+}
+
+function namesLength(sources: readonly Source<CallHost>[]): number {
+  const sum = (lengths: readonly number[]) => lengths.reduce((all, one) => all + one, 0);
+  return sum(
+    sources.map(({ tools, prompts, resources, templates }) =>
+      sum([
+        ...[...tools, ...prompts].map(({ name }) => name.length),
+        ...resources.map(({ uri }) => uri.length),
+        ...templates.map(({ wire }) => wire.uriTemplate.length),
+      ]),
+    ),
+  );
 }
 
 interface Looking extends Offer, Seen {

@@ -2,7 +2,15 @@
 // documents against it, and `tenant-definition.ts` what an author writes in code.
 
 /** Characters and counts. */
-export const BOUNDS = { pattern: 300, patterns: 200, text: 2000, longText: 20_000, few: 500 } as const;
+export const BOUNDS = {
+  pattern: 300,
+  patterns: 200,
+  /** Of all patterns that are more than a name or its beginning: they are held against each name one by one. */
+  innerPatterns: 20_000,
+  text: 2000,
+  longText: 20_000,
+  few: 500,
+} as const;
 
 /** Of profiles, and of tenants. */
 export const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;

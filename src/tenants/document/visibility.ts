@@ -2,7 +2,7 @@
 // One function decides, and another says why. Pure. Refuses to apply suspensions: a view does.
 
 import type { Patterns, ProfileDocument, ScopeDocument, TenantDocument, ToolSetting } from "./tenant-document.ts";
-import { globMatches } from "./glob.ts";
+import { globMatches, isInner, matcherOf, matchesAny } from "./glob.ts";
 
 export type Kind = "tools" | "prompts" | "resources";
 
@@ -34,11 +34,31 @@ export function settingOf(
   document: TenantDocument,
   tool: string,
 ): { readonly by: string; readonly setting: ToolSetting } | undefined {
-  const settings = document.tools ?? {};
+  const { tools: settings } = document;
+  if (!settings) return undefined;
   if (Object.hasOwn(settings, tool)) return { by: tool, setting: settings[tool] as ToolSetting };
-  const patterns = Object.keys(settings).filter((pattern) => globMatches(pattern, tool));
-  const [by] = patterns.toSorted((a, b) => b.length - a.length);
+  const by = patternsOf(settings).find(({ matches }) => matches(tool))?.pattern;
   return by === undefined ? undefined : { by, setting: settings[by] as ToolSetting };
+}
+
+type Settings = NonNullable<TenantDocument["tools"]>;
+
+interface SettingPattern {
+  readonly pattern: string;
+  readonly matches: (tool: string) => boolean;
+}
+
+const patternsOfSettings = new WeakMap<Settings, readonly SettingPattern[]>();
+
+/** The longest first. A document does not change: they are taken apart once. */
+function patternsOf(settings: Settings): readonly SettingPattern[] {
+  const known = patternsOfSettings.get(settings);
+  if (known) return known;
+  const patterns = Object.keys(settings).filter((key) => /[*?]/.test(key));
+  const sorted = patterns.toSorted((a, b) => b.length - a.length);
+  const made = sorted.map((pattern) => ({ pattern, matches: matcherOf(pattern) }));
+  patternsOfSettings.set(settings, made);
+  return made;
 }
 
 /** As `isVisible`, with a reason for each of the three rules. */
@@ -78,11 +98,30 @@ function judgeScopes(scopes: readonly ScopeDocument[] | undefined, kind: Kind, n
 export function isVisible(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): boolean {
   if (kind === "tools" && settingOf(document, name)?.setting.enabled === false) return false;
   const patterns = eyes.profile?.[kind];
-  if (patterns?.deny?.some((pattern) => globMatches(pattern, name))) return false;
-  if (patterns?.allow && !patterns.allow.some((pattern) => globMatches(pattern, name))) return false;
-  return (
-    eyes.scopes === undefined || eyes.scopes.some((scope) => scope[kind]?.some((pattern) => globMatches(pattern, name)))
-  );
+  if (patterns?.deny && matchesAny(name, patterns.deny)) return false;
+  if (!matchesAny(name, patterns?.allow)) return false;
+  return eyes.scopes === undefined || eyes.scopes.some((scope) => scope[kind] && matchesAny(name, scope[kind]));
+}
+
+/** What these scopes grant together, as one: each name is then looked up once. */
+export function scopesAsOne(scopes: readonly ScopeDocument[]): ScopeDocument {
+  const all = (kind: Kind) => scopes.flatMap((scope) => scope[kind] ?? []);
+  return { tools: all("tools"), prompts: all("prompts"), resources: all("resources") };
+}
+
+/** Characters of the patterns that are held against each name one by one. */
+export function innerLength({ tools = {} }: TenantDocument, { profile, scopes = [] }: Eyes): number {
+  const kinds = ["tools", "prompts", "resources"] as const;
+  const lists = kinds.flatMap((kind) => [
+    profile?.[kind]?.allow,
+    profile?.[kind]?.deny,
+    ...scopes.map((one) => one[kind]),
+  ]);
+  const patterns = [
+    ...Object.keys(tools).filter((key) => /[*?]/.test(key)),
+    ...lists.flatMap((list) => list?.filter(isInner) ?? []),
+  ];
+  return patterns.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Whether something of which only the beginning of its name is known may be visible. Says yes where nobody can know. */

@@ -60,6 +60,17 @@ describe("a pattern", () => {
   });
 });
 
+it("patterns of a list match what one of them matches by itself", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 6 });
+  const pattern = fc.string({ unit: fc.constantFrom("a", "b", "/", "*", "?"), maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(pattern, { maxLength: 8 }), text, (patterns, name) => {
+      expect(matchesAny(name, patterns)).toBe(patterns.some((one) => globMatches(one, name)));
+    }),
+    { ...SEED, numRuns: 3000 },
+  );
+});
+
 it("patterns match together what one of them does, none nothing, and no patterns everything", () => {
   expect(matchesAny("b", ["a", "b"])).toBe(true);
   expect(matchesAny("c", ["a", "b"])).toBe(false);

@@ -1,0 +1,45 @@
+// A document of 135 KB, with a key that has all of its scopes, held an isolate for 8 s, for all tenants: every pattern was
+// compiled for every name, and nothing bounded how many there are together.
+
+import { expect, test } from "vitest";
+import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
+import { clientOf, type Json } from "../support/mcp.ts";
+
+const origin = fixtureOrigin();
+const admin = fixtureAdmin(origin, "patterns");
+
+/** 50 scopes, each with as many patterns. */
+function scopesOf(each: number, patternOf: (at: number) => string): Json {
+  const patterns = (scope: number) => Array.from({ length: each }, (_none, at) => patternOf(scope * each + at));
+  return Object.fromEntries(
+    Array.from({ length: 50 }, (_none, scope) => [`s${scope}`, { prompts: patterns(scope), tools: [] }]),
+  );
+}
+
+const PROMPT = { messages: [{ role: "user", content: { type: "text", text: "x" } }] };
+
+test.each([
+  ["? inside", (at: number) => `a?pattern-${at}`],
+  ["* inside", (at: number) => `a*pattern-${at}`],
+])("so many patterns with %s that they hold an isolate are refused, with the limit", async (_what, patternOf) => {
+  const id = await admin.tenant();
+  const writing = admin.apply(id, { mode: "key", scopes: scopesOf(40, patternOf) });
+  await expect(writing).rejects.toThrow("20000 characters of patterns with * or ? inside");
+});
+
+test("as many names and beginnings of names are taken, and hold", async () => {
+  const prompts = Object.fromEntries(Array.from({ length: 100 }, (_none, at) => [`a${at}`, PROMPT]));
+  const scopes = scopesOf(200, (at) => (at % 2 === 0 ? `a${at}` : `b${at}*`));
+  const id = await admin.tenant();
+  await admin.ask("PUT", `/tenants/${id}/document?unknownNames=1`, { mode: "key", prompts, scopes });
+  const { token } = await admin.key(id, { scopes: Object.keys(scopes) });
+  const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
+  const { result } = await client.request("prompts/list");
+  const names = (result["prompts"] as Json[]).map(({ name }) => name);
+  expect(names.toSorted()).toEqual(
+    Object.keys(prompts)
+      .filter((name) => Number(name.slice(1)) % 2 === 0)
+      .toSorted(),
+  );
+});
