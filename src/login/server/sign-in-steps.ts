@@ -59,14 +59,15 @@ function answerUnseen(
   return redirectTo(answerTo(visit, request, { error, error_description: why }));
 }
 
-/** `request` null: for the page of grants. */
+/** `request` null: for the page of grants. `isSwitch`: whoever has a session at the provider is not meant. */
 export async function beginSignIn(
   visit: LoginVisit,
   request: AuthorizeRequest | null,
   client?: LoginClient,
+  isSwitch = false,
 ): Promise<Response> {
   const nonce = newNonce();
-  const begun = await WAYS[visit.login.via]?.begin?.(visit, nonce);
+  const begun = await WAYS[visit.login.via]?.begin?.(visit, nonce, isSwitch);
   if (begun?.kind === "notSignedIn") {
     const { error, why, next } = begun;
     return request && error ? answerUnseen(visit, request, { error, why, next }) : refusePerson(visit, why, next, 403);
@@ -219,7 +220,7 @@ export async function consent(visit: LoginVisit): Promise<Response> {
 async function authorizeAgain(visit: LoginVisit, { request, nonce }: Asking): Promise<Response> {
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
-  const again = await beginSignIn(visit, request, client);
+  const again = await beginSignIn(visit, request, client, true);
   // Who comes after does not go back to the page of who was there before.
   again.headers.append("set-cookie", endCookie(visit, nonce));
   return again;

@@ -2,14 +2,18 @@
 // Refuses to know people by a login or an address: those can be given to another person.
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import { beginCode, confirmAt, finishCode, type CodeProvider } from "./code-flow.ts";
+import { beginCode, confirmAt, finishCode, switchPrompt, type CodeProvider } from "./code-flow.ts";
 import { awayAt, isRefused, misfitAt } from "./not-signed-in.ts";
 import { askUser } from "./provider-requests.ts";
 import type { SignIn } from "./sign-in.ts";
 import { signedIn, signedInAt, subjectIn } from "./signed-in.ts";
 
 export const oauth2: SignIn = {
-  begin: (visit, state) => beginCode(visit, providerIn(visit.login), state, { scope: visit.login.request }),
+  begin: (visit, state, isSwitch = false) => {
+    const provider = providerIn(visit.login);
+    const prompt = isSwitch ? switchPrompt(provider.authorize) : undefined;
+    return beginCode(visit, provider, state, { scope: visit.login.request, prompt });
+  },
   finish: async (visit, answer, kept) => {
     const provider = providerIn(visit.login);
     const given = await finishCode(visit, provider, answer, kept);
