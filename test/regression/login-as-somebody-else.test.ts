@@ -11,7 +11,7 @@ import { serveApp } from "../support/served-app.ts";
 
 const PRODUCT_SECRET = "0123456789abcdef0123456789abcdef";
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const { origin } = await startLoginWorker({ SECRETS_KEY, OTHER_3__PRODUCT: PRODUCT_SECRET });
+const { origin } = await startLoginWorker({ SECRETS_KEY, OTHER_5__PRODUCT: PRODUCT_SECRET });
 const admin = fixtureAdmin(origin, "other");
 
 /** Whose session it is changes only when the provider is asked to have somebody sign in. */
@@ -49,6 +49,25 @@ test.each([
   expect(textOf(consent.text)).toContain("Signed in as Alice");
   const again = onPage(await browser.press(consent, "Not you?"));
   expect(textOf(again.text)).toContain("Signed in as Bob");
+});
+
+test.each(["by a provider", "by a key"])("who signs out is out until they sign in, %s", async (how) => {
+  let issuer = "";
+  const provider = await providerWithSession(() => issuer);
+  const login = how === "by a key" ? { via: "key" } : openId(provider);
+  const id = await admin.tenant({ mode: "key+oauth", auth: { login } });
+  issuer = `${origin}/login/${id}`;
+  const browser = new LoginBrowser();
+  const first = onPage(await browser.open(`${origin}/account/${id}`));
+  const isAsked = first.text.includes('type="password"');
+  const page = isAsked ? onPage(await browser.press(first, "Sign in", { key: (await admin.key(id)).token })) : first;
+  const out = onPage(await browser.press(page, "Sign out"));
+  expect(textOf(out.text)).toContain("You are signed out");
+  expect(textOf(onPage(await browser.open(out.url)).text)).toContain("You are signed out");
+  const policy = out.headers.get("content-security-policy") ?? "";
+  expect(/form-action 'self'(.*)/.exec(policy)?.[1]).toBe(how === "by a key" ? "" : " https: http:");
+  const again = onPage(await browser.press(out, "Sign in again"));
+  expect(textOf(again.text)).toContain(how === "by a key" ? "Your key for" : "Signed in as Bob");
 });
 
 test("a product is told that its session is another person's", async () => {

@@ -196,9 +196,12 @@ async function askConsent(
     account: visit.urls.account,
     again,
   });
-  // Who is somebody else is sent to the provider, which may lead on to any place of the web.
-  const elsewhere = WAYS[visit.login.via].begin ? ["https: http:"] : [];
-  return pageResponse(page, { formTargets: [formTarget(redirect), ...elsewhere] });
+  return pageResponse(page, { formTargets: [formTarget(redirect), ...providerTargets(visit)] });
+}
+
+/** Of a form that leads to the provider, which may lead on to any place of the web. */
+export function providerTargets({ login }: LoginVisit): string[] {
+  return WAYS[login.via].begin ? ["https: http:"] : [];
 }
 
 /** What the person decided. */

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/auth/seal.ts";
-import { accountPage } from "../../../src/login/pages/account-page.ts";
+import { accountPage, signedOutPage } from "../../../src/login/pages/account-page.ts";
 import { consentPage, decisionOf, narrowingOf } from "../../../src/login/pages/consent-page.ts";
 import { harmless } from "../../../src/login/pages/harmless.ts";
 import { formTarget, pageResponse } from "../../../src/login/pages/page.ts";
@@ -55,6 +55,7 @@ function pagesSaying(text: string): Readonly<Record<string, string>> {
         },
       ],
     }),
+    signedOut: signedOutPage(tenant, form),
     refusal: refusalPage({ tenant, title: text, why: text, next: text }),
   };
 }
