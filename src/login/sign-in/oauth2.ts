@@ -23,10 +23,18 @@ export const oauth2: SignIn = {
     const subject = user.status === 200 ? subjectIn(user.body) : undefined;
     if (subject === undefined) return misfitAt(provider.user, "its user endpoint names nobody, by sub or id");
     const { origin } = new URL(provider.authorize);
-    return signedInAt(provider.user, signedIn(origin, subject, user.body), given.tokens);
+    const said = { ...user.body, email_verified: isVerified(user.body) };
+    return signedInAt(provider.user, signedIn(origin, subject, said), given.tokens);
   },
   confirm: (visit, tokens) => confirmAt(visit, providerIn(visit.login), tokens),
 };
+
+/** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Who says nothing has not looked. */
+function isVerified(said: Readonly<Record<string, unknown>>): unknown {
+  const { verified, confirmed_at: confirmed } = said;
+  const isConfirmed = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));
+  return said["email_verified"] ?? (verified === true || (verified === undefined && isConfirmed));
+}
 
 /** Clients show their secrets in the form: GitHub describes nothing else. */
 function providerIn({
