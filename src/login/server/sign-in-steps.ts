@@ -91,7 +91,8 @@ export async function finishSignIn(visit: LoginVisit): Promise<Response> {
   const answer = isForm ? new URLSearchParams(visit.body) : new URL(visit.request.url).searchParams;
   const transaction = await transactionOf(visit, answer.get("state") ?? "");
   const way = WAYS[visit.login.via];
-  if (!transaction || !way) return refusePerson(visit, OVER);
+  // Keys come by our form alone: a URL is in histories and logs.
+  if (!transaction || !way || isForm === (way.begin !== undefined)) return refusePerson(visit, OVER);
   const signed = await way.finish(visit, answer, transaction.kept);
   if (signed.kind === "notSignedIn") {
     return way.begin ? notSignedIn(visit, transaction, signed) : signInAgain(visit, transaction, signed);
