@@ -38,6 +38,16 @@ function pagesSaying(text: string): Readonly<Record<string, string>> {
       account: text,
       again: text,
     }),
+    noAccess: consentPage({
+      tenant,
+      client,
+      redirect: "http://127.0.0.1:4711/callback",
+      person,
+      scopes: [],
+      tools: [],
+      form,
+      account: text,
+    }),
     account: accountPage({
       tenant,
       person,
