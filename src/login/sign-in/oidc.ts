@@ -25,14 +25,20 @@ type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 /** Google gives a token to ask again with to whoever asks so, and to nobody who asks for a scope. */
 const GOOGLE = "https://accounts.google.com";
 const OFFLINE = { access_type: "offline" };
+/** Entra gives one without it; with it, it asks people for what only their administrator may grant. */
+const ENTRA = /^https:\/\/[^/]*(?:microsoftonline|ciamlogin)\.[^/]*\//;
 
 export const oidc: SignIn = {
   begin: async (visit, state, isSwitch = false) => {
     const provider = await providerOf(visit);
     if (isRefused(provider)) return provider;
-    const { issuer, request: scope = "openid email profile" } = visit.login;
+    const { issuer = "", request: scope = "openid email profile" } = visit.login;
     const offline = issuer === GOOGLE && OFFLINE;
-    const prompts = [isSwitch && switchPrompt(provider.authorize), offline && "consent"].filter((one) => one !== false);
+    // https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess
+    const consents = offline || (scope.split(" ").includes("offline_access") && !ENTRA.test(issuer));
+    const prompts = [isSwitch && switchPrompt(provider.authorize), consents && "consent"].filter(
+      (one) => one !== false,
+    );
     const prompt = prompts.join(" ") || undefined;
     return beginCode(visit, provider, state, { ...offline, prompt, scope, nonce: randomName() });
   },
