@@ -12,6 +12,20 @@ import { startIdentityProvider } from "../support/own-login.ts";
 const { origin } = await startLoginWorker({ SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" });
 const admin = fixtureAdmin(origin, "offline");
 
+test.each([undefined, "reading", "reading offline_access", "offline_access", "openid"])(
+  "a client that asks for the scope %j is told no other",
+  async (scope) => {
+    const scopes = { reading: { tools: ["whoami"] } };
+    const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } }, scopes });
+    const { token: key } = await admin.key(id);
+    const login = await beginning(`${origin}/mcp/${id}`);
+    const tokens = await redeem(login, await signIn(login, key, scope === undefined ? {} : { scope }));
+    const again = await refresh(login, tokens.refresh_token);
+    const told = scope === "openid" ? undefined : scope;
+    expect([tokens.scope, again.scope]).toEqual([told, told]);
+  },
+);
+
 test.each([
   ["openid offline_access", "consent"],
   ["openid email", null],

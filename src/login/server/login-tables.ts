@@ -156,6 +156,7 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
     resource: grant.resource,
     profile: grant.profile,
     scopes: grant.scopes && JSON.stringify(grant.scopes),
+    offline: grant.offline ? 1 : 0,
     narrowing: JSON.stringify(grant.narrowing),
     created: createdNow(host, client.id),
     used_at: now,

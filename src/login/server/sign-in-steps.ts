@@ -276,6 +276,7 @@ async function allow(
       resource,
       profile,
       scopes: request.scopes,
+      offline: request.offline,
       narrowing: narrowedBy(answer, extent.tools),
       expires: Date.now() + (login.signInHours ?? SIGN_IN_HOURS) * HOUR_MS,
     },
