@@ -20,10 +20,12 @@ export interface McpLogin {
 
 export function mcpLogin({ logins, secret, userOf }: McpLogin): Hono {
   return new Hono().get("/mcp-login", async (c) => {
-    const { issuer = "", request = "" } = c.req.query();
+    const { issuer = "", request = "", prompt } = c.req.query();
     if (!logins.includes(issuer)) return c.text("This login is not known here", 400);
-    const user = userOf(c);
-    if (!user) return c.redirect(`/sign-in?next=${encodeURIComponent(c.req.url)}`);
+    // `login`: the person pressed "Not you?", so the session in this browser is somebody else's.
+    const user = prompt === "login" ? undefined : userOf(c);
+    const next = `/mcp-login?${new URLSearchParams({ issuer, request })}`;
+    if (!user) return c.redirect(`/sign-in?next=${encodeURIComponent(next)}`);
     const { id, name, email, groups } = user;
     const token = await new SignJWT({ name, email, groups, nonce: request })
       .setProtectedHeader({ alg: "HS256" })

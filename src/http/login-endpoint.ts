@@ -93,8 +93,7 @@ async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers):
   const login = document.auth?.login ?? (path === "/jwks" ? NO_LOGIN : undefined);
   if (!login) return unknownTenant(visit, visit.knock.credential, false);
   const limits = limitsInForce(visit.deployment.catalog.limits, document.limits);
-  const barred =
-    suspensionOf(snapshot.policy, null, ANONYMOUS) ?? (await limitAddress(visit, snapshot.created, limits));
+  const barred = await limitAddress(visit, snapshot.created, limits);
   if (barred) return barred;
   const body = await bodyOf(visit.request);
   if (isFailure(body)) return body;
@@ -104,6 +103,7 @@ async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers):
     path,
     urls: urlsOf(visit, at),
     login,
+    isSuspended: suspensionOf(snapshot.policy, null, ANONYMOUS) !== undefined,
     ground: tendGroundOf(visit, snapshot, document),
     ring: snapshot.ring,
     address: visit.address,

@@ -28,6 +28,8 @@ export interface LoginVisit {
   readonly path: string;
   readonly urls: LoginUrls;
   readonly login: LoginDocument;
+  /** The operator's note says why, and is no visitor's to read. */
+  readonly isSuspended: boolean;
   /** The tenant, its document, its authority and its secrets. */
   readonly ground: TendGround;
   /** Of the lease: seals what travels through the browser. */

@@ -32,7 +32,7 @@ export interface BrowserPage {
   waitForURL(url: RegExp): Promise<void>;
   waitForSelector(selector: string): Promise<{ boundingBox(): Promise<Box | null> }>;
   frames(): readonly { url(): string; content(): Promise<string> }[];
-  screenshot(options: { readonly path: string; readonly fullPage: true }): Promise<unknown>;
+  screenshot(options: { readonly path?: string; readonly fullPage: true }): Promise<Uint8Array>;
 }
 
 interface Box {
@@ -45,6 +45,8 @@ interface Box {
 export interface Look {
   readonly width: number;
   readonly scheme: "light" | "dark";
+  /** High contrast. */
+  readonly forced?: true;
 }
 
 interface Browser {
@@ -65,8 +67,9 @@ export async function startBrowser(): Promise<(look?: Look) => Promise<BrowserPa
   const args = binary.args.filter((one) => !/single-process|no-zygote|site-isolation|insecure-content/.test(one));
   const browser = await chromium.launch({ executablePath: await binary.executablePath(), args, headless: true });
   afterAll(() => browser.close());
-  return async ({ width, scheme } = { width: 1280, scheme: "light" }) => {
-    const context = await browser.newContext({ viewport: { width, height: 844 }, colorScheme: scheme });
+  return async ({ width, scheme, forced }: Look = { width: 1280, scheme: "light" }) => {
+    const colours = { colorScheme: scheme, forcedColors: forced ? "active" : "none" };
+    const context = await browser.newContext({ viewport: { width, height: 844 }, ...colours });
     return context.newPage();
   };
 }

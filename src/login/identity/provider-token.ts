@@ -37,7 +37,8 @@ export async function providerToken({ ground, tend, person, scopes }: IdentityAs
     const renewing = renewed(held, login, claim.provider);
     // Whoever asked may go away, and what the provider gives is given once.
     ground.waitUntil(renewing.catch(() => {}));
-    return tokenIn(await renewing, scopes);
+    const given = await Promise.race([renewing, scheduler.wait(until - Date.now())]);
+    if (given) return tokenIn(given, scopes);
   }
   throw new IdentityError("away");
 }

@@ -31,6 +31,12 @@ export function accountPage({ tenant, person, grants, form: target, said }: Acco
   return page({ tenant, title: "Clients with access", body });
 }
 
+/** `target`: where they sign in again. */
+export function signedOutPage(tenant: PageTenant, target: FormTarget): string {
+  const again = markup`<p class="act"><button class="go" name="again" value="1">Sign in again</button></p>`;
+  return page({ tenant, title: "You are signed out", body: form(target, again) });
+}
+
 function card(grant: ShownGrant, target: FormTarget): Markup {
   const { id, client, created, usedAt } = grant;
   const shown = clientName(client);

@@ -48,7 +48,8 @@ export function narrowingOf(answer: URLSearchParams, shown: readonly string[]): 
 }
 
 export function consentPage(view: ConsentView): string {
-  const { tenant, client, again } = view;
+  const { tenant, client, again, scopes, tools } = view;
+  if (scopes?.length === 0 && tools.length === 0) return noAccessPage(view);
   const name = tenantName(tenant);
   const asked = again === undefined ? "" : markup`<div class="note" role="alert"><p>${again}</p></div>`;
   const fields = markup`${facts(view)}${scopeList(view)}${toolList(view)}
@@ -63,6 +64,14 @@ export function consentPage(view: ConsentView): string {
     heading: markup`Allow <bdi>${called}</bdi> to use <bdi>${name}</bdi>?`,
     body: markup`${asked}${form(view.form, first)}`,
   });
+}
+
+/** Nothing is there to allow, and a client that was allowed nothing would not say why. */
+function noAccessPage({ tenant, person, form: target }: ConsentView): string {
+  const whose = markup`<bdi>${personName(person)}</bdi> has no access to <bdi>${tenantName(tenant)}</bdi>`;
+  const fields = markup`<p>Ask whoever runs it.</p>
+<p class="act"><button class="go" name="decision" value="switch">Use another account</button><button name="decision" value="deny">Cancel</button></p>`;
+  return page({ tenant, title: "No access", heading: whose, body: form(target, fields) });
 }
 
 /** Who asks, where they lead, and how far that can be relied on. */

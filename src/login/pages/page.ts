@@ -30,8 +30,9 @@ input,button{font:inherit;border:1px solid var(--soft);border-radius:8px;backgro
 [type=checkbox]{flex:none;width:1.1rem;height:1.1rem;margin:.2rem 0 0}#key{width:100%;margin:.35rem 0}
 .go{background:CanvasText;color:Canvas}.link{border:0;padding:0;font-weight:400;text-decoration:underline}:focus-visible{outline:2px solid CanvasText;outline-offset:2px}
 @media(hover:hover){main:hover .go{animation:arm .5s}}@keyframes arm{from,to{pointer-events:none}}
+.go,b{forced-color-adjust:none}
 `;
-const STYLE_HASH = "sha256-uz/LjNvqBF8kPO5FaThxtn9/TR/p9yKLR4rUuG26gkE=";
+const STYLE_HASH = "sha256-90UxCO7E/n3TpkK+MyI2qfN2cnyaeCJKvDjsSAbBc9I=";
 
 interface PageParts {
   readonly tenant: PageTenant;

@@ -47,8 +47,10 @@ export async function readAuthorize(visit: LoginVisit, query: URLSearchParams): 
   const broken = brokenIn(query, twice);
   if (broken || !named) return errorOf(broken ?? noResource(visit), { redirect, state });
   const [challenge = ""] = query.getAll("code_challenge");
-  const scopes = scopesAsked(query.get("scope"), document.scopes);
-  return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, ...named } };
+  const asked = new Set((query.get("scope") ?? "").split(" "));
+  const scopes = scopesAsked(asked, document.scopes);
+  const offline = asked.has("offline_access");
+  return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, offline, ...named } };
 }
 
 function errorOf([error, why]: Broken, back: Pick<AuthorizeError, "redirect" | "state">): AuthorizeError {
@@ -83,8 +85,7 @@ function redirectOf(client: LoginClient, query: URLSearchParams): string | undef
 }
 
 /** What means nothing here is left out: clients ask for `openid`, or for all that any server of theirs has. */
-function scopesAsked(scope: string | null, known: object = {}): readonly string[] | null {
-  const asked = new Set((scope ?? "").split(" "));
+function scopesAsked(asked: ReadonlySet<string>, known: object = {}): readonly string[] | null {
   const meant = Object.keys(known).filter((name) => asked.has(name));
   return meant.length === 0 ? null : meant;
 }

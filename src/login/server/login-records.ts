@@ -31,6 +31,8 @@ export interface Grant {
   readonly profile: string | null;
   /** Names of the tenant's scopes; null: nothing limits the person. */
   readonly scopes: readonly string[] | null;
+  /** `offline_access` was asked for. */
+  readonly offline?: boolean;
   readonly narrowing: Narrowing;
   /** Milliseconds since the epoch. */
   readonly created: number;

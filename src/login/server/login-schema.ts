@@ -28,6 +28,7 @@ export const LOGIN_MIGRATIONS: readonly string[] = [
      WHERE NOT EXISTS (SELECT 1 FROM login_removed AS r WHERE r.client = g.client AND g.created <= r.at)`,
   "DROP INDEX login_grants_client",
   "CREATE INDEX login_grants_client ON login_grants (client, created)",
+  "ALTER TABLE login_grants ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",
 ];
 
 export interface GrantRow {
@@ -44,6 +45,7 @@ export interface GrantRow {
   resource: string;
   profile: string | null;
   scopes: string | null;
+  offline: number;
   narrowing: string;
   created: number;
   used_at: number;
@@ -79,6 +81,7 @@ export function grantIn(row: GrantRow): Grant {
     resource: row.resource,
     profile: row.profile,
     scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as string[]),
+    offline: row.offline === 1,
     narrowing: JSON.parse(row.narrowing) as Grant["narrowing"],
     created: row.created,
     usedAt: row.used_at,

@@ -3,7 +3,7 @@
 import { jwksOf } from "../identity/jwks.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { account } from "./account.ts";
-import { answerJson, orOAuthError, orPage, refusePerson } from "./answers.ts";
+import { answerJson, awayFor, orOAuthError, orPage, refusePerson } from "./answers.ts";
 import { waitOf } from "./find-client.ts";
 import { answerToken } from "./redeem.ts";
 import { register } from "./register.ts";
@@ -46,6 +46,7 @@ export async function takeStep(visit: LoginVisit): Promise<Response> {
   const step = STEPS[`${method} ${path}`];
   const wait = waitOf(visit, "step", MOST_STEPS);
   if (wait !== undefined) return answerJson(TOO_OFTEN, 429, { "retry-after": String(wait) });
+  if (visit.isSuspended) return notNow(visit);
   if (step) return orPage(visit, () => step(visit));
   const isThere = LOGIN_PATHS.includes(path);
   return refusePerson(
@@ -54,4 +55,13 @@ export async function takeStep(visit: LoginVisit): Promise<Response> {
     undefined,
     isThere ? 405 : 404,
   );
+}
+
+/** To a program as an error of OAuth: by any other it would take its login for lost. */
+function notNow(visit: LoginVisit): Response | Promise<Response> {
+  const why = "Not available right now";
+  if (!PROGRAM_PATHS.includes(visit.path)) {
+    return refusePerson(visit, why, "Try again later, or ask whoever runs this server.", 503);
+  }
+  return orOAuthError(visit, () => Promise.reject(awayFor(why, 60)));
 }

@@ -21,7 +21,8 @@ const MOST_OF_A_PERSON = 50;
 const MOST_GRANTS = 100_000;
 /** A tenant that is full counts its grants so often, and not whenever somebody asks. */
 const COUNTED_MS = 60_000;
-const CLAIM_MS = 20_000;
+/** Longer than a provider is waited for. */
+const CLAIM_MS = 40_000;
 /** What ended is deleted in one go with what ends so soon after it. */
 const TIDY_MS = 600_000;
 /** Grants, and tokens, that are deleted at once: leases are not given meanwhile. */
@@ -156,6 +157,7 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
     resource: grant.resource,
     profile: grant.profile,
     scopes: grant.scopes && JSON.stringify(grant.scopes),
+    offline: grant.offline ? 1 : 0,
     narrowing: JSON.stringify(grant.narrowing),
     created: createdNow(host, client.id),
     used_at: now,

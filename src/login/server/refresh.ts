@@ -66,9 +66,9 @@ export async function confirmedRefresh(
     const claim = await tables.claimProvider(grant);
     if (claim.state === "claimed" && claim.provider !== null && way) {
       const asked = askProvider(visit, way, { grant, sealed: claim.provider });
-      // Whoever asked may go away, and what the provider gives is given once.
+      // Whoever asked may go away, or be told to come again, and what the provider gives is given once.
       visit.waitUntil(asked.catch(() => {}));
-      await asked;
+      await Promise.race([asked, scheduler.wait(until - Date.now())]);
     } else await scheduler.wait(LOOKS_EVERY_MS);
   }
   throw away();

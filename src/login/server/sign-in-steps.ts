@@ -59,14 +59,15 @@ function answerUnseen(
   return redirectTo(answerTo(visit, request, { error, error_description: why }));
 }
 
-/** `request` null: for the page of grants. */
+/** `request` null: for the page of grants. `isSwitch`: whoever has a session at the provider is not meant. */
 export async function beginSignIn(
   visit: LoginVisit,
   request: AuthorizeRequest | null,
   client?: LoginClient,
+  isSwitch = false,
 ): Promise<Response> {
   const nonce = newNonce();
-  const begun = await WAYS[visit.login.via]?.begin?.(visit, nonce);
+  const begun = await WAYS[visit.login.via]?.begin?.(visit, nonce, isSwitch);
   if (begun?.kind === "notSignedIn") {
     const { error, why, next } = begun;
     return request && error ? answerUnseen(visit, request, { error, why, next }) : refusePerson(visit, why, next, 403);
@@ -90,7 +91,8 @@ export async function finishSignIn(visit: LoginVisit): Promise<Response> {
   const answer = isForm ? new URLSearchParams(visit.body) : new URL(visit.request.url).searchParams;
   const transaction = await transactionOf(visit, answer.get("state") ?? "");
   const way = WAYS[visit.login.via];
-  if (!transaction || !way) return refusePerson(visit, OVER);
+  // Keys come by our form alone: a URL is in histories and logs.
+  if (!transaction || !way || isForm === (way.begin !== undefined)) return refusePerson(visit, OVER);
   const signed = await way.finish(visit, answer, transaction.kept);
   if (signed.kind === "notSignedIn") {
     return way.begin ? notSignedIn(visit, transaction, signed) : signInAgain(visit, transaction, signed);
@@ -195,9 +197,12 @@ async function askConsent(
     account: visit.urls.account,
     again,
   });
-  // Who is somebody else is sent to the provider, which may lead on to any place of the web.
-  const elsewhere = WAYS[visit.login.via].begin ? ["https: http:"] : [];
-  return pageResponse(page, { formTargets: [formTarget(redirect), ...elsewhere] });
+  return pageResponse(page, { formTargets: [formTarget(redirect), ...providerTargets(visit)] });
+}
+
+/** Of a form that leads to the provider, which may lead on to any place of the web. */
+export function providerTargets({ login }: LoginVisit): string[] {
+  return WAYS[login.via].begin ? ["https: http:"] : [];
 }
 
 /** What the person decided. */
@@ -219,7 +224,7 @@ export async function consent(visit: LoginVisit): Promise<Response> {
 async function authorizeAgain(visit: LoginVisit, { request, nonce }: Asking): Promise<Response> {
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
-  const again = await beginSignIn(visit, request, client);
+  const again = await beginSignIn(visit, request, client, true);
   // Who comes after does not go back to the page of who was there before.
   again.headers.append("set-cookie", endCookie(visit, nonce));
   return again;
@@ -271,6 +276,7 @@ async function allow(
       resource,
       profile,
       scopes: request.scopes,
+      offline: request.offline,
       narrowing: narrowedBy(answer, extent.tools),
       expires: Date.now() + (login.signInHours ?? SIGN_IN_HOURS) * HOUR_MS,
     },

@@ -25,13 +25,15 @@ export function memberOf(form: URLSearchParams, name: string): string {
 
 export function answerTokens(
   { access, refresh }: Pick<FreshTokens, "access" | "refresh">,
-  { grant: { scopes }, lastsMs }: TokensGiven,
+  { grant: { scopes, offline }, lastsMs }: TokensGiven,
 ): Response {
+  // A client may refuse a name that it did not ask for.
+  const scope = [...(scopes ?? []), ...(offline ? ["offline_access"] : [])].join(" ");
   return answerJson({
     access_token: access,
     token_type: "Bearer",
     expires_in: Math.max(1, Math.floor(lastsMs / 1000)),
     refresh_token: refresh,
-    scope: [...(scopes ?? []), "offline_access"].join(" "),
+    ...(scope !== "" && { scope }),
   });
 }

@@ -23,6 +23,8 @@ export interface AuthorizeRequest {
   readonly profile: string | null;
   /** Names of the tenant's scopes; null: none were asked for. */
   readonly scopes: readonly string[] | null;
+  /** `offline_access` was asked for. */
+  readonly offline: boolean;
 }
 
 /** From `/authorize` to the answer, in one browser. */

@@ -46,6 +46,11 @@ export async function refusedIn(
   return error === "temporarily_unavailable" ? awayAt(url) : misfitAt(url, codeIn(error));
 }
 
+/** A session at the provider signs nobody in. Google and GitHub know no `login`. */
+export function switchPrompt(authorize: string): string {
+  return /^https:\/\/(?:accounts\.google|github)\.com\//.test(authorize) ? "select_account" : "login";
+}
+
 /** `asked`: what goes with every request of this kind. */
 export async function beginCode(
   visit: LoginVisit,

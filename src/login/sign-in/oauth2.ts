@@ -2,14 +2,18 @@
 // Refuses to know people by a login or an address: those can be given to another person.
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import { beginCode, confirmAt, finishCode, type CodeProvider } from "./code-flow.ts";
+import { beginCode, confirmAt, finishCode, switchPrompt, type CodeProvider } from "./code-flow.ts";
 import { awayAt, isRefused, misfitAt } from "./not-signed-in.ts";
 import { askUser } from "./provider-requests.ts";
 import type { SignIn } from "./sign-in.ts";
 import { signedIn, signedInAt, subjectIn } from "./signed-in.ts";
 
 export const oauth2: SignIn = {
-  begin: (visit, state) => beginCode(visit, providerIn(visit.login), state, { scope: visit.login.request }),
+  begin: (visit, state, isSwitch = false) => {
+    const provider = providerIn(visit.login);
+    const prompt = isSwitch ? switchPrompt(provider.authorize) : undefined;
+    return beginCode(visit, provider, state, { scope: visit.login.request, prompt });
+  },
   finish: async (visit, answer, kept) => {
     const provider = providerIn(visit.login);
     const given = await finishCode(visit, provider, answer, kept);
@@ -19,10 +23,18 @@ export const oauth2: SignIn = {
     const subject = user.status === 200 ? subjectIn(user.body) : undefined;
     if (subject === undefined) return misfitAt(provider.user, "its user endpoint names nobody, by sub or id");
     const { origin } = new URL(provider.authorize);
-    return signedInAt(provider.user, signedIn(origin, subject, user.body), given.tokens);
+    const said = { ...user.body, email_verified: isVerified(user.body) };
+    return signedInAt(provider.user, signedIn(origin, subject, said), given.tokens);
   },
   confirm: (visit, tokens) => confirmAt(visit, providerIn(visit.login), tokens),
 };
+
+/** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Who says nothing has not looked. */
+function isVerified(said: Readonly<Record<string, unknown>>): unknown {
+  const { verified, confirmed_at: confirmed } = said;
+  const isConfirmed = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));
+  return said["email_verified"] ?? (verified === true || (verified === undefined && isConfirmed));
+}
 
 /** Clients show their secrets in the form: GitHub describes nothing else. */
 function providerIn({

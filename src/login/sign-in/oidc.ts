@@ -6,7 +6,15 @@ import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { endpointsOf, verifiedBy } from "../issuers/issuer-keys.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
-import { beginCode, confirmAt, finishCode, randomName, type CodeProvider, type Kept } from "./code-flow.ts";
+import {
+  beginCode,
+  confirmAt,
+  finishCode,
+  randomName,
+  switchPrompt,
+  type CodeProvider,
+  type Kept,
+} from "./code-flow.ts";
 import { awayAt, isRefused, misfitAt, strayAnswer } from "./not-signed-in.ts";
 import { askUser, type SignInGround } from "./provider-requests.ts";
 import type { NotSignedIn, SignIn } from "./sign-in.ts";
@@ -16,14 +24,23 @@ type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 /** Google gives a token to ask again with to whoever asks so, and to nobody who asks for a scope. */
 const GOOGLE = "https://accounts.google.com";
-const OFFLINE = { access_type: "offline", prompt: "consent" };
+const OFFLINE = { access_type: "offline" };
+/** Entra gives one without it; with it, it asks people for what only their administrator may grant. */
+const ENTRA = /^https:\/\/[^/]*(?:microsoftonline|ciamlogin)\.[^/]*\//;
 
 export const oidc: SignIn = {
-  begin: async (visit, state) => {
+  begin: async (visit, state, isSwitch = false) => {
     const provider = await providerOf(visit);
     if (isRefused(provider)) return provider;
-    const { issuer, request: scope = "openid email profile" } = visit.login;
-    return beginCode(visit, provider, state, { ...(issuer === GOOGLE && OFFLINE), scope, nonce: randomName() });
+    const { issuer = "", request: scope = "openid email profile" } = visit.login;
+    const offline = issuer === GOOGLE && OFFLINE;
+    // https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess
+    const consents = offline || (scope.split(" ").includes("offline_access") && !ENTRA.test(issuer));
+    const prompts = [isSwitch && switchPrompt(provider.authorize), consents && "consent"].filter(
+      (one) => one !== false,
+    );
+    const prompt = prompts.join(" ") || undefined;
+    return beginCode(visit, provider, state, { ...offline, prompt, scope, nonce: randomName() });
   },
   finish: async (visit, answer, kept) => {
     const provider = await providerOf(visit);

@@ -13,10 +13,11 @@ import { signedIn } from "./signed-in.ts";
 const LEAST_BYTES = 32;
 
 export const product: SignIn = {
-  begin: async (visit, state) => {
+  begin: async (visit, state, isSwitch = false) => {
     const { productUrl = "" } = visit.login;
     const secret = await sharedSecret(visit);
-    return isRefused(secret) ? secret : begunAt(productUrl, { issuer: visit.urls.issuer, request: state }, state);
+    const asked = { issuer: visit.urls.issuer, request: state, prompt: isSwitch ? "login" : undefined };
+    return isRefused(secret) ? secret : begunAt(productUrl, asked, state);
   },
   finish: async (visit, answer, kept) => {
     const { productUrl = "" } = visit.login;

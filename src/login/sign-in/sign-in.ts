@@ -58,8 +58,11 @@ export type Confirmed =
   | { readonly state: "away" };
 
 export interface SignIn {
-  /** `state`: what has to come back as it is. Absent where a page of ours asks for what is needed (`key`). */
-  begin?(visit: LoginVisit, state: string): Promise<SignInBegun | NotSignedIn>;
+  /**
+   * `state`: what has to come back as it is. `isSwitch`: the person is not who has a session there. Absent where a page of
+   * ours asks for what is needed (`key`).
+   */
+  begin?(visit: LoginVisit, state: string, isSwitch?: boolean): Promise<SignInBegun | NotSignedIn>;
   /** `answer`: what came back, as the query of the callback or the form of our page. */
   finish(
     visit: LoginVisit,

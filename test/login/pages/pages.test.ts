@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/auth/seal.ts";
-import { accountPage } from "../../../src/login/pages/account-page.ts";
+import { accountPage, signedOutPage } from "../../../src/login/pages/account-page.ts";
 import { consentPage, decisionOf, narrowingOf } from "../../../src/login/pages/consent-page.ts";
 import { harmless } from "../../../src/login/pages/harmless.ts";
 import { formTarget, pageResponse } from "../../../src/login/pages/page.ts";
@@ -38,6 +38,16 @@ function pagesSaying(text: string): Readonly<Record<string, string>> {
       account: text,
       again: text,
     }),
+    noAccess: consentPage({
+      tenant,
+      client,
+      redirect: "http://127.0.0.1:4711/callback",
+      person,
+      scopes: [],
+      tools: [],
+      form,
+      account: text,
+    }),
     account: accountPage({
       tenant,
       person,
@@ -55,6 +65,7 @@ function pagesSaying(text: string): Readonly<Record<string, string>> {
         },
       ],
     }),
+    signedOut: signedOutPage(tenant, form),
     refusal: refusalPage({ tenant, title: text, why: text, next: text }),
   };
 }

@@ -129,6 +129,22 @@ it("is not ended by what cannot be reached, and the next who asks need not wait 
   });
 });
 
+it("does not lose a login by a provider that is slow once: the client is told to come again, and has its tokens then", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const slow = Promise.withResolvers<Confirmed>();
+    const waited: Promise<unknown>[] = [];
+    const visit = { ...visitOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
+    const failed = confirmedRefresh(visit, askOf(0), { confirm: () => slow.promise } as unknown as SignIn);
+    await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
+    slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
+    await Promise.all(waited);
+    const { confirm, way } = saying({ state: "ended" });
+    expect(await confirmedRefresh(visit, askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
+    expect(confirm).not.toHaveBeenCalled();
+  });
+});
+
 it("keeps what the provider gave where the object is moved, and the client goes away", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);

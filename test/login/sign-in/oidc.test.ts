@@ -68,6 +68,7 @@ describe("who signed in", () => {
       client_id: CLIENT,
       redirect_uri: `${ISSUER}/callback`,
       scope: "openid offline_access",
+      prompt: "consent",
       state: "state-1",
       nonce: kept["nonce"],
       code_challenge: expect.stringMatching(/^[\w-]{43}$/),
