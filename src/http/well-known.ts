@@ -2,7 +2,7 @@
 // every origin may read it.
 
 import type { Deployment, FeatureRoutes } from "../deployment/deployment.ts";
-import { METADATA_PATH, metadataOf, protectedResourceAt } from "../login/protected-resource.ts";
+import { METADATA_PATH, metadataOf, protectedResourceAt, restOf } from "../login/protected-resource.ts";
 import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
@@ -57,7 +57,8 @@ export function metadataEndpoint(at: AskedAt, endpoint: string): Endpoint {
     const { document } = place;
     const { issuer } = urlsOf(visit, at);
     if (endpoint !== "") {
-      return Response.json(metadataOf(document, protectedResourceAt(at.base, endpoint), issuer), { headers: HEADERS });
+      const named = protectedResourceAt(at.base, endpoint, restOf(new URL(visit.request.url)));
+      return Response.json(metadataOf(document, named, issuer), { headers: HEADERS });
     }
     if (!document.auth?.login) return refuseVisit(visit, unknownTenant(visit, visit.knock.credential, false));
     return Response.json(serverMetadata(issuer, document), { headers: HEADERS });
