@@ -8,7 +8,17 @@ import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressUnder, type Endpoint } from "./app.ts";
 import { unknownTenant } from "./hold-tenant.ts";
-import { askedAt, atTenant, openPlace, PUBLIC, refuseVisit, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
+import {
+  askedAt,
+  atTenant,
+  openPlace,
+  PUBLIC,
+  refuseVisit,
+  serveAnyone,
+  urlsOf,
+  withPublic,
+  type AskedAt,
+} from "./login-place.ts";
 import type { Address, Visit } from "./visit.ts";
 
 const HEADERS = { ...PUBLIC, "cache-control": "public, max-age=60" };
@@ -25,7 +35,7 @@ export const metadataRoutes: FeatureRoutes = {
     const [address, endpoint] = at.path.startsWith(METADATA_PATH)
       ? resourceAt(deployment, at, at.path.slice(METADATA_PATH.length) || "/mcp")
       : [serverAt(at), ""];
-    return serveAnyone(deployment, { request, env, ctx }, address, metadataEndpoint(at, endpoint));
+    return withPublic(await serveAnyone(deployment, { request, env, ctx }, address, metadataEndpoint(at, endpoint)));
   },
 };
 
