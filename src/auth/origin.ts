@@ -60,12 +60,17 @@ export function originAllowed(origin: string | null, vars: OriginVars): boolean 
 /** This machine by its usual names: looked at no further, because a server in development is asked like any other. */
 const PLAIN = /^http:(?!\/\/(localhost|127\.0\.0\.1)[:/])/;
 
-/**
- * Why nothing is read, and nobody is asked for anything, that came by plain http over a public network. What ends TLS before
- * the Worker says so in `X-Forwarded-Proto`.
- */
-export function exposedBy({ url, headers }: Pick<Request, "url" | "headers">): Failure | undefined {
-  const isExposed =
-    PLAIN.test(url) && headers.get("x-forwarded-proto") !== "https" && isPublicHost(new URL(url).hostname);
-  return isExposed ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
+function isExposed({ url }: Pick<Request, "url">): boolean {
+  return PLAIN.test(url) && isPublicHost(new URL(url).hostname);
+}
+
+/** Why nothing is read, and nobody is asked for anything, that came by plain http over a public network. */
+export function exposedBy(request: Pick<Request, "url">): Failure | undefined {
+  return isExposed(request) ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
+}
+
+/** With the scheme that its client wrote: what ends TLS before the Worker says so in `X-Forwarded-Proto`. The host stays. */
+export function asWritten(request: Request): Request {
+  if (!isExposed(request) || request.headers.get("x-forwarded-proto") !== "https") return request;
+  return new Request(request.url.replace("http:", "https:"), request);
 }

@@ -1,6 +1,7 @@
 // Owns `createWorker`: from what an author writes to the Worker's entry, and to everything that the Worker must export.
 
 import type { AppUser } from "../auth/app-user.ts";
+import { asWritten } from "../auth/origin.ts";
 import type { Around, Hooks } from "../calls/call-host.ts";
 import { configuredBy, type Configured } from "../calls/configured.ts";
 import { watchContexts } from "../calls/watched-context.ts";
@@ -176,7 +177,7 @@ export function createWorker<
     const fault = unfit ?? (whole.has(env) ? undefined : faultOf(deployment, env, ctx));
     if (fault === undefined) {
       whole.add(env);
-      return app.fetch(request, env, ctx);
+      return app.fetch(asWritten(request), env, ctx);
     }
     if (told !== fault.message) deployment.hooks.onError?.(fault, undefined);
     told = fault.message;

@@ -9,6 +9,7 @@ import { remote } from "../tenants/authority/tables.ts";
 import { managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { mayHide } from "./find-tenant.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
 import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
@@ -95,7 +96,7 @@ async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<
     visit.knock.known = managedTenant(visit.tenant, entry);
     return holdOwn(visit, revision);
   }
-  return unknownTenant(visit, visit.knock.credential, anyPrivate || visit.deployment.asked !== undefined);
+  return unknownTenant(visit, visit.knock.credential, anyPrivate || mayHide(visit.deployment));
 }
 
 const INVALID = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";

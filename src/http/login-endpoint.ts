@@ -17,7 +17,7 @@ import { textOf } from "./body.ts";
 import { tendGroundOf, suspensionOf, viewFor } from "./enter.ts";
 import { unknownTenant } from "./hold-tenant.ts";
 import { limitAddress, refusal } from "./limit-messages.ts";
-import { askedAt, atTenant, openPlace, PUBLIC, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
+import { askedAt, atTenant, openPlace, PUBLIC, serveAnyone, urlsOf, withPublic, type AskedAt } from "./login-place.ts";
 import { respondFailure } from "./respond.ts";
 import type { Address, Visit } from "./visit.ts";
 import { metadataEndpoint } from "./well-known.ts";
@@ -29,14 +29,13 @@ const NO_LOGIN: LoginDocument = { via: "key" };
 const open: FeatureRoutes["open"] = (deployment) => async (request, env, ctx) => {
   const at = await askedAt(deployment, request, env);
   const { address, path } = stepAt(at);
-  const isProgram = PROGRAM_PATHS.includes(path);
+  const isProgram = PROGRAM_PATHS.includes(path) || KNOWN.test(path);
   if (isProgram && request.method === "OPTIONS") return new Response(null, { status: 204, headers: PUBLIC });
   const endpoint = path.startsWith("/.well-known/")
     ? metadataEndpoint(at, "")
     : loginEndpoint(at, path, request.headers);
   const response = await serveAnyone(deployment, { request, env, ctx }, address, endpoint);
-  if (isProgram) for (const [name, value] of Object.entries(PUBLIC)) response.headers.set(name, value);
-  return response;
+  return isProgram ? withPublic(response) : response;
 };
 
 /** On a tenant's own hostname they stand at the root, and nowhere else. */

@@ -20,8 +20,17 @@ import { refusal } from "./limit-messages.ts";
 import { eraOf, respondFailure } from "./respond.ts";
 import type { Address, Env, Visit } from "./visit.ts";
 
-/** No page's own origin is trusted more than another, and none sends a cookie. */
-export const PUBLIC = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
+/** No page's own origin is trusted more than another, and none sends a cookie. `*` does not stand for `authorization`. */
+export const PUBLIC = {
+  "access-control-allow-origin": "*",
+  "access-control-allow-headers": "authorization, content-type, mcp-protocol-version, *",
+};
+
+/** For pages of every origin to read, a refusal too. */
+export function withPublic(response: Response): Response {
+  for (const [name, value] of Object.entries(PUBLIC)) response.headers.set(name, value);
+  return response;
+}
 
 /** As whoever asks wrote the URL. */
 export interface AskedAt {

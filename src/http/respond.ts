@@ -98,10 +98,7 @@ export async function respondWhenReady(running: Promise<Answer>, responding: Res
   const settled = running.then((done) => (answer = done));
   await soon(() => answer !== undefined || stream.events !== undefined || sink.isOutside, QUICK_TURNS);
   if (answer === undefined) responding.slow?.(settled);
-  if (answer === undefined && !stream.events) {
-    if (!stream.isAccepted) return respondAnswer(await settled);
-    await streamOrAnswer(settled, responding);
-  }
+  if (answer === undefined && !stream.events && stream.isAccepted) await streamOrAnswer(settled, responding);
   if (!stream.events) {
     const done = await settled;
     stream.shut();

@@ -2,13 +2,23 @@
 // every origin may read it.
 
 import type { Deployment, FeatureRoutes } from "../deployment/deployment.ts";
-import { METADATA_PATH, metadataOf, protectedResourceAt } from "../login/protected-resource.ts";
+import { METADATA_PATH, metadataOf, protectedResourceAt, restOf } from "../login/protected-resource.ts";
 import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressUnder, type Endpoint } from "./app.ts";
 import { unknownTenant } from "./hold-tenant.ts";
-import { askedAt, atTenant, openPlace, PUBLIC, refuseVisit, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
+import {
+  askedAt,
+  atTenant,
+  openPlace,
+  PUBLIC,
+  refuseVisit,
+  serveAnyone,
+  urlsOf,
+  withPublic,
+  type AskedAt,
+} from "./login-place.ts";
 import type { Address, Visit } from "./visit.ts";
 
 const HEADERS = { ...PUBLIC, "cache-control": "public, max-age=60" };
@@ -25,7 +35,7 @@ export const metadataRoutes: FeatureRoutes = {
     const [address, endpoint] = at.path.startsWith(METADATA_PATH)
       ? resourceAt(deployment, at, at.path.slice(METADATA_PATH.length) || "/mcp")
       : [serverAt(at), ""];
-    return serveAnyone(deployment, { request, env, ctx }, address, metadataEndpoint(at, endpoint));
+    return withPublic(await serveAnyone(deployment, { request, env, ctx }, address, metadataEndpoint(at, endpoint)));
   },
 };
 
@@ -57,7 +67,8 @@ export function metadataEndpoint(at: AskedAt, endpoint: string): Endpoint {
     const { document } = place;
     const { issuer } = urlsOf(visit, at);
     if (endpoint !== "") {
-      return Response.json(metadataOf(document, protectedResourceAt(at.base, endpoint), issuer), { headers: HEADERS });
+      const named = protectedResourceAt(at.base, endpoint, restOf(new URL(visit.request.url)));
+      return Response.json(metadataOf(document, named, issuer), { headers: HEADERS });
     }
     if (!document.auth?.login) return refuseVisit(visit, unknownTenant(visit, visit.knock.credential, false));
     return Response.json(serverMetadata(issuer, document), { headers: HEADERS });

@@ -165,8 +165,8 @@ async function claimsOf(token: string, issuer: IssuerDocument, { place, ground }
 /** What an operator names is for the tenant itself: nobody could tell by it which profile a token is for. */
 function audienceOf(
   { audience }: IssuerDocument,
-  { resource }: ProtectedResource,
+  { resource, written }: ProtectedResource,
   { visit }: CallerGround,
 ): readonly string[] {
-  return visit.knock.profile === null && audience ? audience : [resource];
+  return visit.knock.profile === null && audience ? audience : [resource, written];
 }

@@ -9,22 +9,32 @@ import { issuersOf, type TenantDocument } from "../tenants/document/tenant-docum
 
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-/** An endpoint as its client wrote its URL: tokens for it name it so. */
 export interface ProtectedResource {
+  /** The endpoint's one name. */
   readonly resource: string;
+  /** As its client wrote it, perhaps with a slash and a query behind it: its metadata, and tokens of others, name it so. */
+  readonly written: string;
   readonly metadata: string;
 }
 
 /** `path`: what follows `/mcp` where the request itself is to another endpoint of the tenant. */
 export function protectedResourceOf(request: Pick<Request, "url">, mount: string, path: string): ProtectedResource {
-  const { origin, pathname } = publicUrl(request, mount);
-  const below = pathBelow(mount, pathname).replace(/\/+$/, "");
-  return protectedResourceAt(origin + mount, /^\/mcp(?:\/|$)/.test(below) ? below : `/mcp${path}`);
+  const url = publicUrl(request, mount);
+  const below = pathBelow(mount, url.pathname).replace(/\/+$/, "");
+  const base = url.origin + mount;
+  if (!/^\/mcp(?:\/|$)/.test(below)) return protectedResourceAt(base, `/mcp${path}`);
+  // A message of HTTP+SSE comes to a URL that we named.
+  return protectedResourceAt(base, below, url.searchParams.has("sessionId") ? "" : restOf(url));
 }
 
-/** `base`: the origin, with the path of the mount. `below`: the endpoint's path from there, as `/mcp/acme`. */
-export function protectedResourceAt(base: string, below: string): ProtectedResource {
-  return { resource: base + below, metadata: base + METADATA_PATH + below };
+/** `base`: the origin, with the path of the mount. `below`: the endpoint's path from there, as `/mcp/acme`; `rest` follows it. */
+export function protectedResourceAt(base: string, below: string, rest = ""): ProtectedResource {
+  return { resource: base + below, written: base + below + rest, metadata: base + METADATA_PATH + below + rest };
+}
+
+/** What no endpoint is told from another by: slashes at the end of a path, and the query. For a quoted text of a header, too. */
+export function restOf({ pathname, search }: URL): string {
+  return pathname.slice(pathname.replace(/\/+$/, "").length) + search.replaceAll("\\", "%5C");
 }
 
 /** The tenant's own issuer. What follows `/mcp` begins with the tenant's name, unless it is on a hostname of its own. */
@@ -50,7 +60,7 @@ export function loginUrlsAt(
 }
 
 /** `own`: the tenant's own issuer, which comes first where it has one: clients take the first. */
-export function metadataOf(document: TenantDocument, { resource }: ProtectedResource, own: string) {
+export function metadataOf(document: TenantDocument, { written: resource }: ProtectedResource, own: string) {
   const { title } = document;
   const scopes = [...new Set(issuersOf(document).flatMap(oauthScopesOf))];
   return {

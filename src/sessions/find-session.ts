@@ -38,8 +38,8 @@ export async function endSession(caller: SessionCaller, id: string): Promise<Fai
   const session = await findSession(caller, id);
   if (!session) return failure("sessionNotFound");
   const { nonce, expires } = session;
-  (lastSnapshot(caller.tenant)?.ended ?? caller.ended).end(nonce);
   const remembered = await persistently(() => caller.doors.ended().endSession(nonce, expires));
+  (lastSnapshot(caller.tenant)?.ended ?? caller.ended).end(nonce);
   const ending = [caller.doors.endStream(session)];
   // A session's object that stores nothing is not woken.
   if (remembered) ending.push(caller.doors.sessionObject(session).end());

@@ -77,8 +77,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const server = await startAuthorizationServer();
     const { id, url } = await tenantOf(server, {}, { title: "Acme", profiles: { small: {} } });
     expectChallenge(await listAs(url, revision), `/mcp/${id}`);
-    expectChallenge(await listAs(`${url}/small/?x=1`, revision), `/mcp/${id}/small`);
-    for (const path of [`/mcp/${id}`, `/mcp/${id}/small`]) {
+    expectChallenge(await listAs(`${url}/small/?x=1`, revision), `/mcp/${id}/small/?x=1`);
+    for (const path of [`/mcp/${id}`, `/mcp/${id}/small`, `/mcp/${id}/small/?x=1`]) {
       const headers = { origin: "https://inspector.example", "mcp-protocol-version": revision };
       const response = await fetch(metadataOf(path), { headers });
       expect(response.headers.get("access-control-allow-origin")).toBe("*");

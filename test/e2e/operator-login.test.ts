@@ -38,7 +38,7 @@ test("whoever signs in works with the server as who they are, until they log out
   // What was got ends at once, so that every command needs the next one.
   issuer.lives = 0;
   const file = join(cli.folder, ".config/tenantry/config.json");
-  expect(await cli.print("login", "--browser")).toBe(
+  expect(await cli.print("login", "--browser", "--yes")).toBe(
     `Logged in to ${worker.origin} as alice@example.com; kept in ${file}\n`,
   );
   expect(((await stat(file)).mode & 0o777).toString(8)).toBe("600");
@@ -61,7 +61,7 @@ test("whoever has no role is told why, and keeps nothing", async () => {
   const cli = await freshCommandLine();
   issuer.claims = { groups: ["guests"] };
   issuer.lives = 3600;
-  const { exit, stderr } = await cli.execute(["login", "--browser"]);
+  const { exit, stderr } = await cli.execute(["login", "--browser", "--yes"]);
   expect(exit).toBe(4);
   expect(stderr).toContain("no value of its claim groups has a role here");
   await expect(stat(join(cli.folder, ".config/tenantry/config.json"))).rejects.toThrow("ENOENT");

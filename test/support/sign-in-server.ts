@@ -16,6 +16,8 @@ export interface SignInServer {
   /** Seconds that they live. */
   lives: number;
   givesRefreshTokens: boolean;
+  /** OpenID Connect Core 12.2 lets a server leave it out. */
+  refreshesIdTokens: boolean;
   /** Members of what a browser brings back, in place of the right ones; undefined: it is left out. */
   brings: Readonly<Record<string, string | undefined>>;
   /** Members of the ID token alone. */
@@ -43,6 +45,7 @@ export async function startSignInServer(
     claims: {},
     lives: 3600,
     givesRefreshTokens: true,
+    refreshesIdTokens: true,
     brings: {},
     idClaims: {},
     goodRefreshTokens: () => refreshTokens.size,
@@ -73,7 +76,9 @@ export async function startSignInServer(
       access_token: await server.token(always),
       token_type: "Bearer",
       expires_in: made.lives,
-      id_token: await server.token(id, { header: { typ: "JWT" } }),
+      ...((made.refreshesIdTokens || form["grant_type"] !== "refresh_token") && {
+        id_token: await server.token(id, { header: { typ: "JWT" } }),
+      }),
       ...(made.givesRefreshTokens && { refresh_token: refresh }),
     };
   }

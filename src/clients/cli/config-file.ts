@@ -5,7 +5,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileError } from "./admin/file-error.ts";
-import { usageError } from "./exit.ts";
+import { CliError, EXIT, usageError } from "./exit.ts";
 import { isRunning, runOf, type Run } from "./local/run.ts";
 import type { SignInClient } from "./sign-in/issuer-client.ts";
 import type { Terminal } from "./terminal/terminal.ts";
@@ -26,10 +26,10 @@ export interface Config {
   readonly signIns?: Readonly<Record<string, KeptSignIn>>;
 }
 
-export type ConfigPlace = Pick<Terminal, "env" | "cwd">;
+export type ConfigPlace = Pick<Terminal, "env" | "cwd" | "signal">;
 
-/** Longer than any change takes: whoever had the lock has gone. */
-const STALE_MS = 60_000;
+/** Longer than any change takes, a renewal with its three requests too. Where the system does not say whose a lock is, it is left then. */
+const STALE_MS = 180_000;
 const LOOKS_EVERY_MS = 50;
 
 export function configFile({ env }: ConfigPlace): string {
@@ -61,7 +61,7 @@ export async function changeConfig(
   change: (config: Config) => Config | Promise<Config>,
 ): Promise<string> {
   const file = configFile(place);
-  const unlock = await lock(file);
+  const unlock = await lock(file, place.signal);
   try {
     const before = await loadConfig(place);
     const after = await change(before);
@@ -72,7 +72,7 @@ export async function changeConfig(
   return file;
 }
 
-async function lock(file: string): Promise<() => Promise<void>> {
+async function lock(file: string, signal: AbortSignal): Promise<() => Promise<void>> {
   const held = `${file}.lock`;
   for (;;) {
     try {
@@ -82,6 +82,7 @@ async function lock(file: string): Promise<() => Promise<void>> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw fileError(error, file);
     }
+    if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
     if (await isLeft(held)) await rm(held, { force: true });
     else await new Promise((resolve) => setTimeout(resolve, LOOKS_EVERY_MS));
   }
@@ -90,11 +91,16 @@ async function lock(file: string): Promise<() => Promise<void>> {
 /** Whoever was interrupted leaves it behind. One that is being written is nobody's yet, and one that is gone is free. */
 async function isLeft(held: string): Promise<boolean> {
   try {
-    if (Date.now() - (await stat(held)).mtimeMs > STALE_MS) return true;
-    return !isRunning(JSON.parse(await readFile(held, "utf8")) as Run);
+    const run = JSON.parse(await readFile(held, "utf8")) as Run;
+    if (!isRunning(run)) return true;
+    if (run.began !== "") return false;
   } catch {
-    return false;
+    // Its age decides.
   }
+  return stat(held).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs > STALE_MS,
+    () => false,
+  );
 }
 
 /** Written to a file beside it first, so that it is never half-written. */

@@ -5,6 +5,7 @@ import { classify, type InboundHeaders } from "../../protocol/classify.ts";
 import type { Era } from "../../protocol/era.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import { persistently } from "../../streams/persistently.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
 import { hear } from "./answers.ts";
 import { findSession } from "../../sessions/find-session.ts";
 import type { SessionCaller } from "../../sessions/session-caller.ts";
@@ -15,6 +16,8 @@ import { respondAccepted, respondFailure } from "../respond.ts";
 export const NO_HEADERS: InboundHeaders = { version: null, session: null, method: null, name: null };
 /** Waits between tries: whoever holds the stream may be reconnecting after an accident. */
 const HOLDER_RETRY_MS = [50, 250, 700, 1500] as const;
+/** For one try: its holder takes a post at once, and one that it has already only once. */
+const TAKEN_WITHIN_MS = 2500;
 
 export const UNAVAILABLE: Failure = {
   ...failure("unavailable", "Service unavailable: this session cannot be reached right now"),
@@ -48,9 +51,10 @@ export async function answerPosted(caller: SessionCaller, id: string, { text, va
 }
 
 async function delivered(deliver: () => Promise<boolean>): Promise<boolean> {
+  const attempt = () => persistently(() => inTime(deliver(), TAKEN_WITHIN_MS, "the session"));
   for (const wait of HOLDER_RETRY_MS) {
-    if (await persistently(deliver)) return true;
+    if (await attempt()) return true;
     await scheduler.wait(wait);
   }
-  return persistently(deliver);
+  return attempt();
 }

@@ -22,19 +22,18 @@ export async function answerStreams(entered: Entered, era: Era): Promise<Respons
     const refused = await endSession(entered, id);
     return refused ? respondFailure(era, undefined, refused) : respondNothing();
   }
-  const opened = method === "GET" ? await answerGet(entered, id, era) : undefined;
+  const opened = method === "GET" && era === "2025" ? await answerGet(entered, id) : undefined;
   if (opened) return isFailure(opened) ? respondFailure("2025", undefined, opened) : opened;
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
-  response.headers.set("allow", id === null ? "POST, OPTIONS" : "GET, POST, DELETE, OPTIONS");
+  response.headers.set("allow", id === null || era === "2026" ? "POST, OPTIONS" : "GET, POST, DELETE, OPTIONS");
   return response;
 }
 
 /** undefined: no stream is wanted. A wildcard in Accept does not ask for one: a program that only looks would hang. */
-async function answerGet(entered: Entered, id: string | null, era: Era): Promise<Response | Failure | undefined> {
+async function answerGet(entered: Entered, id: string | null): Promise<Response | Failure | undefined> {
   const accept = entered.visit.request.headers.get("accept");
   // Clients of HTTP+SSE accept nothing else. Others try whether there is a stream, and would take this one for theirs.
-  if (id === null)
-    return era === "2025" && /^text\/event-stream *(;|$)/i.test(accept ?? "") ? holdStream(entered) : undefined;
+  if (id === null) return /^text\/event-stream *(;|$)/i.test(accept ?? "") ? holdStream(entered) : undefined;
   if (!parseAccept(accept).stream) return undefined;
   const session = await findSession(entered, id);
   return session ? openStream(entered, session) : failure("sessionNotFound");

@@ -23,9 +23,9 @@ export function resourceOf(
   return Object.hasOwn(profiles, profile) ? { resource: one, profile } : undefined;
 }
 
-/** Host and scheme in any case; a slash at the end is none of the name. What is no such URL is nobody's. */
+/** Host and scheme in any case; slashes at the end, and a query, are none of the name. What is no such URL is nobody's. */
 function written(text: string): string {
   if (!URL.canParse(text)) return "";
-  const { origin, pathname, search, hash } = new URL(text);
-  return search === "" && hash === "" ? origin + pathname.replace(/\/+$/, "") : "";
+  const { origin, pathname, hash } = new URL(text);
+  return hash === "" ? origin + pathname.replace(/\/+$/, "") : "";
 }

@@ -97,7 +97,10 @@ test("the token that wrangler dev gives the Worker of this folder is used, on th
   await writeFile(join(folder, ".dev.vars"), `ADMIN_TOKEN="${TOKEN}"\nSECRETS_KEY=x\n`);
   const below = new CommandLine(join(folder, "src"), cli.env);
   for (const one of [cli, below]) expect((await one.run(["tenant", "list", "--url", admin.url])).exit).toBe(0);
-  const elsewhere = await findTarget({ url: "https://mcp.example.com" }, { cwd: folder, env: cli.env });
+  const elsewhere = await findTarget(
+    { url: "https://mcp.example.com" },
+    { cwd: folder, env: cli.env, signal: new AbortController().signal },
+  );
   expect(elsewhere.token).toBeUndefined();
   await writeFile(join(folder, ".dev.vars"), "ADMIN_TOKEN=another\n");
   const { exit, stderr } = await cli.run(["tenant", "list", "--url", admin.url]);
@@ -154,14 +157,16 @@ describe("without a server that is named", () => {
       stderr: "tenantry: npm start runs at the ports 9600 and 9700: say which, --url http://localhost:PORT\n",
     });
     await started(folder, { port: "8362" });
-    expect(await findTarget({}, { cwd: folder, env: cli.env })).toMatchObject({ url: "http://localhost:8362" });
+    expect(await findTarget({}, { cwd: folder, env: cli.env, signal: new AbortController().signal })).toMatchObject({
+      url: "http://localhost:8362",
+    });
   });
 
   test("what login kept comes first, and so does a server that the command starts itself", async () => {
     const { admin, cli, folder } = await bare();
     await started(folder, { port: "9700" });
     await started(folder, { port: "9600" });
-    const place = { cwd: folder, env: cli.env };
+    const place = { cwd: folder, env: cli.env, signal: new AbortController().signal };
     expect(await findTarget({ local: true }, place)).toMatchObject({ url: "http://localhost:8362" });
     await cli.run(["login", "--url", admin.url, "--token", TOKEN]);
     expect(await findTarget({}, place)).toMatchObject({ url: admin.url });

@@ -1,7 +1,7 @@
 // Owns `tenantry backup` and `tenantry restore`: an export with what lets the same people in again, and the way back. Refuses
 // to bring back, unasked, keys into a tenant that is there: some of them may have been revoked since.
 
-import { readFile } from "node:fs/promises";
+import { chmod, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { isObject } from "../../../protocol/jsonrpc.ts";
@@ -67,7 +67,11 @@ Where it was cut off, run it again, with --keys. Restoring twice changes nothing
 }
 
 async function backUp(context: CommandContext, [id, out]: readonly [string, string | undefined]): Promise<void> {
+  process.umask(0o077);
   const { folder, resources, ...loaded } = await exportInto(context, id, out);
+  await chmod(folder, 0o700).catch((error: unknown) => {
+    throw fileError(error, folder);
+  });
   const path = ["tenants", id, "kept"];
   const kept = { tenant: id, ...(await context.api.json<Omit<Kept, "tenant">>({ path })) };
   const audit = await collectPages(context.api.pages({ path: ["tenants", id, "audit"] }));

@@ -9,7 +9,7 @@ import type { KeptSignIn } from "../config-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { parseUrl } from "../server-url.ts";
 import { IssuerClient } from "../sign-in/issuer-client.ts";
-import { operatorClientOf, signIn } from "../sign-in/sign-in.ts";
+import { operatorClientOf, signIn, type SignInHow } from "../sign-in/sign-in.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 import { parseMost } from "./option-values.ts";
@@ -17,6 +17,7 @@ import { parseMost } from "./option-values.ts";
 interface Options {
   readonly browser?: true;
   readonly port?: number;
+  readonly yes?: true;
 }
 
 export function addLoginCommands(program: Command, terminal: Terminal): void {
@@ -29,6 +30,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
       "where the browser comes back to, for an authorization server that wants to know it",
       parseMost(65_535),
     )
+    .option("-y, --yes", "the server, its issuer and client are right: do not ask at the first sign-in")
     .addHelpText(
       "after",
       `
@@ -45,7 +47,7 @@ Where operators of the server sign in with an authorization server, a browser op
     const url = globals.url === undefined ? context.api.base : parseUrl(globals.url);
     const asksBrowser = options.browser ?? (globals.token === undefined && isInteractive(terminal));
     const about = asksBrowser ? await operatorClientOf(url, terminal.signal) : undefined;
-    if (about) return byBrowser(context, url, { about, port: options.port ?? 0 });
+    if (about) return byBrowser(context, url, { about, port: options.port ?? 0, yes: options.yes });
     if (options.browser) {
       throw new CliError(EXIT.notFound, `operators of ${url} have tokens: tenantry login without --browser takes one`);
     }
@@ -66,7 +68,7 @@ Where operators of the server sign in with an authorization server, a browser op
   });
 }
 
-async function byBrowser(context: CommandContext, url: string, how: Parameters<typeof signIn>[2]): Promise<void> {
+async function byBrowser(context: CommandContext, url: string, how: SignInHow): Promise<void> {
   const { terminal } = context;
   const tokens = await signIn(context, url, how);
   await checkToken({ url, token: parseToken(tokens.token), tokenFrom: how.about.issuer }, terminal);

@@ -1,7 +1,7 @@
-// Owns that a folder of stored data is one local server's at a time: two on the same files destroy them. Refuses to believe
-// a lock whose processes have ended, however they did.
+// Owns that a folder of stored data is its owner's alone, and one local server's at a time: two on the same files destroy them.
+// Refuses to believe a lock whose processes have ended, however they did.
 
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
@@ -30,8 +30,11 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
   const write = (pids: readonly number[]) => {
     writeFileSync(draft, JSON.stringify({ port, runs: pids.map(runOf) }));
   };
+  // The server is started afterwards and inherits it: what it stores lets its reader sign in.
+  process.umask(0o077);
   try {
     mkdirSync(folder, { recursive: true });
+    chmodSync(folder, 0o700);
     write([process.pid]);
     while (!isTaken(draft, file)) {
       const { held, lock } = readLock(file);

@@ -73,18 +73,22 @@ export class IssuerClient {
             ...([server, this.#client, oauth.None(), valid, redirectUri, verifier, options] as const),
           );
           const checks = nonce === undefined ? {} : { expectedNonce: nonce };
-          return this.#tokensOf(await oauth.processAuthorizationCodeResponse(server, this.#client, response, checks));
+          const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, checks);
+          return this.#tokensOf(tokens) ?? this.#gaveNone("the scopes in OPERATORS have to have openid");
         }),
     };
   }
 
-  async refresh(refreshToken: string): Promise<Tokens> {
+  /** `good`: what goes on being sent where the answer has no other; an ID token may be left out of it. */
+  async refresh(refreshToken: string, good?: Pick<Tokens, "token" | "expires">): Promise<Tokens> {
     const server = await this.#metadata();
     return this.#spoken(async () => {
       const options = { ...this.#options(), additionalParameters: this.#resource() };
       const response = await oauth.refreshTokenGrantRequest(server, this.#client, oauth.None(), refreshToken, options);
       const answered = await oauth.processRefreshTokenResponse(server, this.#client, response);
-      return { refreshToken, ...this.#tokensOf(answered) };
+      const { refresh_token: next = refreshToken } = answered;
+      const tokens = this.#tokensOf(answered) ?? good ?? this.#gaveNone("run tenantry login again");
+      return { ...tokens, refreshToken: next };
     });
   }
 
@@ -132,19 +136,24 @@ export class IssuerClient {
     throw new CliError(EXIT.refused, oneLine(`${this.#about.issuer} ${what}: ask whoever runs the server`));
   }
 
-  #tokensOf(answered: oauth.TokenEndpointResponse): Tokens {
-    const { issuer, audience } = this.#about;
+  /** undefined: none of them is for the server. */
+  #tokensOf(answered: oauth.TokenEndpointResponse): Tokens | undefined {
+    const { clientId, audience } = this.#about;
     const { access_token: access, id_token: id, refresh_token: refreshToken, expires_in: seconds = 300 } = answered;
-    const token = audience === undefined ? id : access;
-    if (token === undefined) {
-      throw new CliError(EXIT.refused, `${issuer} gave no ID token: the scopes in OPERATORS have to have openid`);
-    }
+    const token = (audience === undefined && id) || access;
     const claims = claimsOf(token);
+    if (![claims["aud"]].flat().includes(audience ?? clientId)) return undefined;
     const { exp, email, preferred_username: username, sub } = { ...claims, ...(id !== undefined && claimsOf(id)) };
     const called = [email, username, sub].find((one) => typeof one === "string");
     const ends = claims["exp"] ?? exp;
     const expires = typeof ends === "number" ? ends * 1000 : Date.now() + seconds * 1000;
     return { token, expires, called, ...(refreshToken !== undefined && { refreshToken }) };
+  }
+
+  #gaveNone(advice: string): never {
+    const { issuer, audience } = this.#about;
+    const what = audience === undefined ? "ID token" : `access token for ${audience}`;
+    throw new SignInRefused(EXIT.notAuthorised, oneLine(`${issuer} gave no ${what}: ${advice}`));
   }
 
   async #spoken<T>(work: () => Promise<T>): Promise<T> {

@@ -52,7 +52,8 @@ async function refreshed(url: string, known: Kept, signal: AbortSignal): Promise
   const isGood = Date.now() < expires;
   if (refreshToken === undefined) return isGood ? known : Promise.reject(ended(url));
   try {
-    return keptOf(known.signIn, await new IssuerClient(known.signIn, signal).refresh(refreshToken));
+    const good = isGood ? { token: known.token, expires } : undefined;
+    return keptOf(known.signIn, await new IssuerClient(known.signIn, signal).refresh(refreshToken, good));
   } catch (error) {
     // It is as good as it was while its server cannot be reached.
     if (isGood && !(error instanceof SignInRefused)) return known;

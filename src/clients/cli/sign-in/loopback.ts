@@ -79,7 +79,7 @@ function isSame(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** `text` is ours: nothing in it is a page's, or a server's. */
+/** `text` is ours, with the URL that a person gave: nothing in it is a page's, or a server's. */
 function show(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, HEADERS);
   response.end(`<!doctype html><html lang="en"><title>tenantry</title><p>${text}</p></html>\n`);

@@ -1,7 +1,8 @@
 // Owns signing in with the authorization server that a tenantry server names: asks it for one, sends a person there, and
-// waits for what comes back. Refuses a server that is spoken to in the clear, or whose tokens are for another one.
+// waits for what comes back. Refuses a server that is spoken to in the clear, or whose tokens another one takes, too.
 
-import type { CommandContext } from "../command-context.ts";
+import { confirm, type CommandContext } from "../command-context.ts";
+import { loadConfig, type Config } from "../config-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { isLoopback } from "../server-url.ts";
 import { oneLine } from "../terminal/printable.ts";
@@ -12,8 +13,6 @@ import { openLoopback, type Redirected } from "./loopback.ts";
 
 const WAITS_MS = 300_000;
 const WITHIN_MS = 30_000;
-const IN = "You are signed in. Close this page and go back to the terminal.";
-const OUT = "You are not signed in: the terminal says why.";
 
 /** undefined: operators of this server have tokens, or it is an older one. */
 export async function operatorClientOf(url: string, signal: AbortSignal): Promise<SignInClient | undefined> {
@@ -48,13 +47,21 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** `port`: 0 for any that is free. */
-export async function signIn(
-  { terminal }: CommandContext,
-  url: string,
-  { about, port }: { readonly about: SignInClient; readonly port: number },
-): Promise<Tokens> {
-  refuseUnsafe(url, about);
+export interface SignInHow {
+  readonly about: SignInClient;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** A person need not be asked whether this server, issuer and client are right. */
+  readonly yes: boolean | undefined;
+}
+
+export async function signIn(context: CommandContext, url: string, { about, port, yes }: SignInHow): Promise<Tokens> {
+  const { terminal } = context;
+  const { signIns = {} } = await loadConfig(terminal);
+  refuseUnsafe(url, about, signIns);
+  if (!Object.hasOwn(signIns, url)) {
+    await confirm(context, oneLine(`Sign in to ${url} with ${about.issuer} as its client ${about.clientId}`), yes);
+  }
   const loopback = await openLoopback(port);
   try {
     const asked = await new IssuerClient(about, terminal.signal).ask(loopback.redirectUri);
@@ -66,20 +73,20 @@ export async function signIn(
     if (!opener) say(`In a browser elsewhere, first: ssh -L ${loopback.port}:127.0.0.1:${loopback.port} THIS-MACHINE`);
     if (opener) openBrowser(opener, asked.url, terminal.env);
     const redirected = await inTime((signal) => loopback.redirected(asked.state, signal), terminal.signal);
-    return await answered(redirected, asked.redeem(redirected.parameters));
+    return await answered(redirected, url, asked.redeem(redirected.parameters));
   } finally {
     loopback.close();
   }
 }
 
 /** Shows in the browser how it went. */
-async function answered(redirected: Redirected, redeeming: Promise<Tokens>): Promise<Tokens> {
+async function answered(redirected: Redirected, url: string, redeeming: Promise<Tokens>): Promise<Tokens> {
   try {
     const tokens = await redeeming;
-    redirected.answer(IN);
+    redirected.answer(`You are signed in to ${url}. Close this page and go back to the terminal.`);
     return tokens;
   } catch (error) {
-    redirected.answer(OUT);
+    redirected.answer(`You are not signed in to ${url}: the terminal says why.`);
     throw error;
   }
 }
@@ -98,15 +105,29 @@ async function inTime(
   }
 }
 
-function refuseUnsafe(url: string, { audience = "" }: SignInClient): void {
+function refuseUnsafe(url: string, about: SignInClient, signIns: NonNullable<Config["signIns"]>): void {
+  const { audience = "" } = about;
   if (url.startsWith("http:") && !isLoopback(url)) {
     throw usageError(`${url}: what signs you in would travel unencrypted; use https://`);
   }
   // Whoever has a page that looks like a server could else have a token for another one.
-  if (/^https?:/.test(audience) && !(URL.canParse(audience) && new URL(audience).origin === new URL(url).origin)) {
-    throw new CliError(
-      EXIT.refused,
-      oneLine(`${url} asks for a token for ${audience}, which it is not: nothing was sent`),
-    );
+  const isUrl = /^https?:/.test(audience);
+  if (isUrl && !(URL.canParse(audience) && new URL(audience).origin === new URL(url).origin)) {
+    throw refused(`${url} asks for a token for ${audience}, which it is not`);
   }
+  const isSame = (known: SignInClient) => known.issuer === about.issuer && known.clientId === about.clientId;
+  const own = Object.hasOwn(signIns, url) ? signIns[url] : undefined;
+  if (own && !isSame(own)) {
+    const before = `${url} named the issuer ${own.issuer} with the client ${own.clientId} before`;
+    throw refused(`${before}: if ${about.issuer} with ${about.clientId} is right, run tenantry logout --url ${url}`);
+  }
+  const other = Object.keys(signIns).find((of) => of !== url && isSame(signIns[of] as SignInClient));
+  if (other !== undefined && !isUrl) {
+    const why = `${url} names the issuer and client of ${other}, which would take its token, too`;
+    throw refused(`${why}: it needs a client of its own, or an audience that begins with ${url}`);
+  }
+}
+
+function refused(why: string): CliError {
+  return new CliError(EXIT.refused, oneLine(`${why}; nothing was sent`));
 }

@@ -51,7 +51,7 @@ function person(open = true): Pick<Around, "onStderr"> {
 }
 
 const login = (args: readonly string[] = [], around: Around = {}): Promise<Ended> =>
-  cli.run(["login", "--browser", ...args], { ...person(), ...around });
+  cli.run(["login", "--browser", "--yes", ...args], { ...person(), ...around });
 const kept = async () => JSON.parse(await readFile(file, "utf8")) as Json & { signIns: Record<string, Json> };
 
 describe("tenantry login", () => {
@@ -76,7 +76,7 @@ describe("tenantry login", () => {
     });
     expect(token?.form).toMatchObject({ grant_type: "authorization_code", client_id: "tenantry-cli" });
     expect(((await stat(file)).mode & 0o777).toString(8)).toBe("600");
-    await expect.poll(() => shown.join()).toContain("You are signed in.");
+    await expect.poll(() => shown.join()).toContain("You are signed in to ");
     expect((await cli.run(["tenant", "list"])).exit).toBe(0);
     expect(sent.map(({ aud, sub }) => [aud, sub])).toEqual([
       ["tenantry-cli", "alice"],
@@ -98,14 +98,14 @@ describe("tenantry login", () => {
     const { exit, stderr } = await login();
     expect([exit, stderr]).toEqual([
       1,
-      `tenantry: ${admin.url} asks for a token for https://mcp.example.com/admin, which it is not: nothing was sent\n`,
+      `tenantry: ${admin.url} asks for a token for https://mcp.example.com/admin, which it is not; nothing was sent\n`,
     ]);
     expect(issuer.server.asked).toEqual([]);
   });
 
   test("begins by itself where a person sits, and asks for a token where the server knows no issuer", async () => {
     const tty = { tty: true, env: { BROWSER: "true" } };
-    expect((await cli.run(["login"], { ...person(), ...tty })).exit).toBe(0);
+    expect((await cli.run(["login"], { ...person(), ...tty, stdin: "y\n" })).exit).toBe(0);
     client = undefined;
     const { exit, stderr } = await cli.run(["login"], { ...tty, stdin: "fake-owner-token\n" });
     expect([exit, stderr]).toEqual([0, expect.stringContaining(`Token for ${admin.url}: `)]);
@@ -126,7 +126,7 @@ describe("tenantry login", () => {
   test("does not go to an issuer, nor to a server elsewhere, in the clear", async () => {
     client = { ...client, issuer: "http://login.example.com" };
     expect((await login()).stderr).toContain("has http://login.example.com, which is no https URL");
-    const insecure = await cli.run(["login", "--browser", "--url", "http://mcp.invalid"]);
+    const insecure = await cli.run(["login", "--browser", "--yes", "--url", "http://mcp.invalid"]);
     expect(insecure.exit).not.toBe(0);
     expect(issuer.asked).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe("what a browser brings is refused", () => {
     expect(exit).not.toBe(0);
     expect(stderr).toMatch(/(?:run tenantry login again|ask whoever runs it)\n$/);
     expect(stderr).toContain(why);
-    await expect.poll(() => shown.join()).toContain("You are not signed in: the terminal says why.");
+    await expect.poll(() => shown.join()).toContain(`You are not signed in to ${admin.url}: the terminal says why.`);
     await expect(stat(file)).rejects.toThrow("ENOENT");
   });
 
@@ -334,7 +334,7 @@ test("a lock that somebody left behind is no obstacle", async () => {
   expect((await cli.run(["logout"])).exit).toBe(0);
   await login();
   await writeFile(`${file}.lock`, "");
-  const before = new Date(Date.now() - 61_000);
+  const before = new Date(Date.now() - 181_000);
   await utimes(`${file}.lock`, before, before);
   expect((await cli.run(["logout"])).exit).toBe(0);
   await expect(stat(`${file}.lock`)).rejects.toThrow("ENOENT");

@@ -1,0 +1,23 @@
+// A call that took long and was answered to a client that accepts JSON alone was still listened for after its answer, and so held in
+// memory for as long as the platform keeps its request. Over HTTP that cannot be seen: this asks what answers.
+
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { requestSink, RequestStream } from "../../src/http/request-stream.ts";
+import { respondWhenReady } from "../../src/http/respond.ts";
+import type { Answer } from "../../src/protocol/dispatch.ts";
+
+test.each([true, false])(
+  "what ends after the answer does not reach its call (accepts streams: %s)",
+  async (accepts) => {
+    const client = new AbortController();
+    const stream = new RequestStream(new Request("http://x", { signal: client.signal }), "2026", accepts);
+    const sink = requestSink(stream, "2026");
+    const { cancelled } = sink;
+    const answer: Answer = { status: 200, json: "{}" };
+    const running = setImmediate(answer);
+    expect(await (await respondWhenReady(running, { sink, stream, waitUntil: () => {} })).text()).toBe("{}");
+    client.abort();
+    expect(cancelled.aborted).toBe(false);
+  },
+);
