@@ -84,10 +84,13 @@ export interface Seen {
   readonly hidden?: Hidden | undefined;
 }
 
+const NONE = { allow: [] };
+
 export function viewOf(offer: Offer, seen: Seen): View {
   const { catalog, document, sources } = offer;
   const profile = seen.profile === null ? undefined : document.profiles?.[seen.profile];
-  const eyes: Eyes = { profile, scopes: seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []) };
+  const seenIn = seen.narrowing?.toolsOnly ? { ...profile, prompts: NONE, resources: NONE } : profile;
+  const eyes: Eyes = { profile: seenIn, scopes: seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []) };
   const looking: Looking = { ...offer, ...seen, eyes };
   const shown = sources.filter((source) => hasPartIn(looking, source));
   const missing = missingIn(shown, looking);
