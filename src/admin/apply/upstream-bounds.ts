@@ -83,6 +83,15 @@ export function outOfBounds(
   return [...tooMany, ...elsewhere];
 }
 
+/** The same ones as before, each as it was or switched off. */
+export function areLess(
+  { upstreams: before = {} }: TenantDocument,
+  { upstreams: after = {} }: TenantDocument,
+): boolean {
+  const ids = Object.keys(before);
+  return ids.length === Object.keys(after).length && ids.every((id) => after[id] && isLess(before[id], after[id]));
+}
+
 /** It is what it was, or that switched off. */
 function isLess<Part extends UpstreamDocument | WebhookDocument>(before: Part | undefined, after: Part): boolean {
   if (!before) return false;
