@@ -126,7 +126,10 @@ export const PROBLEM_WORDS: Readonly<Record<string, Words>> = {
     "`detail` says what",
   ],
   "precondition-failed": ["somebody changed it since it was read", "read it again, and write with the new `ETag`"],
-  limited: ["this address rotated keys, or tried to, too often in a minute", "wait as long as `Retry-After` says"],
+  limited: [
+    "this address rotated keys, or tried operators' tokens, too often in a minute",
+    "wait as long as `Retry-After` says",
+  ],
   "too-large": ["the body is larger than the route takes", "`detail` says how much; `resourceBytes` for resources"],
   "unsupported-media-type": [
     "the `Content-Type` is not one of the route's",

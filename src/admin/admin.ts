@@ -2,7 +2,7 @@
 // them.
 
 import { exposedBy } from "../auth/origin.ts";
-import { originAllowed, type OriginVars } from "../auth/origin.ts";
+import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { OperatedContentObject } from "../content/store/operated-content-object.ts";
@@ -51,7 +51,7 @@ function optionsOf({ catalog, tenants, asked, hooks, path, features }: Deploymen
     asked,
     path,
     features,
-    originAllowed: (origin, env) => originAllowed(origin, env as OriginVars),
+    originAllowed,
     onError: (error, place) => {
       hooks.onError?.(error, undefined, place);
     },

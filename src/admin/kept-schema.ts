@@ -11,7 +11,7 @@ const Rows = {
     object(
       // By another id nobody could revoke it.
       { id: matching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"), hash: STRING, name: STRING, created: TIME },
-      { scopes: STRING, profile: STRING, expires: COUNT, retires: COUNT },
+      { scopes: STRING, profile: STRING, expires: COUNT, retires: COUNT, parent: STRING },
     ),
   ),
   suspensions: list(object({ kind: STRING, name: STRING, note: STRING, since: TIME, by_operator: COUNT })),

@@ -20,7 +20,7 @@ const LEASE_MS = 50;
 /** As where endpoints are asked for a name that is nobody's. */
 const NOBODIES = 16;
 
-/** How often an address may try in a minute: each time a tenant's authority is asked. */
+/** How often an address may try in a minute: each time an object is asked. */
 const MOST_A_MINUTE = 100;
 /** Bound: twice MOST_METERS of limiter.ts. */
 const limiter = new Limiter();
@@ -35,17 +35,20 @@ export async function authenticateKey(request: Request, place: Place, id: string
   if (exposedBy(request)) throw new ProblemError("plain-http");
   const token = bearerOf(request.headers.get("authorization"));
   if (token === null || keyIdOf(token) === undefined) throw refused();
-  const tooOften = limiter.refuse(addressOf(request.headers), { addressRefusals: MOST_A_MINUTE }, Date.now());
-  if (tooOften) {
-    const headers = { "retry-after": String(Math.ceil(tooOften.waitMs / 1000)) };
-    throw new ProblemError("limited", { headers });
-  }
+  countTry(limiter, request);
   const met = await meetTenant(place, id).catch((error: unknown) => {
     if (error instanceof ProblemError && error.key === "not-found") return undefined;
     throw error;
   });
   const key = await keyIn(place, { id, met }, await hashToken(token));
   return { name: keyPrincipalId(key.id), role: "tenant-admin", tenants: [id] };
+}
+
+/** Throws `limited` for an address that tries too often. */
+export function countTry(tries: Limiter, { headers }: Pick<Request, "headers">): void {
+  const tooOften = tries.refuse(addressOf(headers), { addressRefusals: MOST_A_MINUTE }, Date.now());
+  if (!tooOften) return;
+  throw new ProblemError("limited", { headers: { "retry-after": String(Math.ceil(tooOften.waitMs / 1000)) } });
 }
 
 interface Named {

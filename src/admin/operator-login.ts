@@ -6,8 +6,11 @@ import { hashToken, keyIdOf } from "../auth/api-key.ts";
 import { exposedBy } from "../auth/origin.ts";
 import { bearerOf } from "../auth/principal.ts";
 import type { OperatorCaller, OperatorSignIn, OperatorGround } from "../deployment/operator-sign-in.ts";
+import { Limiter } from "../limits/limiter.ts";
+import { RecentMap } from "../limits/recent-map.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { countTry } from "./key-login.ts";
 import { operatorTables } from "./platform/operator-tables.ts";
 import { OWNER_TOKENS, weakToken, weaknessOf } from "./owner-tokens.ts";
 import { platformOf } from "./platform/platform-door.ts";
@@ -16,6 +19,11 @@ import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 
 /** Names that the audit log uses for callers without an operator's record: no operator may have one. */
 export const RESERVED_NAMES: readonly string[] = [...OWNER_TOKENS.map(({ caller }) => caller.name), "code"];
+
+/** Tokens that nobody knew here so far: the platform's object is asked about each, and all isolates wait for it. */
+const limiter = new Limiter();
+/** Hashes of operators' tokens. These are not counted: behind an address that tries too often, operators go on. */
+const known = new RecentMap<boolean>(1000);
 
 /** As the admin API's own sign-in sees it: no key has dots. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
@@ -31,7 +39,7 @@ export function signInOf(
   );
 }
 
-/** Throws `unauthorized` for a token that is missing, unknown or expired, and by plain http for any. */
+/** Throws `unauthorized` for a token that is missing, unknown or expired, and by plain http for any; `limited` for who tries too often. */
 export async function authenticate(
   request: Request,
   { env, options }: { readonly env: AdminEnv; readonly options: AdminOptions },
@@ -44,10 +52,10 @@ export async function authenticate(
   if (owner) return owner;
   const people = JWT.test(token) ? signInOf(options, env) : undefined;
   if (people) return signedIn(token, people);
-  const operator =
-    keyIdOf(token, "operator") === undefined
-      ? null
-      : await remote(platformOf(env), operatorTables).operatorByHash(hash);
+  if (keyIdOf(token, "operator") === undefined) throw refused("The token is not known");
+  if (!known.get(hash)) countTry(limiter, request);
+  const operator = await remote(platformOf(env), operatorTables).operatorByHash(hash);
+  if (operator || known.get(hash)) known.set(hash, operator !== null);
   if (!operator) throw refused("The token is not known");
   if (operator.expires !== null && Date.parse(operator.expires) <= Date.now()) throw refused("The token has expired");
   return {

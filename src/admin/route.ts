@@ -17,6 +17,7 @@ import type { Incarnation } from "../tenants/authority/incarnation.ts";
 import type { DirectoryEntry } from "../tenants/directory/lookups-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
+import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { faultsOf, type FieldRule } from "./inspect.ts";
 import { readJson, WHOLE_TEXT } from "./json-body.ts";
@@ -25,7 +26,8 @@ import { ProblemError } from "./problem.ts";
 import { object, textUpTo, type Shape } from "./shapes.ts";
 
 /** What the admin API needs of a Worker's bindings. */
-export interface AdminEnv extends ContentEnv, DirectoryEnv, HostVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
+export interface AdminEnv
+  extends ContentEnv, DirectoryEnv, HostVars, OriginVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** The first owner's token: a Worker secret. */

@@ -23,6 +23,8 @@ export interface Narrowing {
   readonly deny: readonly string[];
   /** Only these; absent: also tools that come later. */
   readonly allow?: readonly string[];
+  /** No prompts and no resources. */
+  readonly toolsOnly?: boolean;
 }
 
 /** Somebody whom an authorization server named, until that ends. */

@@ -6,7 +6,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { View } from "../content/serve/view.ts";
 import type { Credential } from "../auth/credential.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { Narrowing, Principal } from "../auth/principal.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Answer } from "../protocol/dispatch.ts";
@@ -311,8 +311,7 @@ export interface GrantReport {
   readonly profile: string | null;
   /** null: nothing limits the person. */
   readonly scopes: readonly string[] | null;
-  /** The tools that were left out; `allow`: only these, and none that come later. */
-  readonly narrowing: { readonly deny: readonly string[]; readonly allow?: readonly string[] };
+  readonly narrowing: Narrowing;
   readonly created: number;
   readonly usedAt: number;
   readonly expires: number;

@@ -25,9 +25,10 @@ export interface LimitMethods {
   giveBack(day: string, who: string, count: number): void;
 }
 
-/** Whoever comes after so many callers of one day shares one row with the others. */
+/** Whoever comes after so many callers of one kind on one day shares one row with the others of it: keys, people, addresses. */
 const MOST_CALLERS = 20_000;
-const OTHERS = "others";
+/** The first word of a principal's id, or `address`. */
+const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";
 /** From which part of a limit on people are told that it will be met. */
 const TOLD_AT = 0.8;
 /** By how much an object's clock may go back when the object moves. */
@@ -49,7 +50,8 @@ function methodsOf(host: TenantHost): LimitMethods {
     sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
   const give = ({ who: asked, most, count }: Want, now: number): number => {
     const day = dayOf(now);
-    const who = asked === "" || used(asked) || !isCrowded(host, day) ? asked : OTHERS;
+    const kind = kindOf(asked);
+    const who = asked === "" || used(asked) || !isCrowded(host, day, kind) ? asked : `others ${kind}`;
     const known = used(who);
     // A clock that was set back a little over midnight does not give the day that is over anew.
     const counted = known && known.day > day && known.day <= dayOf(now + SKEW_MS) ? known.day : day;
@@ -87,8 +89,10 @@ function tellNear({ tell }: TenantHost, data: NearLimit, [before, after]: readon
 }
 
 /** Rows of days that are over go first. */
-function isCrowded({ sql }: TenantHost, day: string): boolean {
-  const count = () => sql.exec<{ callers: number }>("SELECT count(*) AS callers FROM daily_calls").one().callers;
+function isCrowded({ sql }: TenantHost, day: string, kind: string): boolean {
+  const query = "SELECT count(*) AS callers FROM daily_calls WHERE who >= ? AND who < ?";
+  // A blank, and what comes after it.
+  const count = () => sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
   if (count() < MOST_CALLERS) return false;
   sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
   return count() >= MOST_CALLERS;

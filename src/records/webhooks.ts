@@ -9,7 +9,7 @@ import { remote } from "../tenants/authority/tables.ts";
 import { NEWS } from "../tenants/authority/tenant-news.ts";
 import { askAgain } from "../tenants/isolate/asked-again.ts";
 import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
-import { SECRET_NAME_RULE, secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
+import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { sendWebhook, type OpenHook, type WebhookMessage } from "./send-webhook.ts";
 import { webhookTables } from "./webhook-tables.ts";
 
@@ -22,6 +22,8 @@ export interface WebhooksOptions {
 export type HookGround = Pick<TendGround, "tenant" | "document" | "env" | "secret">;
 
 const SECRET = /^\{\{secret:(\w+)\}\}$/;
+/** Of a tenant's secret, each of two: who is sent signatures can try a list of words on them. */
+const LEAST_CHARACTERS = 24;
 /** What sets the platform's apart: no name in a document has a blank. */
 const PLATFORM = "platform ";
 
@@ -31,7 +33,7 @@ function hooksOf({ document, env }: Pick<HookGround, "document" | "env">, { plat
   return [...own, ...all].filter(([, { enabled = true }]) => enabled);
 }
 
-/** undefined for what names no secret: of a Worker's secrets, another tenant's may have such a name. */
+/** undefined for what names no secret. */
 function secretIn(secret: string): string | undefined {
   return secretNameOf(SECRET.exec(secret)?.[1] ?? "");
 }
@@ -46,8 +48,12 @@ async function openHook(
   if (name.startsWith(PLATFORM)) return { url, secret };
   const named = secretIn(secret);
   if (named === undefined) return `its secret is not {{secret:NAME}}, a name of ${SECRET_NAME_RULE}`;
-  const value = (await ground.secret(named)) ?? workerSecretOf(ground.env, ground.tenant, named);
-  return value === undefined ? `the tenant has no secret ${named}` : { url, secret: value };
+  // Not the Worker's in its place: whoever writes the webhook is sent its signatures.
+  const value = await ground.secret(named);
+  if (value === undefined) return `the tenant has no secret ${named}`;
+  const isShort = value.split(/\s+/).some((one) => one !== "" && one.replace("whsec_", "").length < LEAST_CHARACTERS);
+  const rule = `its secret is nothing to sign with: it takes at least ${LEAST_CHARACTERS} characters`;
+  return isShort ? rule : { url, secret: value };
 }
 
 /** One message to all who want it and do not have it. */

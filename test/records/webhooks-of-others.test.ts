@@ -54,7 +54,12 @@ it("the platform's webhook is told before those of the tenant, which may each ta
       return new Response(null, { status: 204 });
     });
   const own = Object.fromEntries(["a", "b"].map((name) => [name, { url: receiver("own"), secret: "{{secret:HOOK}}" }]));
-  const ground: HookGround = { tenant: "acme", document: { webhooks: own }, env: {}, secret: async () => "a secret" };
+  const ground: HookGround = {
+    tenant: "acme",
+    document: { webhooks: own },
+    env: {},
+    secret: async () => "a-secret-of-the-tests-long-enough",
+  };
   const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, done: [] };
   const outcomes = await tellHooks(message, ground, {
     platform: () => ({ ops: { url: receiver("platform"), secret: "in clear" } }),

@@ -24,6 +24,7 @@ import { ownUpstreams } from "./own-upstreams.ts";
 import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
+import { holdStops } from "./stopped-everywhere.ts";
 import { readRecord, type Managed } from "./tenant-access.ts";
 import { judgeNames, thingsOf, type JudgedNames } from "./named-things.ts";
 import { holdBounds } from "./upstream-bounds.ts";
@@ -172,6 +173,7 @@ export interface Plan {
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
   holdBounds(desk, managed, record, own);
+  await holdStops(desk, managed, record, own);
   const names = await catalogNames(desk, managed, record);
   const written = { own, names, before: record.own, basis: record.revision };
   const { effective, whole, bases, warnings } = await resolveDocument(desk, managed, written, intent);

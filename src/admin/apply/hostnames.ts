@@ -9,7 +9,7 @@ import type { Claimed, Named } from "../../tenants/directory/directory-object.ts
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
 import { askedDirectory, releaseAgain } from "./asked-directory.ts";
-import { hostnameOf } from "../../auth/origin.ts";
+import { hostAllowed, hostnameOf } from "../../auth/origin.ts";
 import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -39,8 +39,14 @@ export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocum
   }
 }
 
-/** Why no tenant can have it. By whichever name an operator comes, they cannot give that one away. */
-function unfitting({ env, request }: Desk, hostname: string): string | undefined {
+/**
+ * Why no tenant can have it. By whichever name an operator comes, they cannot give that one away. `HOSTS` lists the Worker's names and
+ * those of tenants, and who may deploy knows which is which.
+ */
+function unfitting({ env, request, caller }: Desk, hostname: string): string | undefined {
+  if (env.HOSTS && caller.role !== "owner" && hostAllowed(new Headers({ host: hostname }), env)) {
+    return `HOSTS lists ${hostname}: only an owner may give it to a tenant`;
+  }
   if (idInHostname(hostname, env) !== undefined) {
     return `under ${env.TENANT_HOST} each tenant has the hostname that begins with its id`;
   }

@@ -12,7 +12,7 @@ import { nearName } from "../near-name.ts";
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Who mends these asks again. */
+/** Who mends these asks again. Of refusals and of warnings each: warnings hide no refusal. */
 const MOST_SAID = 100;
 /** Of these it is said what was meant: each is compared with the names that there are. */
 const MOST_MEANT = 5;
@@ -64,12 +64,13 @@ export function judgeNames(own: TenantDocument, before: TenantDocument, things: 
   let tried = 0;
   const said = { refused: [] as FieldRule[], warnings: [] as FieldRule[] };
   for (const reference of fresh) {
-    if (isPattern(reference.name) && (tried += 1) > MOST_TRIED) continue;
-    if (said.refused.length + said.warnings.length >= MOST_SAID) break;
+    const isWarned = said.warnings.length < MOST_SAID;
+    if (isPattern(reference.name) && (!isWarned || (tried += 1) > MOST_TRIED)) continue;
+    if (said.refused.length >= MOST_SAID) break;
     const isCompared = said.refused.length + said.warnings.length < MOST_MEANT;
     judge(reference, things, said, isCompared);
   }
-  return said;
+  return { ...said, warnings: said.warnings.slice(0, MOST_SAID) };
 }
 
 /** Said only where there is something to say. */

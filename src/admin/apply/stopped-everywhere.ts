@@ -1,12 +1,19 @@
 // Owns waiting until what the platform's object stops is stopped in every isolate, and showing it beside what a tenant's own
 // object says. Tenants are not told: whatever their number, so many calls are made as there are replicas, and few more.
 
+import { canonicalJson } from "../../auth/seal.ts";
+import { splitName } from "../../gateway/listed-name.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { brakeTables } from "../platform/brake-tables.ts";
 import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
+import type { FieldRule } from "../inspect.ts";
+import { ProblemError } from "../problem.ts";
+import type { Desk } from "../route.ts";
 import { isoTime } from "./in-force.ts";
 import type { Managed } from "./tenant-access.ts";
+import { areLess } from "./upstream-bounds.ts";
 
 /** Resolves when no isolate serves what was before; gives when that was, ISO 8601. A repeated write waits, too. */
 export async function stoppedEverywhere(env: PlatformEnv): Promise<string> {
@@ -32,3 +39,31 @@ export async function withStops<R extends Pick<TenantRecord, "suspensions">>(
     ],
   };
 }
+
+/**
+ * Throws where a tenant's own administrator changes what could bring back, under another name, a profile or a tool of an upstream that
+ * an operator stopped.
+ */
+export async function holdStops(
+  desk: Desk,
+  managed: Managed,
+  record: TenantRecord,
+  own: TenantDocument,
+): Promise<void> {
+  if (desk.caller.role !== "tenant-admin") return;
+  const { own: before, effective, stops = [] } = record;
+  const { profiles = {}, upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
+  const errors: FieldRule[] = [];
+  const profile = stops.find(({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name));
+  if (profile && canonicalJson(before.profiles ?? {}) !== canonicalJson(own.profiles ?? {}))
+    errors.push({ field: "profiles", rule: `an operator suspended the profile ${profile.name}: ${MEANWHILE}` });
+  if (!areLess(before, own)) {
+    const { tools } = await remote(platformOf(desk.env), brakeTables).stopped();
+    const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...tools];
+    const tool = stopped.find(({ name }) => Object.hasOwn(upstreams, splitName(name)?.id ?? ""));
+    if (tool) errors.push({ field: "upstreams", rule: `an operator stopped the tool ${tool.name}: ${MEANWHILE}` });
+  }
+  if (errors.length > 0) throw new ProblemError("forbidden", { errors });
+}
+
+const MEANWHILE = "only an operator may change this meanwhile";

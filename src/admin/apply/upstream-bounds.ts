@@ -1,4 +1,4 @@
-// Owns what a tenant's own administrator may write within bounds, and which upstreams: those that an operator's bounds allow. A Worker fetches on its
+// Owns what a tenant's own administrator may write within bounds, and which upstreams and webhooks: those that an operator's bounds allow. A Worker fetches on its
 // operator's account, and sends with each request what secrets a header names. Refuses to judge what is taken away.
 
 import { canonicalJson } from "../../auth/seal.ts";
@@ -8,6 +8,7 @@ import {
   type TenantDocument,
   type UpstreamBounds,
   type UpstreamDocument,
+  type WebhookDocument,
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
@@ -55,35 +56,49 @@ export function holdBounds(desk: Desk, managed: Managed, record: TenantRecord, a
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
-/** What a tenant's administrator may not change of the upstreams. Pure. */
+/** What a tenant's administrator may not change of the upstreams, and of the webhooks. Pure. */
 export function outOfBounds(
-  { upstreams: before = {} }: TenantDocument,
-  { upstreams: after = {} }: TenantDocument,
+  { upstreams: before = {}, webhooks: told = {} }: TenantDocument,
+  { upstreams: after = {}, webhooks = {} }: TenantDocument,
   { hosts = [], most = 0 }: UpstreamBounds = { most: Infinity },
 ): FieldRule[] {
   const [was, is] = [Object.keys(before).length, Object.keys(after).length];
   const rule = `only an operator may make more than ${most}; upstreamBounds.most says how many`;
   const tooMany = is > most && is > was ? [{ field: "upstreams", rule }] : [];
-  const elsewhere = Object.entries(after)
+  // Who writes a webhook has the Worker send requests there, too, and is told how they are answered.
+  const hooks = Object.entries(webhooks)
+    .filter(([name, hook]) => !isLess(Object.hasOwn(told, name) ? told[name] : undefined, hook))
+    .map(([name, { url }]) => ({ field: `webhooks.${name}.url`, at: url }));
+  const written = Object.entries(after)
     .filter(([id, upstream]) => !isLess(Object.hasOwn(before, id) ? before[id] : undefined, upstream))
     // A service is granted by an operator, or refused by the feature that has upstreams.
     .flatMap(([id, { url = "", auth }]) => [
       { field: `upstreams.${id}.url`, at: url },
       // The tenant's secrets go there, too.
       ...(auth ? [{ field: `upstreams.${id}.auth.tokenUrl`, at: auth.tokenUrl }] : []),
-    ])
+    ]);
+  const elsewhere = [...written, ...hooks]
     .filter(({ at }) => URL.canParse(at) && !isWithinHosts(new URL(at), hosts))
     .map(({ field, at }) => ({ field, rule: hostRule(new URL(at).host, hosts) }));
   return [...tooMany, ...elsewhere];
 }
 
+/** The same ones as before, each as it was or switched off. */
+export function areLess(
+  { upstreams: before = {} }: TenantDocument,
+  { upstreams: after = {} }: TenantDocument,
+): boolean {
+  const ids = Object.keys(before);
+  return ids.length === Object.keys(after).length && ids.every((id) => after[id] && isLess(before[id], after[id]));
+}
+
 /** It is what it was, or that switched off. */
-function isLess(before: UpstreamDocument | undefined, after: UpstreamDocument): boolean {
+function isLess<Part extends UpstreamDocument | WebhookDocument>(before: Part | undefined, after: Part): boolean {
   if (!before) return false;
   return [before, { ...before, enabled: false }].some((one) => canonicalJson(one) === canonicalJson(after));
 }
 
 function hostRule(host: string, hosts: readonly string[]): string {
   const allowed = hosts.length === 0 ? "none is allowed" : `allowed are ${hosts.join(", ")}`;
-  return `only an operator may write an upstream at ${host}: ${allowed} in upstreamBounds.hosts`;
+  return `only an operator may have requests sent to ${host}: ${allowed} in upstreamBounds.hosts`;
 }

@@ -97,6 +97,7 @@ function grantShown(grant: GrantReport): Infer<typeof GrantShape> {
     scopes: scopes as string[] | null,
     deny: narrowing.deny as string[],
     allow: (narrowing.allow as string[] | undefined) ?? null,
+    toolsOnly: narrowing.toolsOnly ?? false,
     created: isoTime(created),
     lastUsed: isoTime(usedAt),
     expires: isoTime(expires),

@@ -85,11 +85,14 @@ export interface Seen {
   readonly hidden?: Hidden | undefined;
 }
 
+const NONE = { allow: [] };
+
 export function viewOf(offer: Offer, seen: Seen): View {
   const { catalog, document, sources } = offer;
   const profile = seen.profile === null ? undefined : document.profiles?.[seen.profile];
   const scopes = seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []);
-  const eyes: Eyes = { profile, scopes: scopes && [scopesAsOne(scopes)] };
+  const seenIn = seen.narrowing?.toolsOnly ? { ...profile, prompts: NONE, resources: NONE } : profile;
+  const eyes: Eyes = { profile: seenIn, scopes: scopes && [scopesAsOne(scopes)] };
   checkWork(offer, eyes);
   const looking: Looking = { ...offer, ...seen, eyes };
   const shown = sources.filter((source) => hasPartIn(looking, source));

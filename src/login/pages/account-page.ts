@@ -47,12 +47,12 @@ ${form(target, end)}</div>`;
 }
 
 /** What it may, in words; the endpoint's profile and the person's own rights limit it too. */
-function extentOf({ narrowing: { deny, allow }, profile, scopes }: ShownGrant): string {
-  const tools = allow
-    ? `Only ${namesOf(allow) || "what is no tool"}`
-    : `All tools${deny.length > 0 ? ` but ${namesOf(deny)}` : ""}`;
+function extentOf({ narrowing: { deny, allow, toolsOnly }, profile, scopes }: ShownGrant): string {
+  const some = allow?.length === 0 ? "No tools" : allow && `Only ${namesOf(allow)}`;
+  const tools = some ?? `All tools${deny.length > 0 ? ` but ${namesOf(deny)}` : ""}`;
+  const all = `${tools}; ${toolsOnly ? "no prompts or resources" : "prompts and resources"}`;
   const within = [...(profile === null ? [] : [`profile ${profile}`]), ...(scopes ?? [])];
-  return within.length === 0 ? tools : `${tools} (${within.join(", ")})`;
+  return within.length === 0 ? all : `${all} (${within.join(", ")})`;
 }
 
 const namesOf = (names: readonly string[]) => names.map((name) => harmless(name)).join(", ");

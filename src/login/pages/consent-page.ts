@@ -44,7 +44,8 @@ export function decisionOf(answer: URLSearchParams): ConsentDecision | undefined
 export function narrowingOf(answer: URLSearchParams, shown: readonly string[]): Narrowing {
   const ticked = new Set(answer.getAll("tool"));
   const deny = shown.filter((name) => !ticked.has(name));
-  return answer.has("later") ? { deny } : { deny, allow: shown.filter((name) => ticked.has(name)) };
+  const later = answer.has("later") ? {} : { allow: shown.filter((name) => ticked.has(name)) };
+  return { deny, ...later, ...(!answer.has("read") && { toolsOnly: true }) };
 }
 
 export function consentPage(view: ConsentView): string {
@@ -99,8 +100,7 @@ function scopeList({ scopes }: ConsentView): Markup | string {
 }
 
 function toolList({ tools, tenant }: ConsentView): Markup {
-  if (tools.length === 0)
-    return markup`<p>There is no tool here that you may use. <label class="row">${later()}</label></p>`;
+  if (tools.length === 0) return markup`<p>There is no tool here that you may use. ${ALSO}</p>`;
   const groups = Map.groupBy(tools, ({ group }) => group);
   const lists = [...groups].map(([group, own]) => {
     const title = group ?? tenantName(tenant);
@@ -109,12 +109,11 @@ function toolList({ tools, tenant }: ConsentView): Markup {
   return markup`<fieldset><legend>What it may use for you: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}</legend>
 <small>Untick what it shall not have.</small>
 <div class="list">${lists}</div>
-<label class="row">${later()}</label></fieldset>`;
+${ALSO}</fieldset>`;
 }
 
-function later(): Markup {
-  return markup`<input type="checkbox" name="later" checked><span>Also tools that come later</span>`;
-}
+const ALSO = markup`<label class="row"><input type="checkbox" name="later" checked><span>Also tools that come later</span></label>
+<label class="row"><input type="checkbox" name="read" checked><span>Also read prompts and resources</span></label>`;
 
 function toolRow({ name, title = "", description = "" }: ConsentTool): Markup {
   const shown = harmless(title) || name;

@@ -49,7 +49,7 @@ function personIn(row: GrantRow, shown: readonly string[] | undefined): Omit<Per
     grant: id,
     home: row.home,
     resource,
-    ...((narrowing.allow ?? narrowing.deny.length > 0) && { narrowing }),
+    ...((narrowing.allow ?? (narrowing.toolsOnly || narrowing.deny.length > 0)) && { narrowing }),
   };
 }
 

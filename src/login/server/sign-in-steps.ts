@@ -233,11 +233,12 @@ async function authorizeAgain(visit: LoginVisit, { request, nonce }: Asking): Pr
 /** What was left out stays so under the name that it has when no profile gives it another any more. */
 function narrowedBy(answer: URLSearchParams, tools: readonly ShownTool[]): Narrowing {
   const names = tools.map(({ name }) => name);
-  const { deny, allow: only } = narrowingOf(answer, names);
+  const { deny, allow: only, toolsOnly } = narrowingOf(answer, names);
   const shown = (some: readonly string[]) => tools.filter(({ name }) => some.includes(name));
   return {
     deny: [...new Set(shown(deny).flatMap(({ policyName, source }) => [policyName, source]))],
     ...(only && { allow: shown(only).map(({ policyName }) => policyName) }),
+    ...(toolsOnly && { toolsOnly }),
   };
 }
 

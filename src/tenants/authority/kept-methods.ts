@@ -17,6 +17,7 @@ export interface KeptKey {
   readonly created: string;
   readonly expires?: number;
   readonly retires?: number;
+  readonly parent?: string;
 }
 
 export interface KeptSuspension extends Suspension {
@@ -37,7 +38,7 @@ export interface KeptMethods {
 }
 
 const COLUMNS = {
-  keys: ["api_keys", "id, hash, name, scopes, profile, created, expires, retires"],
+  keys: ["api_keys", "id, hash, name, scopes, profile, created, expires, retires, parent"],
   suspensions: ["suspensions", "kind, name, note, since, by_operator"],
   secrets: ["secrets", "name, sealed, updated"],
 } as const satisfies Record<keyof KeptRows, readonly [table: string, columns: string]>;

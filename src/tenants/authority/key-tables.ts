@@ -37,6 +37,7 @@ export interface KeyMethods {
     rotation: Rotation,
     actor: Actor,
   ): WriteResult | { readonly state: "full" | "rotated" | "young" | "suspended" };
+  /** With it go the keys that were made of it by themselves. */
   revokeKey(id: string, actor: Actor): WriteResult;
 }
 
@@ -70,9 +71,10 @@ function recordOf(row: KeyRow): KeyRecord {
   };
 }
 
-function insert(host: TenantHost, key: KeyInsert): void {
+/** `parent`: the key that made it of itself. */
+function insert(host: TenantHost, key: KeyInsert, parent: string | null = null): void {
   host.sql.exec(
-    "INSERT INTO api_keys (id, hash, name, scopes, profile, expires, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO api_keys (id, hash, name, scopes, profile, expires, created, parent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     key.id,
     key.hash,
     key.name,
@@ -80,8 +82,13 @@ function insert(host: TenantHost, key: KeyInsert): void {
     key.profile,
     key.expires,
     new Date(host.now()).toISOString(),
+    parent,
   );
 }
+
+/** The key, and all that were made of it by themselves: whoever stole a key may have rotated it. */
+const WITH_DESCENDANTS = `WITH RECURSIVE made (id) AS (VALUES (?) UNION SELECT k.id FROM api_keys k JOIN made ON k.parent = made.id)
+  SELECT ${COLUMNS} FROM api_keys WHERE id IN made`;
 
 export function createKeyMethods(host: TenantHost): KeyMethods {
   const { sql } = host;
@@ -114,7 +121,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         if (!row || unfit) return { state: unfit ?? "absent" };
         const more = overlapMs > 0 ? 1 : 0;
         if (most !== null && workingKeys(host) + more > most + 1) return { state: "full" };
-        insert(host, { ...recordOf(row), ...key });
+        insert(host, { ...recordOf(row), ...key }, leastAgeMs > 0 ? old : null);
         const retires = host.now() + overlapMs;
         sql.exec("UPDATE api_keys SET retires = ? WHERE id = ?", retires, old);
         wakeForEnded(host);
@@ -123,14 +130,16 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
       }),
     revokeKey: (id, actor) =>
       host.transaction(() => {
-        const row = find(id);
-        if (!row) return { state: "absent" };
+        const rows = sql.exec<KeyRow>(WITH_DESCENDANTS, id).toArray();
+        if (rows.length === 0) return { state: "absent" };
         noteOutage(host);
-        sql.exec("DELETE FROM api_keys WHERE id = ?", id);
-        forgetSuspension(host, id);
-        host.record(actor, "key.revoke", `key ${id}`, { before: recordOf(row), after: null });
-        const revision = host.bump({ principal: keyPrincipalId(id) });
-        return { state: "written", revision, ...host.inForce() };
+        for (const row of rows) {
+          sql.exec("DELETE FROM api_keys WHERE id = ?", row.id);
+          forgetSuspension(host, row.id);
+          host.record(actor, "key.revoke", `key ${row.id}`, { before: recordOf(row), after: null });
+          host.bump({ principal: keyPrincipalId(row.id) });
+        }
+        return { state: "written", revision: host.revision(), ...host.inForce() };
       }),
   };
 }

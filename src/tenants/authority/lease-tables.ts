@@ -41,6 +41,8 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
     "ALTER TABLE suspensions ADD COLUMN by_operator INTEGER NOT NULL DEFAULT 1",
     "CREATE TABLE outages (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL)",
     ...auditMigrations,
+    "ALTER TABLE api_keys ADD COLUMN parent TEXT",
+    "CREATE INDEX keys_by_parent ON api_keys (parent) WHERE parent IS NOT NULL",
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };

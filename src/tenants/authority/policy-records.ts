@@ -124,6 +124,8 @@ export interface TenantRecord {
   /** With its base documents under it. */
   readonly effective: TenantDocument;
   readonly suspensions: readonly Suspension[];
+  /** Those of them that operators made; absent: an object of an earlier release says it. */
+  readonly stops?: readonly Pick<Suspension, "kind" | "name">[];
   readonly retired: readonly RetiredName[];
   readonly sections: Sections;
 }

@@ -153,6 +153,9 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
     own: JSON.parse(found.own) as TenantDocument,
     effective: JSON.parse(found.effective) as TenantDocument,
     ...withdrawn(host.sql, true),
+    stops: host.sql
+      .exec<{ kind: Suspension["kind"]; name: string }>("SELECT kind, name FROM suspensions WHERE by_operator = 1")
+      .toArray(),
     sections: sectionsOf(host.sql),
   };
 }

@@ -24,7 +24,7 @@ describe("an upstream that a tenant's administrator writes", () => {
     for (const host of ["a.com", "a.com:8444", "x.b.com:8443", "b.com"]) expect(await status(host), host).toBe(403);
     expect(rules(await write(id, "up", at("a.com:9000"), { token }))).toEqual([
       403,
-      ["upstreams.up.url", expect.stringContaining("an upstream at a.com:9000: allowed are a.com:8443")],
+      ["upstreams.up.url", expect.stringContaining("requests sent to a.com:9000: allowed are a.com:8443")],
     ]);
   });
 

@@ -200,12 +200,15 @@ describe("consent", () => {
 
   it("says of each answer what is left out", () => {
     const shown = ["a", "b", "c"];
-    expect(narrowingOf(new URLSearchParams("tool=a&tool=b&tool=c&later=on"), shown)).toEqual({ deny: [] });
-    expect(narrowingOf(new URLSearchParams("tool=a&later=on"), shown)).toEqual({ deny: ["b", "c"] });
-    expect(narrowingOf(new URLSearchParams("tool=a&tool=b&tool=c"), shown)).toEqual({ deny: [], allow: shown });
+    expect(narrowingOf(new URLSearchParams("tool=a&tool=b&tool=c&later=on&read=on"), shown)).toEqual({ deny: [] });
+    expect(narrowingOf(new URLSearchParams("tool=a&later=on&read=on"), shown)).toEqual({ deny: ["b", "c"] });
+    expect(narrowingOf(new URLSearchParams("tool=a&tool=b&tool=c&read=on"), shown)).toEqual({ deny: [], allow: shown });
     // What was not shown is nobody's to allow.
-    expect(narrowingOf(new URLSearchParams("tool=a&tool=z"), shown)).toEqual({ deny: ["b", "c"], allow: ["a"] });
-    expect(narrowingOf(new URLSearchParams(""), shown)).toEqual({ deny: shown, allow: [] });
+    expect(narrowingOf(new URLSearchParams("tool=a&tool=z&read=on"), shown)).toEqual({
+      deny: ["b", "c"],
+      allow: ["a"],
+    });
+    expect(narrowingOf(new URLSearchParams(""), shown)).toEqual({ deny: shown, allow: [], toolsOnly: true });
   });
 
   it("takes no decision but the ones that its buttons have", () => {
@@ -225,11 +228,16 @@ it("a page of grants says of each what it may", () => {
       { ...grant, profile: null, narrowing: { deny: [] } },
       { ...grant, profile: "p", scopes: ["reading"], narrowing: { deny: ["a", "b"] } },
       { ...grant, profile: null, narrowing: { deny: ["a"], allow: ["c"] } },
-      { ...grant, profile: null, narrowing: { deny: [], allow: [] } },
+      { ...grant, profile: null, narrowing: { deny: [], allow: [], toolsOnly: true } },
     ],
   });
   const may = [...html.matchAll(/<dt>May use<\/dt>\s*<dd>([^<]*)/g)].map(([, text]) => text);
-  expect(may).toEqual(["All tools", "All tools but a, b (profile p, reading)", "Only c", "Only what is no tool"]);
+  expect(may).toEqual([
+    "All tools; prompts and resources",
+    "All tools but a, b; prompts and resources (profile p, reading)",
+    "Only c; prompts and resources",
+    "No tools; no prompts or resources",
+  ]);
   expect(html).toContain("<time>1970-01-02</time>");
   expect(html).toContain("Signed in as <bdi>Ada (ada@a.example)</bdi>");
 });

@@ -83,9 +83,10 @@ async function listGrants(
   });
 }
 
-function extentOf({ deny, allow, profile, scopes }: Grant): string {
+function extentOf({ deny, allow, toolsOnly, profile, scopes }: Grant): string {
   const tools = allow ? `only ${allow.join(", ") || "no tool"}` : deny.length > 0 ? `not ${deny.join(", ")}` : "all";
-  return [tools, ...(profile === null ? [] : [`profile ${profile}`]), ...(scopes ?? [])].join("; ");
+  const read = toolsOnly ? ["no prompts or resources"] : [];
+  return [tools, ...read, ...(profile === null ? [] : [`profile ${profile}`]), ...(scopes ?? [])].join("; ");
 }
 
 async function listClients(context: CommandContext, [tenant]: readonly [string]): Promise<void> {

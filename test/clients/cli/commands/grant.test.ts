@@ -20,10 +20,19 @@ async function acme() {
       profile: null,
       scopes: null,
     };
-    grants.set(id, { id, ...usual, url: "https://a.example/mcp/acme", deny: [], allow: null, ...times, ...more });
+    grants.set(id, {
+      id,
+      ...usual,
+      url: "https://a.example/mcp/acme",
+      deny: [],
+      allow: null,
+      toolsOnly: false,
+      ...times,
+      ...more,
+    });
   };
   grant("g1", {});
-  grant("g2", { deny: ["note_write"], profile: "public", scopes: ["reading"] });
+  grant("g2", { deny: ["note_write"], toolsOnly: true, profile: "public", scopes: ["reading"] });
   grant("g3", { allow: ["note_read"], principal: "key Yk3v0Qp8sD", person: { name: null, email: null } });
   const redirects = ["https://claude.ai/callback"];
   loginClients.set("c1", { id: "c1", kind: "registered", name: "Claude", redirects, lastUsed: AT });
@@ -40,7 +49,12 @@ test("grants are listed with what each may, and with names that do nothing to a 
     .map((line) => line.split(/ {2,}/).slice(0, 4));
   expect(rows.filter(([id]) => id?.startsWith("g"))).toEqual([
     ["g1", expect.stringContaining("Claude"), "Ada", "all"],
-    ["g2", expect.stringContaining("Claude"), "Ada", "not note_write; profile public; reading"],
+    [
+      "g2",
+      expect.stringContaining("Claude"),
+      "Ada",
+      "not note_write; no prompts or resources; profile public; reading",
+    ],
     ["g3", expect.stringContaining("Claude"), "key Yk3v0Qp8sD", "only note_read"],
   ]);
   expect(stdout).not.toContain("\u001b");
