@@ -175,8 +175,8 @@ const NAMES = 480;
 
 /** What an administrator of a tenant may write: as many patterns of a kind as are taken, of 20,000 in 100 scopes, over 480 prompts. */
 async function documents(target: Target): Promise<Row> {
-  const prompt = { messages: [{ role: "user", content: { type: "text", text: "x" } }] };
-  const prompts = Object.fromEntries(Array.from({ length: NAMES }, (_none, at) => [`${"a".repeat(100)}${at}`, prompt]));
+  const small = { messages: [{ role: "user", content: { type: "text", text: "x" } }] };
+  const prompts = Object.fromEntries(Array.from({ length: NAMES }, (_none, at) => [`${"a".repeat(100)}${at}`, small]));
   const scopesOf = (patternOf: (at: number) => string, each: number) =>
     Object.fromEntries(
       Array.from({ length: 100 }, (_none, scope) => [

@@ -37,9 +37,7 @@ test("as many names and beginnings of names are taken, and hold", async () => {
   const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
   const { result } = await client.request("prompts/list");
   const names = (result["prompts"] as Json[]).map(({ name }) => name);
-  expect(names.toSorted()).toEqual(
-    Object.keys(prompts)
-      .filter((name) => Number(name.slice(1)) % 2 === 0)
-      .toSorted(),
-  );
+  const even = Object.keys(prompts).filter((name) => Number(name.slice(1)) % 2 === 0);
+  expect(new Set(names)).toEqual(new Set(even));
+  expect(names).toHaveLength(even.length);
 });

@@ -98,7 +98,7 @@ async function callAt(context: CommandContext, server: Server, { where, tool, pa
 /** `ID__OWN`, under which a tool of an upstream is called whatever its listed name. */
 function ownNameOf({ name, _meta }: ToolAbout): string | undefined {
   const own = _meta?.[OWN_NAME];
-  return own === undefined ? undefined : `${name.slice(0, name.indexOf("__"))}__${String(own)}`;
+  return typeof own === "string" ? `${name.slice(0, name.indexOf("__"))}__${own}` : undefined;
 }
 
 interface Server {

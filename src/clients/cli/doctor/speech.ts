@@ -121,10 +121,10 @@ async function lists(endpoint: McpEndpoint, server: string, signal: AbortSignal)
   try {
     link = await surveyLink({ endpoint: { ...endpoint, skipped: skip }, about: ABOUT_2026 }, undefined, { signal });
     const reasonOf = (fault: Fault) => mcpReason(new McpFault(fault), endpoint);
-    const { ask } = link;
+    const asked = link;
     const missing = new Map<string, string>();
-    const asking: UpstreamLink["ask"] = async (...asked) => {
-      const message = await ask(...asked);
+    const asking: UpstreamLink["ask"] = async (...args) => {
+      const message = await asked.ask(...args);
       for (const { source, why } of lacksOfList(resultOf(message) ?? {})) missing.set(source, why);
       return message;
     };
