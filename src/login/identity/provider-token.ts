@@ -2,9 +2,11 @@
 // keeps what it was given before anybody uses it: a provider may take a refresh token once. Others wait for that.
 
 import type { TendGround } from "../../deployment/deployment.ts";
+import { given } from "../../protocol/members.ts";
 import { persistently } from "../../streams/persistently.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { loginOf } from "../server/login-door.ts";
+import type { KeptProvider, ProviderClaim } from "../server/login-tables.ts";
 import { openProvider, sealProvider } from "../server/provider-seal.ts";
 import type { ProviderTokens } from "../sign-in/sign-in.ts";
 import { WAYS } from "../sign-in/ways.ts";
@@ -34,11 +36,11 @@ export async function providerToken({ ground, tend, person, scopes }: IdentityAs
     if (lastsOf(tokens) > LEAST_MS) return tokenIn(tokens, scopes);
     const claim = await tables.claimProvider(grant);
     if (claim.state !== "claimed") continue;
-    const renewing = renewed(held, login, claim.provider);
+    const renewing = renewed(held, login, claim);
     // Whoever asked may go away, and what the provider gives is given once.
     ground.waitUntil(renewing.catch(() => {}));
-    const given = await Promise.race([renewing, scheduler.wait(until - Date.now())]);
-    if (given) return tokenIn(given, scopes);
+    const newer = await Promise.race([renewing, scheduler.wait(until - Date.now())]);
+    if (newer) return tokenIn(newer, scopes);
   }
   throw new IdentityError("away");
 }
@@ -54,24 +56,29 @@ function lastsOf({ expires = Infinity }: ProviderTokens): number {
 }
 
 function tokenIn({ access, scope, expires }: ProviderTokens, scopes: readonly string[]): IdentityToken {
-  const given = scope?.split(" ");
-  if (given && !scopes.every((one) => given.includes(one))) throw new IdentityError("scopes");
+  const granted = scope?.split(" ");
+  if (granted && !scopes.every((one) => granted.includes(one))) throw new IdentityError("scopes");
   return { token: access, until: expires ?? Date.now() + UNSAID_MS };
 }
 
 /** For whoever has claimed it. */
-async function renewed(held: Held, login: LoginDocument, sealed: string | null): Promise<ProviderTokens> {
+async function renewed(
+  held: Held,
+  login: LoginDocument,
+  { provider: sealed, person }: Pick<Extract<ProviderClaim, { state: "claimed" }>, "provider" | "person">,
+): Promise<ProviderTokens> {
   const { ground, grant } = held;
-  let kept: { readonly provider?: string; readonly confirmed?: true } = {};
+  let kept: KeptProvider = {};
   try {
     const before = await opened(held, sealed);
     // By somebody who was done before the claim.
     if (lastsOf(before) > LEAST_MS) return before;
     const confirmed =
-      before.refresh === undefined ? undefined : await WAYS[login.via]?.confirm?.({ ground, login }, before);
+      before.refresh === undefined ? undefined : await WAYS[login.via]?.confirm?.({ ground, login }, before, person);
     if (confirmed?.state === "away") throw new IdentityError("away");
     if (confirmed?.state !== "confirmed" || !confirmed.provider) throw new IdentityError("again");
-    kept = { provider: await sealProvider(ground, grant, confirmed.provider), confirmed: true };
+    const provider = await sealProvider(ground, grant, confirmed.provider);
+    kept = { ...given({ provider, person: confirmed.person }), confirmed: true };
     return confirmed.provider;
   } finally {
     await persistently(async () => loginOf(held).keepProvider(grant, kept));

@@ -10,6 +10,7 @@ import { clientMethods, type ClientMethods } from "./client-tables.ts";
 import { createdNow, deleteEnded, endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
 import { LOGIN_MIGRATIONS, grantIn, type NewCode, type NewGrant } from "./login-schema.ts";
 import type { Grant } from "./login-records.ts";
+import type { SignedIn } from "../sign-in/sign-in.ts";
 import { bearerOfGrant } from "./grant-bearer.ts";
 import { redeem, refresh, type RedeemAsk, type Redeemed, type TokenRefreshAsk, type Refreshed } from "./token-rows.ts";
 
@@ -30,9 +31,17 @@ const MOST_TIDIED = 100;
 
 export type ProviderClaim =
   /** Only who asked may use them, until they are given back or the claim ends. null: there are none. */
-  | { readonly state: "claimed"; readonly provider: string | null }
+  | { readonly state: "claimed"; readonly provider: string | null; readonly person: SignedIn }
   | { readonly state: "busy" }
   | { readonly state: "absent" };
+
+/** What is undefined stays as it is. */
+export interface KeptProvider {
+  readonly provider?: string | null;
+  /** The provider lets the person in. */
+  readonly confirmed?: true;
+  readonly person?: SignedIn;
+}
 
 export interface LoginMethods extends ClientMethods {
   /** What the authority knows of a key that somebody pasted. */
@@ -46,8 +55,7 @@ export interface LoginMethods extends ClientMethods {
   providerOf(grant: string): string | null;
   /** The same, for the one who may renew them. */
   claimProvider(grant: string): ProviderClaim;
-  /** `provider` undefined: they stay as they are. `confirmed`: the provider lets the person in. */
-  keepProvider(grant: string, kept: { readonly provider?: string | null; readonly confirmed?: true }): boolean;
+  keepProvider(grant: string, kept: KeptProvider): boolean;
   /** A page of all grants, or of one principal's, by id, from the one after `after`. */
   grants(after: string, most: number, principal?: string): readonly Grant[];
   grantsOf(principal: string): readonly Grant[];
@@ -90,15 +98,16 @@ function loginMethods(host: TenantHost): LoginMethods {
         if (!row) return { state: "absent" };
         if (lasts(row.claimed_until, CLAIM_MS, host.now())) return { state: "busy" };
         sql.exec("UPDATE login_grants SET claimed_until = ? WHERE id = ?", host.now() + CLAIM_MS, id);
-        return { state: "claimed", provider: row.provider };
+        return { state: "claimed", provider: row.provider, person: grantIn(row).person };
       }),
-    keepProvider: (id, { provider, confirmed }) =>
+    keepProvider: (id, { provider, confirmed, person }) =>
       host.transaction(() => {
         const row = grantWhere(host, "id = ?", id);
         if (!row) return false;
         sql.exec(
-          "UPDATE login_grants SET provider = ?, confirmed_at = ?, claimed_until = 0 WHERE id = ?",
+          "UPDATE login_grants SET provider = ?, person = ?, confirmed_at = ?, claimed_until = 0 WHERE id = ?",
           provider === undefined ? row.provider : provider,
+          person ? JSON.stringify(person) : row.person,
           confirmed ? host.now() : row.confirmed_at,
           id,
         );

@@ -3,8 +3,9 @@
 
 import { hashToken } from "../../auth/api-key.ts";
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
+import { given } from "../../protocol/members.ts";
 import type { LoginVisit } from "../login-visit.ts";
-import type { Confirmed, SignIn } from "../sign-in/sign-in.ts";
+import type { Confirmed, SignedIn, SignIn } from "../sign-in/sign-in.ts";
 import { WAYS } from "../sign-in/ways.ts";
 import { awayFor, OAuthError } from "./answers.ts";
 import { loginOf, refusalOfToken, untilEnded } from "./login-door.ts";
@@ -65,7 +66,7 @@ export async function confirmedRefresh(
     const { grant } = refreshed;
     const claim = await tables.claimProvider(grant);
     if (claim.state === "claimed" && claim.provider !== null && way) {
-      const asked = askProvider(visit, way, { grant, sealed: claim.provider });
+      const asked = askProvider(visit, way, { grant, sealed: claim.provider, person: claim.person });
       // Whoever asked may go away, or be told to come again, and what the provider gives is given once.
       visit.waitUntil(asked.catch(() => {}));
       await Promise.race([asked, scheduler.wait(until - Date.now())]);
@@ -81,25 +82,31 @@ function away(): OAuthError {
 interface Held {
   readonly grant: string;
   readonly sealed: string;
+  readonly person: SignedIn;
 }
 
 /** undefined: nobody can open what they would be asked by. */
-async function confirmedBy(visit: Confirming, way: SignIn, { grant, sealed }: Held): Promise<Confirmed | undefined> {
+async function confirmedBy(
+  visit: Confirming,
+  way: SignIn,
+  { grant, sealed, person }: Held,
+): Promise<Confirmed | undefined> {
   try {
     const provider = await openProvider(visit.ground, grant, sealed);
-    return provider && (await way.confirm?.(visit, provider));
+    return provider && (await way.confirm?.(visit, provider, person));
   } catch (error) {
     visit.ground.onError(error);
     return { state: "away" };
   }
 }
 
-async function askProvider(visit: Confirming, way: SignIn, { grant, sealed }: Held): Promise<void> {
+async function askProvider(visit: Confirming, way: SignIn, held: Held): Promise<void> {
   const tables = loginOf(visit);
-  const confirmed = await confirmedBy(visit, way, { grant, sealed });
+  const { grant } = held;
+  const confirmed = await confirmedBy(visit, way, held);
   if (confirmed?.state === "confirmed") {
     const renewed = confirmed.provider && (await sealProvider(visit.ground, grant, confirmed.provider));
-    await tables.keepProvider(grant, { ...(renewed !== undefined && { provider: renewed }), confirmed: true });
+    await tables.keepProvider(grant, { ...given({ provider: renewed, person: confirmed.person }), confirmed: true });
   } else if (confirmed?.state === "away") {
     await tables.keepProvider(grant, {});
     throw away();

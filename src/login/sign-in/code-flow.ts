@@ -8,8 +8,16 @@ import { secretsRing } from "../../auth/secrets-key.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
 import type { LoginUrls, LoginVisit } from "../login-visit.ts";
 import { awayAt, codeIn, deniedAt, misfitAt, strayAnswer, unsetFor } from "./not-signed-in.ts";
-import { askTokens, askUser, secretOf, type SignInGround, type TokenAnswer } from "./provider-requests.ts";
-import type { Confirmed, NotSignedIn, ProviderTokens, SignInBegun } from "./sign-in.ts";
+import {
+  askTokens,
+  askUser,
+  secretOf,
+  type SignInGround,
+  type TokenAnswer,
+  type UserAnswer,
+} from "./provider-requests.ts";
+import type { Confirmed, NotSignedIn, ProviderTokens, SignedIn, SignInBegun } from "./sign-in.ts";
+import { MOST_SAID } from "./signed-in.ts";
 
 /** A provider at which people can sign in. */
 export type CodeProvider = IssuerEndpoints & { readonly authorize: string; readonly token: string };
@@ -109,22 +117,37 @@ function callbackOf({ issuer }: LoginUrls): string {
   return `${issuer}/callback`;
 }
 
+/** Who they are by what is said now, with this access token; undefined: nobody says it. */
+type PersonNow = (access: string, given?: CodeTokens, user?: UserAnswer) => Promise<SignedIn | undefined>;
+
 /** By a refresh where there is a token for it, which may be good for one: what comes of it is never lost. */
 export async function confirmAt(
   asking: SignInGround,
   provider: CodeProvider,
   { access, refresh }: ProviderTokens,
+  personNow: PersonNow,
 ): Promise<Confirmed> {
-  if (refresh === undefined)
-    return provider.user === undefined ? { state: "ended" } : confirmByUser(asking, provider.user, access);
+  if (refresh === undefined) {
+    if (provider.user === undefined) return { state: "ended" };
+    const user = await askUser(asking, provider.user, access);
+    if (user?.status !== 200) return { state: user?.status === 401 ? "ended" : "away" };
+    return { state: "confirmed", ...(await saidNow(asking, () => personNow(access, undefined, user))) };
+  }
   const given = await askTokens(asking, provider, { grant_type: "refresh_token", refresh_token: refresh });
-  if (given.kind === "tokens") return { state: "confirmed", provider: { refresh, ...given.tokens } };
+  if (given.kind === "tokens") {
+    const said = await saidNow(asking, () => personNow(given.tokens.access, given));
+    return { state: "confirmed", provider: { refresh, ...given.tokens }, ...said };
+  }
   const isOver = given.kind === "refused" && /^(invalid_grant|bad_refresh_token|.+_required)$/.test(given.code);
   return { state: isOver ? "ended" : "away" };
 }
 
-async function confirmByUser(asking: SignInGround, url: string, access: string): Promise<Confirmed> {
-  const user = await askUser(asking, url, access);
-  if (user?.status === 200) return { state: "confirmed" };
-  return { state: user?.status === 401 ? "ended" : "away" };
+async function saidNow({ ground }: SignInGround, personNow: () => Promise<SignedIn | undefined>) {
+  try {
+    const person = await personNow();
+    return person && JSON.stringify(person).length <= MOST_SAID ? { person } : {};
+  } catch (error) {
+    ground.onError(error);
+    return {};
+  }
 }

@@ -5,7 +5,7 @@ import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { beginCode, confirmAt, finishCode, switchPrompt, type CodeProvider } from "./code-flow.ts";
 import { awayAt, isRefused, misfitAt } from "./not-signed-in.ts";
 import { askUser } from "./provider-requests.ts";
-import type { SignIn } from "./sign-in.ts";
+import type { SignedIn, SignIn } from "./sign-in.ts";
 import { signedIn, signedInAt, subjectIn } from "./signed-in.ts";
 
 export const oauth2: SignIn = {
@@ -22,15 +22,26 @@ export const oauth2: SignIn = {
     if (!user) return awayAt(provider.user);
     const subject = user.status === 200 ? subjectIn(user.body) : undefined;
     if (subject === undefined) return misfitAt(provider.user, "its user endpoint names nobody, by sub or id");
-    const { origin } = new URL(provider.authorize);
-    const said = { ...user.body, email_verified: isVerified(user.body) };
-    return signedInAt(provider.user, signedIn(origin, subject, said), given.tokens);
+    return signedInAt(provider.user, personIn(provider, subject, user.body), given.tokens);
   },
-  confirm: (visit, tokens) => confirmAt(visit, providerIn(visit.login), tokens),
+  confirm: (visit, tokens, { subject }) => {
+    const provider = providerIn(visit.login);
+    return confirmAt(visit, provider, tokens, async (access, _given, asked) => {
+      const user = asked ?? (await askUser(visit, provider.user, access));
+      const isThem = user?.status === 200 && subjectIn(user.body) === subject;
+      return isThem ? personIn(provider, subject, user.body) : undefined;
+    });
+  },
 };
 
+type Said = Readonly<Record<string, unknown>>;
+
+function personIn({ authorize }: CodeProvider, subject: string, said: Said): SignedIn {
+  return signedIn(new URL(authorize).origin, subject, { ...said, email_verified: isVerified(said) });
+}
+
 /** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Who says nothing has not looked. */
-function isVerified(said: Readonly<Record<string, unknown>>): unknown {
+function isVerified(said: Said): unknown {
   const { verified, confirmed_at: confirmed } = said;
   const isConfirmed = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));
   return said["email_verified"] ?? (verified === true || (verified === undefined && isConfirmed));

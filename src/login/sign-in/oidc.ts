@@ -56,9 +56,19 @@ export const oidc: SignIn = {
     if (isRefused(said)) return said;
     return signedInAt(issuer, signedIn(issuer, claims.sub, { ...said, ...claims }), given.tokens);
   },
-  confirm: async (visit, tokens) => {
+  confirm: async (visit, tokens, person) => {
     const provider = await providerOf(visit);
-    return isRefused(provider) ? { state: "away" } : confirmAt(visit, provider, tokens);
+    if (isRefused(provider)) return { state: "away" };
+    return confirmAt(visit, provider, tokens, async (access, given) => {
+      const { issuer, subject } = person;
+      const idToken = given?.idToken;
+      const claims = idToken === undefined ? { sub: subject } : await claimsOf(visit, idToken);
+      if (isRefused(claims) || claims.sub !== subject) return undefined;
+      const said = await alsoSaid(visit, provider.user, access, claims);
+      // What only an ID token says stays as it was where none came.
+      const before = idToken === undefined ? person.claims : {};
+      return isRefused(said) ? undefined : signedIn(issuer, subject, { ...before, ...said, ...claims });
+    });
   },
 };
 
@@ -72,7 +82,7 @@ function canSignIn(endpoints: IssuerEndpoints): endpoints is CodeProvider {
   return endpoints.authorize !== undefined && endpoints.token !== undefined;
 }
 
-async function claimsOf({ ground, login }: SignInGround, idToken: unknown, kept: Kept): Promise<Claims | NotSignedIn> {
+async function claimsOf({ ground, login }: SignInGround, idToken: unknown, kept?: Kept): Promise<Claims | NotSignedIn> {
   const { issuer = "", clientId = "" } = login;
   if (typeof idToken !== "string") return misfitAt(issuer, "there is no ID token");
   const verified = await verifiedBy(ground, idToken, { issuer, audience: [clientId] });
@@ -82,11 +92,15 @@ async function claimsOf({ ground, login }: SignInGround, idToken: unknown, kept:
   return misfitAt(issuer, `of the ID token, ${why}`);
 }
 
-/** For this client and this sign-in. */
-function ofThis(claims: Claims, { issuer = "", clientId }: LoginDocument, kept: Kept): Claims | NotSignedIn {
+/** For this client and this sign-in; `kept` undefined: for a refresh, which has no nonce. */
+function ofThis(
+  claims: Claims,
+  { issuer = "", clientId }: LoginDocument,
+  kept: Kept | undefined,
+): Claims | NotSignedIn {
   const { aud, azp = Array.isArray(aud) && aud.length > 1 ? undefined : clientId, nonce } = claims;
   if (azp !== clientId) return misfitAt(issuer, "the ID token was given to another client");
-  return nonce !== undefined && nonce === kept["nonce"] ? claims : strayAnswer();
+  return !kept || (nonce !== undefined && nonce === kept["nonce"]) ? claims : strayAnswer();
 }
 
 /** What the ID token leaves out that somebody wants to know: groups, at providers that keep it short. */

@@ -22,13 +22,19 @@ export interface SignInGround {
   readonly login: LoginDocument;
 }
 
-/** undefined: it is away. What was refused has a status from 400 on, and perhaps nothing to read. */
+/** What was refused has a status from 400 on, and perhaps nothing to read. */
+export interface UserAnswer {
+  readonly status: number;
+  readonly body: Members;
+}
+
+/** undefined: it is away. */
 async function ask(
   { ground }: SignInGround,
   url: string,
   init: Pick<RequestInit, "method" | "body"> & { readonly headers: Readonly<Record<string, string>> },
   withinMs = WITHIN_MS,
-): Promise<{ readonly status: number; readonly body: Members } | undefined> {
+): Promise<UserAnswer | undefined> {
   const door = loginDoor(ground.tenant, ground.env, withinMs);
   try {
     const headers = { ...ASKED_AS, ...init.headers };
@@ -80,7 +86,7 @@ function tokensIn(status: number, body: Members): TokenAnswer {
 }
 
 /** Who the token was given for, as the provider says it. */
-export function askUser(asking: SignInGround, url: string, access: string): ReturnType<typeof ask> {
+export function askUser(asking: SignInGround, url: string, access: string): Promise<UserAnswer | undefined> {
   return ask(asking, url, { headers: { authorization: `Bearer ${access}` } });
 }
 

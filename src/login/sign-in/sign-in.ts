@@ -50,8 +50,8 @@ export interface SignInBegun {
 }
 
 export type Confirmed =
-  /** Still let in; tokens that took the place of the ones asked with. */
-  | { readonly state: "confirmed"; readonly provider?: ProviderTokens }
+  /** Still let in; tokens that took the place of the ones asked with, and what is said of the person now. */
+  | { readonly state: "confirmed"; readonly provider?: ProviderTokens; readonly person?: SignedIn }
   /** The provider says that they are not, or has forgotten them: they have to sign in again. */
   | { readonly state: "ended" }
   /** It cannot be asked now. */
@@ -70,5 +70,5 @@ export interface SignIn {
     kept: Readonly<Record<string, string>>,
   ): Promise<SignedInWith | NotSignedIn>;
   /** Absent: nobody can be asked, and the person signs in again when `signInHours` are over. */
-  confirm?(visit: Pick<LoginVisit, "ground" | "login">, provider: ProviderTokens): Promise<Confirmed>;
+  confirm?(visit: Pick<LoginVisit, "ground" | "login">, provider: ProviderTokens, person: SignedIn): Promise<Confirmed>;
 }

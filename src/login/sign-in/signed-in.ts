@@ -8,7 +8,7 @@ import type { NotSignedIn, ProviderTokens, SignedIn, SignedInWith } from "./sign
 const MOST_SUBJECT = 255;
 const MOST_NAME = 200;
 /** Characters of all of it: until the person has decided, it travels through the browser. */
-const MOST_SAID = 40_000;
+export const MOST_SAID = 40_000;
 
 type Claims = Readonly<Record<string, unknown>>;
 

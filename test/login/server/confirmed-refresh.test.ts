@@ -99,6 +99,16 @@ it("asks the provider once for all who refresh at the same time, and keeps the t
   });
 });
 
+it("keeps what the provider says of the person now", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
+    const given = await confirmedRefresh(visitOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
+    expect(given).toMatchObject({ state: "given", grant: { person } });
+    expect(bench.methods.grants("", 10)).toMatchObject([{ person }]);
+  });
+});
+
 it("ends the grant of whom the provider does not let in any more", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);

@@ -21,6 +21,7 @@ async function world() {
   return { provider, visit, logged, signIn };
 }
 
+const ALICE = { issuer: "https://github.example", subject: "1001", claims: {} };
 const WITH_ID = { kind: "signedIn", person: { subject: "1001" } };
 
 describe("who signed in", () => {
@@ -117,8 +118,9 @@ it("asked again later, the user endpoint says whether somebody is let in", async
   const { signIn, provider, visit } = await world();
   const signed = await signIn();
   const tokens = (signed as { provider: ProviderTokens }).provider;
-  const confirm = () => oauth2.confirm?.(visit, tokens);
-  expect(await confirm()).toEqual({ state: "confirmed" });
+  const confirm = () => oauth2.confirm?.(visit, tokens, ALICE);
+  Object.assign(provider.people["alice"] ?? {}, { name: "Alice the Second" });
+  expect(await confirm()).toMatchObject({ state: "confirmed", person: { subject: "1001", name: "Alice the Second" } });
   provider.instead["/userinfo"] = () => new Response("rate limit", { status: 403 });
   expect(await confirm()).toEqual({ state: "away" });
   delete provider.instead["/userinfo"];
@@ -130,8 +132,8 @@ it("tokens that end are refreshed, and one that is refused in an answer of 200 e
   const { provider, visit } = await world();
   provider.instead["/token"] = () =>
     Response.json({ access_token: "access-2", refresh_token: "refresh-2", expires_in: "28800", token_type: "bearer" });
-  const confirmed = await oauth2.confirm?.(visit, { access: "access-1", refresh: "refresh-1" });
+  const confirmed = await oauth2.confirm?.(visit, { access: "access-1", refresh: "refresh-1" }, ALICE);
   expect(confirmed).toMatchObject({ state: "confirmed", provider: { access: "access-2", refresh: "refresh-2" } });
   provider.instead["/token"] = () => Response.json({ error: "bad_refresh_token" });
-  expect(await oauth2.confirm?.(visit, { access: "a", refresh: "r" })).toEqual({ state: "ended" });
+  expect(await oauth2.confirm?.(visit, { access: "a", refresh: "r" }, ALICE)).toEqual({ state: "ended" });
 });

@@ -318,13 +318,14 @@ describe("a provider", () => {
 });
 
 describe("asked again later", () => {
+  const ALICE = { issuer: "https://before.example", subject: "00u-alice", claims: { sub: "00u-alice", role: "chief" } };
   const tokensOf = async ({ signIn }: Awaited<ReturnType<typeof world>>) =>
     expectIn(await signIn()).provider as ProviderTokens;
 
   it("a provider that still knows somebody gives tokens in place of theirs", async () => {
     const at = await world();
     const tokens = await tokensOf(at);
-    const confirmed = await oidc.confirm?.(at.visit, tokens);
+    const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
     expect(confirmed).toMatchObject({ state: "confirmed", provider: { refresh: expect.stringMatching(/^refresh-/) } });
     expect(confirmed?.state === "confirmed" && confirmed.provider?.refresh).not.toBe(tokens.refresh);
   });
@@ -333,33 +334,70 @@ describe("asked again later", () => {
     const at = await world();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => Response.json({ access_token: "access-2", token_type: "Bearer" });
-    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({
+    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toMatchObject({
       state: "confirmed",
       provider: { access: "access-2", refresh: tokens.refresh },
     });
+  });
+
+  it.each([
+    ["the ID token", () => {}],
+    ["the user endpoint", (provider: IdentityProvider) => provider.onlyInUserInfo.add("groups")],
+  ])("what %s says of them counts from then on, and what it leaves out is gone", async (_where, change) => {
+    const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    Object.assign(at.provider.people["alice"] ?? {}, { groups: ["admins"] });
+    change(at.provider);
+    const tokens = await tokensOf(at);
+    Object.assign(at.provider.people["alice"] ?? {}, { groups: ["staff"] });
+    const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+    expect(confirmed).toMatchObject({ person: { groups: ["staff"], claims: { groups: ["staff"] } } });
+    expect(JSON.stringify(confirmed)).not.toContain("chief");
+  });
+
+  it.each([
+    ["no ID token came, but the user endpoint speaks", undefined, 200, { role: "chief", groups: ["staff"] }],
+    ["nobody says anything", undefined, 403, { role: "chief" }],
+    ["the ID token cannot be read", "x.y.z", 200, undefined],
+  ])("where %s, they are let in and are who they were", async (_what, idToken, status, claims) => {
+    const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    const tokens = await tokensOf(at);
+    const answer = { access_token: "access-2", token_type: "Bearer", id_token: idToken };
+    at.provider.instead["/token"] = () => Response.json(answer);
+    at.provider.instead["/userinfo"] = () => Response.json({ sub: "00u-alice", groups: ["staff"] }, { status });
+    const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+    expect(confirmed).toMatchObject({ state: "confirmed", provider: { access: "access-2" } });
+    const person = confirmed?.state === "confirmed" ? confirmed.person : null;
+    expect(person?.claims).toEqual(claims && { sub: "00u-alice", ...claims });
+  });
+
+  it("another person's answer changes nobody", async () => {
+    const at = await world();
+    const tokens = await tokensOf(at);
+    const mallory = { ...ALICE, subject: "00u-mallory" };
+    expect(await oidc.confirm?.(at.visit, tokens, mallory)).not.toHaveProperty("person");
   });
 
   it("whoever is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
     const at = await world();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => new Response(null, { status: 502 });
-    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "away" });
+    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
     at.provider.instead["/token"] = () => Response.json({ error: "invalid_client" }, { status: 401 });
-    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "away" });
+    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
     at.provider.instead["/token"] = () => Response.json({ error: "interaction_required" }, { status: 400 });
-    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "ended" });
+    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
     delete at.provider.instead["/token"];
     at.provider.disabled.add("alice");
-    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "ended" });
+    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
   });
 
   it("without a token to refresh with, the user endpoint says whether they are let in", async () => {
     const at = await world();
     const { access } = await tokensOf(at);
-    expect(await oidc.confirm?.(at.visit, { access })).toEqual({ state: "confirmed" });
+    expect(await oidc.confirm?.(at.visit, { access }, ALICE)).toMatchObject({ state: "confirmed" });
     at.provider.disabled.add("alice");
-    expect(await oidc.confirm?.(at.visit, { access })).toEqual({ state: "ended" });
+    expect(await oidc.confirm?.(at.visit, { access }, ALICE)).toEqual({ state: "ended" });
     at.provider.instead["/userinfo"] = () => new Response(null, { status: 429 });
-    expect(await oidc.confirm?.(at.visit, { access })).toEqual({ state: "away" });
+    expect(await oidc.confirm?.(at.visit, { access }, ALICE)).toEqual({ state: "away" });
   });
 });
