@@ -16,7 +16,10 @@ const MIXED = globSync("test/{http,founding,regression}/**/*.test.ts");
 const E2E = globSync("test/e2e/**/*.test.ts");
 const asksRunning = (file: string) => imports(file, /support\/fixture-origin\.ts"/);
 const startsOwn = (file: string) =>
-  imports(file, /support\/(two-workers|struck-workers|worker-bundle|application|gateway-tenant|login-tenant|app-users)\.ts"/);
+  imports(
+    file,
+    /support\/(two-workers|struck-workers|worker-bundle|application|gateway-tenant|login-tenant|app-users)\.ts"/,
+  );
 const isSized = (file: string) => imports(file, /support\/tier\.ts"/);
 
 function imports(file: string, what: RegExp): boolean {
