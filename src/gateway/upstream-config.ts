@@ -25,13 +25,6 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
     .map(([id, upstream]) => ({ id, upstream }));
 }
 
-/** The headers of clients that go to one of these upstreams, in lower case. */
-export function mappedOfClient(document: TenantDocument): ReadonlySet<string> {
-  const maps = enabledUpstreams(document).map(({ upstream: { headers = {} } }) => Object.values(headers));
-  const inner = maps.flat().flatMap((template) => [...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name));
-  return new Set(inner.map(clientHeaderIn).filter((name) => name !== undefined));
-}
-
 /** Changes when what was read from an upstream may be another server's: definitions of another one are not served. */
 export function configOf(upstream: UpstreamDocument): string {
   const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;

@@ -200,8 +200,11 @@ async function serveTenant(
   if (!address) return respondUnknown(deployment, request);
   const origin = headers.get("origin");
   const isAllowed = originAllowed(origin, env);
-  const isPreflight = request.method === "OPTIONS";
-  if (isPreflight && isAllowed) return preflightOf(deployment, invocation, address);
+  // The same for every name and origin, so that it tells of none: what is asked afterwards is refused.
+  if (request.method === "OPTIONS") {
+    giveUpBody(request);
+    return preflight(origin, headers.get("access-control-request-headers"));
+  }
   // 2. The tenant; for an unknown name nothing is stored.
   const { tenant: id, profile, path, isHosted } = address;
   const credential = broughtBy(invocation);
@@ -216,7 +219,6 @@ async function serveTenant(
   if (!isAllowed && !(await tenantAllows(visit, origin))) {
     return turnAway(deployment, request, refusal(visit, failure("forbiddenOrigin")));
   }
-  if (isPreflight) return preflightOf(deployment, invocation, address);
   // 4. The method.
   const answered = await answeredBy(endpoint, visit);
   if (hops > 0) await sayWhose(visit, answered);
@@ -224,7 +226,7 @@ async function serveTenant(
 }
 
 /** Whoever has the name, what is stopped in every tenant is asked beside it, or nobody's would be refused the sooner. */
-export function findAhead(
+function findAhead(
   deployment: Deployment,
   invocation: Invocation,
   id: string,
@@ -256,7 +258,7 @@ async function sayWhose({ deployment, host }: Visit, { headers }: Response): Pro
 }
 
 /** A failure: neither the directory nor an authority is asked who this is: too many were refused there, or others listen. */
-export function refusedUnasked(
+function refusedUnasked(
   deployment: Deployment,
   id: string,
   credential: Credential,
@@ -284,23 +286,15 @@ function mayServe(
   return kind === "app" || (last?.policy.document.mode ?? (declared ? declared.base.mode : "key")) !== "key";
 }
 
-/** The same for every name, but for what a feature reads of a tenant's clients. */
-async function preflightOf(deployment: Deployment, invocation: Invocation, address: Address): Promise<Response> {
-  const { request } = invocation;
-  const { headers } = request;
-  giveUpBody(request);
-  const more = await Promise.all(
-    deployment.features.map(async (one) => one.pageHeaders?.(deployment, invocation, address)),
-  );
-  return preflight(headers.get("origin"), headers.get("access-control-request-headers"), more.flat());
-}
-
+/** Who is refused in any case learns from no origin whether there is such a private tenant. */
 async function tenantAllows(visit: Visit, origin: string | null): Promise<boolean> {
   const { request, deployment } = visit;
   if (origin !== null && deployment.pages?.isOwn(request, origin)) return true;
   const snapshot = await hold(visit);
-  if (isFailure(snapshot)) return false;
-  return snapshot.policy.document.allowedOrigins?.some((allowed) => allowed === origin) ?? false;
+  if (isFailure(snapshot)) return snapshot.error !== "unknownTenant";
+  const { mode, allowedOrigins } = snapshot.policy.document;
+  if (allowedOrigins?.some((allowed) => allowed === origin) === true) return true;
+  return mode === "key" && isFailure(await enter(visit));
 }
 
 function respondUnknown(deployment: Deployment, request: Request): Response {

@@ -13,20 +13,12 @@ const CORS = {
   ...NO_STORE,
 };
 
-/** `more`: what may be sent beside. */
-export function preflight(
-  origin: string | null,
-  requested: string | null,
-  more: readonly (string | undefined)[] = [],
-): Response {
-  const params = (requested ?? "")
-    .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => /^mcp-param-[\w-]+$/.test(name) || more.includes(name));
+/** Whatever is asked for may be sent: which headers a tenant's upstreams are sent is nobody's to learn. */
+export function preflight(origin: string | null, requested: string | null): Response {
+  const asked = (requested ?? "").toLowerCase().split(",");
+  const names = asked.map((name) => name.trim()).filter((name) => /^[\w!#$%&'+.^`|~-]+$/.test(name));
   const headers = new Headers(CORS);
-  if (params.length > 0) {
-    headers.set("access-control-allow-headers", `${CORS["access-control-allow-headers"]}, ${params.join(", ")}`);
-  }
+  headers.set("access-control-allow-headers", [CORS["access-control-allow-headers"], ...names].join(", "));
   return withOrigin(new Response(null, { status: 204, headers }), origin);
 }
 

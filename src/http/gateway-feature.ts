@@ -4,11 +4,10 @@
 import { exposedBy } from "../auth/origin.ts";
 import { upstreamsFeature, type GatewayOptions } from "../gateway/gateway.ts";
 import { unwrapMessage } from "../gateway/wrapped-calls.ts";
-import { pageHeaders } from "./page-headers.ts";
 import { wrappedRoutes } from "./wrapped-endpoint.ts";
 
 /** Upstreams of tenants: `docs/gateway.md`. */
 export function gateway(options: GatewayOptions = {}): ReturnType<typeof upstreamsFeature> {
   // Upstreams are sent headers of clients.
-  return { ...upstreamsFeature(options), exposed: exposedBy, pageHeaders, routes: wrappedRoutes(unwrapMessage) };
+  return { ...upstreamsFeature(options), exposed: exposedBy, routes: wrappedRoutes(unwrapMessage) };
 }

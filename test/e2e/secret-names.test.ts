@@ -69,6 +69,8 @@ const FIRST: readonly Approach[] = ["POST", "GET", "DELETE", "PUT", "OPTIONS"].f
   { method, credential: "tnt_no_key" },
   { method, credential: "made up" },
   { method, origin: "https://b.example" },
+  { method, origin: "https://a.example" },
+  { method, credential: "made up", origin: "https://a.example" },
   { method, credential: "made up", origin: "https://b.example", profile: "none" },
 ]);
 
