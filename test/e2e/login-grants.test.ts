@@ -90,7 +90,7 @@ describe("the page of grants", () => {
     const { browser, page } = await openAccount(account, key.token);
     expect(page.text).toContain("Signed in as <bdi>the key");
     const cookies = new Map(browser.cookies);
-    expect((await browser.submit(page, { out: "1" })).location).toBe(account);
+    expect((await browser.submit(page, { out: "1" })).location).toBe(`${account}?signed-out`);
     expect((await browser.go(account)).text).toContain('name="key"');
     expect((await new LoginBrowser().go(account)).text).toContain('name="key"');
     expect([...cookies.keys()]).toEqual([expect.stringMatching(/^tenantry-login-grants-\d+-account$/)]);

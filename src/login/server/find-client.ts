@@ -91,9 +91,9 @@ async function documentClient(id: string, metadata: ClientMetadata): Promise<Log
   return { id, kind: "document", ...metadata, secretHash: null, digest: await metadataDigest(metadata) };
 }
 
-/** Of what a person was shown and decided by. */
-export function metadataDigest({ name, site, redirects, method }: ClientMetadata): Promise<string> {
-  return digest(JSON.stringify([name, site, redirects.toSorted(), method]));
+/** Of what a person decided by. Not of redirects: each is looked at when it is used. */
+export function metadataDigest({ name, site, method }: ClientMetadata): Promise<string> {
+  return digest(JSON.stringify([name, site, method]));
 }
 
 function wrongly({ why }: ClientFault): ClientRefusal {
