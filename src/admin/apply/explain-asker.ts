@@ -85,7 +85,7 @@ function readUser(text: string): AppUser {
 }
 
 async function keyOf({ policy }: Managed, id: string): Promise<KeyRecord> {
-  const key = (await policy.keys()).find((one) => one.id === id);
+  const key = await policy.key(id);
   if (!key) throw notFound(`key ${id}`);
   return key;
 }

@@ -72,9 +72,9 @@ export const auditRoutes: readonly Route[] = [
     handle: async (call) => {
       const managed = await findManaged(call, call.params.id);
       const { effective, suspensions } = await readRecord(managed);
-      const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.keys()]);
+      const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.countKeys()]);
       const { exact: _, ...limits } = mergeDocuments([managed.tenant.base, effective]).limits ?? {};
-      const counts = { resources, resourceBytes: bytes, keys: keys.length, suspensions: suspensions.length };
+      const counts = { resources, resourceBytes: bytes, keys, suspensions: suspensions.length };
       return { body: { ...counts, limits } };
     },
   }),

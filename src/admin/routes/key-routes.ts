@@ -9,7 +9,7 @@ import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
 import { fromNow, leftMsOf, isoTime, untilInForce } from "../apply/in-force.ts";
-import { pageOfAll } from "../page.ts";
+import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route, type RouteAnswer } from "../route.ts";
 import { matching, object } from "../shapes.ts";
@@ -32,8 +32,11 @@ export const keyRoutes: readonly Route[] = [
     query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
     handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      return { body: pageOfAll("keys", (await managed.policy.keys()).map(shown), call.query) };
+      const { policy } = await findManaged(call, call.params.id);
+      const { limit } = call.query;
+      const [id = "", ...created] = (positionOf("keys", call.query) ?? "").split(" ");
+      const rows = await policy.keyPage({ after: { id, created: created.join(" ") }, limit: limit + 1 });
+      return { body: pageFrom("keys", rows.map(shown), limit, (key) => `${key.id} ${key.created}`) };
     },
   }),
   route({
@@ -158,7 +161,7 @@ async function check(
 }
 
 async function findKey({ policy }: Managed, id: string): Promise<KeyRecord> {
-  const key = (await policy.keys()).find((one) => one.id === id);
+  const key = await policy.key(id);
   if (!key) throw notFound(`key ${id}`);
   return key;
 }

@@ -80,7 +80,7 @@ async function showLimits(desk: Desk, managed: Managed): Promise<Infer<typeof Li
   const [use, content, keys] = await Promise.all([
     limitUse(desk, managed),
     managed.content.usage(),
-    managed.policy.keys(),
+    managed.policy.countKeys(),
   ]);
   const inForce = limitsThatHold(desk, managed, record);
   const used: Partial<Record<LimitName, number>> = {
@@ -89,7 +89,7 @@ async function showLimits(desk: Desk, managed: Managed): Promise<Infer<typeof Li
     tenantSessions: use.sessions,
     resources: content.resources,
     storedBytes: content.bytes,
-    keys: keys.length,
+    keys,
   };
   return {
     exact: inForce.exact,

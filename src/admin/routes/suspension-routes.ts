@@ -127,8 +127,7 @@ async function toolNamed(desk: Desk, managed: Managed, record: TenantRecord, nam
 
 async function principalOf({ options }: Desk, { policy, tenant }: Managed, record: TenantRecord, name: string) {
   const id = KEY_ID.test(name) ? `key ${name}` : name;
-  const keys = await policy.keys();
-  if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
+  if (id === ANONYMOUS.id || (id.startsWith("key ") && (await policy.key(id.slice("key ".length))))) return id;
   const isUser = options.catalog.isPrivate === true && /^app ./.test(id);
   if (isUser || isPerson(id, mergeDocuments([tenant.base, record.effective]))) return withRoom(record, id);
   const known = `"${ANONYMOUS.id}", a key's id, "app ID", "oauth ISSUER SUBJECT" or "worker NAME"`;

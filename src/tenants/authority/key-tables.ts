@@ -25,8 +25,18 @@ export interface Rotation {
   readonly leastAgeMs?: number;
 }
 
+/** After which key, of those in the order in which they were made; absent: from the first on. */
+export interface KeyPage {
+  readonly after?: Pick<KeyRecord, "created" | "id"> | undefined;
+  readonly limit: number;
+}
+
 export interface KeyMethods {
+  /** All of them, for Workers of an earlier release. */
   keys(): readonly KeyRecord[];
+  keyPage(page: KeyPage): readonly KeyRecord[];
+  key(id: string): KeyRecord | undefined;
+  countKeys(): number;
   /** `most`: how many keys the tenant may have, retired ones included; null for no limit. */
   addKey(key: KeyInsert, actor: Actor, most?: number | null): WriteResult | { readonly state: "full" };
   /**
@@ -90,15 +100,23 @@ function insert(host: TenantHost, key: KeyInsert, parent: string | null = null):
 const WITH_DESCENDANTS = `WITH RECURSIVE made (id) AS (VALUES (?) UNION SELECT k.id FROM api_keys k JOIN made ON k.parent = made.id)
   SELECT ${COLUMNS} FROM api_keys WHERE id IN made`;
 
+const PAGE = `SELECT ${COLUMNS} FROM api_keys WHERE (created, id) > (?, ?) ORDER BY created, id LIMIT ?`;
+
 export function createKeyMethods(host: TenantHost): KeyMethods {
   const { sql } = host;
   const uses = (host.keyUses = trackKeyUses(host));
   const find = (id: string) => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = ?`, id).toArray()[0];
+  const used = (row: KeyRow) => ({ ...recordOf(row), lastUsed: uses.noted(row.id) ?? row.last_used });
+  const page = ({ after = { created: "", id: "" }, limit }: KeyPage) =>
+    sql.exec<KeyRow>(PAGE, after.created, after.id, limit).toArray().map(used);
   return {
-    keys: () => {
-      const rows = sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY created, id`).toArray().map(recordOf);
-      return rows.map((record) => ({ ...record, lastUsed: uses.noted(record.id) ?? record.lastUsed }));
+    keys: () => page({ limit: -1 }),
+    keyPage: page,
+    key: (id) => {
+      const row = find(id);
+      return row && used(row);
     },
+    countKeys: () => countKeys(host),
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
@@ -169,13 +187,17 @@ function isSuspended({ sql }: TenantHost, id: string): boolean {
 
 /** How long what a key was and when it was last used can still be looked up. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/** When a key ends: NULL where it does not. */
+/** When a key ends: NULL where it does not. As the index `keys_by_end` has it, to the letter. */
 const ENDS = "coalesce(min(retires, expires), retires, expires)";
+
+function countKeys({ sql }: TenantHost): number {
+  return sql.exec<{ keys: number }>("SELECT count(*) AS keys FROM api_keys").one().keys;
+}
 
 /** Those that rotation left working for a while are among them. */
 function workingKeys(host: TenantHost): number {
-  const query = `SELECT count(*) AS keys FROM api_keys WHERE ${ENDS} IS NULL OR ${ENDS} > ?`;
-  return host.sql.exec<{ keys: number }>(query, host.now()).one().keys;
+  const query = `SELECT count(*) AS ended FROM api_keys WHERE ${ENDS} <= ?`;
+  return countKeys(host) - host.sql.exec<{ ended: number }>(query, host.now()).one().ended;
 }
 
 function wakeForEnded(host: TenantHost): void {
@@ -199,7 +221,8 @@ export function forgetEnded(host: TenantHost): number | undefined {
     ),
   ];
   for (const { id } of gone) forgetSuspension(host, id);
-  const { next } = sql.exec<{ next: number | null }>(`SELECT min(${ENDS}) AS next FROM api_keys`).one();
+  const first = `SELECT min(${ENDS}) AS next FROM api_keys WHERE ${ENDS} IS NOT NULL`;
+  const { next } = sql.exec<{ next: number | null }>(first).one();
   return next === null ? undefined : next + KEPT_AFTER_END_MS;
 }
 

@@ -43,6 +43,9 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
     ...auditMigrations,
     "ALTER TABLE api_keys ADD COLUMN parent TEXT",
     "CREATE INDEX keys_by_parent ON api_keys (parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX keys_by_age ON api_keys (created, id)",
+    `CREATE INDEX keys_by_end ON api_keys (coalesce(min(retires, expires), retires, expires))
+       WHERE coalesce(min(retires, expires), retires, expires) IS NOT NULL`,
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };
