@@ -59,7 +59,7 @@ const READ = [
   [`/tenants/${TENANT}`, "DIRECTORY lookup"],
   [`/tenants/${TENANT}/audit`, "TENANTS policy.audit"],
   [`/tenants/${TENANT}/kept`, "TENANTS policy.kept"],
-  [`/tenants/${TENANT}/keys`, "TENANTS policy.keys"],
+  [`/tenants/${TENANT}/keys`, "TENANTS policy.keyPage"],
   [`/tenants/${TENANT}/limits`, "TENANTS limits.use"],
   [`/tenants/${TENANT}/resources`, "CONTENT content.list"],
   [`/tenants/${TENANT}/secrets`, "TENANTS policy.secrets"],

@@ -91,7 +91,7 @@ test.each([
   "TENANTS policy.revokeKey",
   "TENANTS changes.told",
   "TENANTS policy.staleMs",
-  "TENANTS policy.keys",
+  "TENANTS policy.key",
 ])("a key is made and revoked where %s fails once", async (name) => {
   await strike({ [name]: "failed once" });
   const { token } = await one().admin("POST", `/tenants/${TENANT}/keys`, { name: "short-lived" });
