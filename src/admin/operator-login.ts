@@ -20,9 +20,9 @@ import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 /** Names that the audit log uses for callers without an operator's record: no operator may have one. */
 export const RESERVED_NAMES: readonly string[] = [...OWNER_TOKENS.map(({ caller }) => caller.name), "code"];
 
-/** Tokens that nobody knew here so far: the platform's object is asked about each, and all isolates wait for it. */
+/** Tokens that nobody knew here so far: the platform's object is asked about each, and all isolates wait for it. Bound: twice MOST_METERS of limiter.ts. */
 const limiter = new Limiter();
-/** Hashes of operators' tokens. These are not counted: behind an address that tries too often, operators go on. */
+/** Hashes of operators' tokens. These are not counted: behind an address that tries too often, operators go on. Bound: 1,000. */
 const known = new RecentMap<boolean>(1000);
 
 /** As the admin API's own sign-in sees it: no key has dots. */
