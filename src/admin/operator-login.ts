@@ -22,7 +22,7 @@ export const RESERVED_NAMES: readonly string[] = [...OWNER_TOKENS.map(({ caller 
 
 /** Of tokens that nobody knew here so far: the platform's object is asked about each. Bound: the limiter's own, by address. */
 const limiter = new Limiter();
-/** Hashes of operators' tokens. These are not counted: behind an address that tries too often, operators go on. */
+/** Hashes of operators' tokens. These are not counted: behind an address that tries too often, operators go on. Bound: 1,000. */
 const known = new RecentMap<boolean>(1000);
 
 /** As the admin API's own sign-in sees it: no key has dots. */

@@ -158,6 +158,7 @@ describe("operators", () => {
         scopes: null,
         deny: ["whoami_later"],
         allow: ["whoami"],
+        toolsOnly: false,
         created: expect.stringMatching(/Z$/),
         lastUsed: expect.stringMatching(/Z$/),
         expires: expect.stringMatching(/Z$/),
