@@ -283,7 +283,7 @@ test("whoever is suspended is refused with a token, and a suspended tenant signs
   await admin.suspend(id, "principal", `key ${key.id}`, "on leave");
   expect(await listed(url, token)).toEqual([403, undefined]);
   await admin.suspend(id, "tenant", undefined, "closed");
-  expect((await fetch(await authorizeUrl(login), { redirect: "manual" })).status).toBe(403);
+  expect((await fetch(await authorizeUrl(login), { redirect: "manual" })).status).toBe(503);
   expect(await errorOf(refresh(login, "x"))).not.toBe("none");
 });
 

@@ -162,6 +162,7 @@ describe("a person in a browser", () => {
     expect((await listAs(url, REVISION, String(token))).status).toBe(401);
     expect(await grantsOf(id)).toEqual([]);
     await page.click("[name=out]");
+    await page.click("[name=again]");
     await page.waitForSelector("#key");
   });
 });

@@ -298,12 +298,12 @@ describe("a refresh token", () => {
       const asking = refreshAsk(0, { confirmedMs: HOUR });
       bench.clock.now += HOUR + 1;
       expect(bench.methods.refresh(asking)).toEqual({ state: "confirm", grant: "g1" });
-      expect(bench.methods.claimProvider("g1")).toEqual({ state: "claimed", provider: "sealed" });
+      expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "sealed" });
       expect(bench.methods.claimProvider("g1")).toEqual({ state: "busy" });
       expect(bench.methods.keepProvider("g1", { provider: "newer", confirmed: true })).toBe(true);
       expect(bench.methods.refresh(asking)).toMatchObject({ state: "given" });
-      expect(bench.methods.claimProvider("g1")).toEqual({ state: "claimed", provider: "newer" });
-      bench.clock.now += 20_000;
+      expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "newer" });
+      bench.clock.now += 40_000;
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed" });
       expect([bench.methods.claimProvider("g2"), bench.methods.keepProvider("g2", {})]).toEqual([
         { state: "absent" },
