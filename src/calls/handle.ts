@@ -19,7 +19,7 @@ import { ReplayInterview, type Interview } from "./interview.ts";
 import { owners } from "./lost-promises.ts";
 import { StreamInterview } from "./stream-interview.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
-import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
+import { bindingOf, CALL_LIFETIME_MS, openProgress, readResponses, sealProgress } from "./request-state.ts";
 
 /** The time limit of tools that do not set one, and of prompts and resources; milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 60_000;
@@ -122,10 +122,6 @@ function openInterview(call: Call, host: CallHost): Interview | Failure | Promis
   return openProgress(bindingOf(host), call).then((before) =>
     isFailure(before) ? before : new ReplayInterview(capabilities, before, responses, claimBook(call, host)),
   );
-}
-
-function bindingOf({ tenant, profile, principal, ring }: CallHost): StateBinding {
-  return { tenant, profile, principal: principal.id, ring };
 }
 
 function claimBook(call: Call, host: CallHost): ClaimBook {

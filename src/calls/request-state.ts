@@ -1,10 +1,12 @@
-// Owns `requestState`: sealing a call's progress to exactly the request that may continue it, and refusing all others.
+// Owns `requestState`: sealing a call's progress, and what an upstream keeps at its client, to exactly the request that may
+// continue it, and refusing all others.
 
 import { canonicalJson, digest, seal, unseal, type KeyRing } from "../auth/seal.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Read } from "../protocol/methods/params.ts";
+import type { CallHost } from "./call-host.ts";
 import type { Progress } from "./interview.ts";
 
 /** How long a person may take for an answer. */
@@ -22,7 +24,12 @@ export interface StateBinding {
   readonly ring: KeyRing;
 }
 
+export function bindingOf({ tenant, profile, principal, ring }: CallHost): StateBinding {
+  return { tenant, profile, principal: principal.id, ring };
+}
+
 const PURPOSE = "requestState";
+const UPSTREAM_PURPOSE = "requestState of an upstream";
 
 /** Differs for another tenant, profile, principal, method, name or arguments; the rest of the params may change. */
 async function requestDigest(binding: StateBinding, call: Call): Promise<string> {
@@ -61,6 +68,33 @@ export async function openProgress(binding: StateBinding, call: Call): Promise<P
   if (opened.format !== undefined) return refuse("is of another release; send the request again without it");
   if (opened.request !== (await requestDigest(binding, call))) return refuse("belongs to another request");
   return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened.progress;
+}
+
+/** `config`: of the upstream whose state it is. undefined: it is too long. */
+export async function sealUpstreamState(
+  binding: StateBinding,
+  call: Call,
+  { state, config }: { readonly state: string; readonly config: string },
+): Promise<string | undefined> {
+  const request = await requestDigest(binding, call);
+  const payload = JSON.stringify({ request, config, expires: call.now() + STATE_LIFETIME_MS, state });
+  const text = await seal(binding.ring, UPSTREAM_PURPOSE, payload);
+  return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
+}
+
+/** The state as the upstream wrote it. A failure: not ours, of another request or upstream, or expired. */
+export async function openUpstreamState(
+  binding: StateBinding,
+  call: Call,
+  { sealed, config }: { readonly sealed: unknown; readonly config: string },
+): Promise<{ readonly state: string } | Failure> {
+  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS) return refuse("is not one of ours");
+  const payload = await unseal(binding.ring, UPSTREAM_PURPOSE, sealed);
+  if (payload === undefined) return refuse("is not one of ours");
+  const opened = JSON.parse(payload) as { request: string; config: string; expires: number; state: string };
+  const isOfThis = opened.config === config && opened.request === (await requestDigest(binding, call));
+  if (!isOfThis) return refuse("belongs to another request");
+  return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened;
 }
 
 /** The answers that a request brings, by the name of the question. */

@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
 import { canBeAsked, standardQuestion } from "./forward-question.ts";
 
-const LOOKED_AT: ReadonlySet<string> = new Set(["resultType", "inputRequests"]);
+const LOOKED_AT: ReadonlySet<string> = new Set(["resultType", "inputRequests", "requestState"]);
 
 interface Answered {
   readonly call: Pick<Call, "dialect" | "capabilities">;
@@ -16,21 +16,29 @@ interface Answered {
   readonly server: string;
 }
 
+/** `state`: what the upstream wants back with the answers to its questions, which is not the client's to see. */
+export interface ForeignResult {
+  readonly json: string;
+  readonly state?: string;
+}
+
 /**
- * The JSON of the result for the client. A failure where it is of a type that nobody declared, or asks what this client
+ * The result for the client. A failure where it is of a type that nobody declared, or asks what this client
  * cannot be asked.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic#resulttype
  */
-export function foreignResult(json: string, answered: Answered): string | Failure {
+export function foreignResult(json: string, answered: Answered): ForeignResult | Failure {
   const { call, server } = answered;
   const found = membersNamed(LOOKED_AT, json);
   if (!found)
-    return failure("faultyServer", `${server}: resultType or inputRequests stands in its result twice`, { server });
+    return failure("faultyServer", `${server}: resultType, inputRequests or requestState stands in its result twice`, {
+      server,
+    });
   const text = found.get("resultType");
   // Earlier servers do not say it.
-  if (text === undefined) return withMember(json, "resultType", '"complete"');
+  if (text === undefined) return { json: withMember(json, "resultType", '"complete"') };
   const type: unknown = JSON.parse(text);
-  if (type === "complete") return json;
+  if (type === "complete") return { json };
   if (type !== "input_required") {
     const message = `${server}: a result of type ${text.slice(0, 64)}, which this client did not ask for`;
     return failure("faultyServer", message, { server, fault: "resultType" });
@@ -41,10 +49,12 @@ export function foreignResult(json: string, answered: Answered): string | Failur
   return questionsFor(json, answered);
 }
 
-function questionsFor(json: string, { call, server }: Answered): string | Failure {
+function questionsFor(json: string, { call, server }: Answered): ForeignResult | Failure {
   const result = JSON.parse(json) as JsonObject;
-  const { inputRequests: requests = {} } = result;
+  const { inputRequests: requests = {}, requestState: state } = result;
   if (!isObject(requests)) return failure("faultyServer", `${server}: inputRequests is no object`, { server });
+  if (state !== undefined && typeof state !== "string")
+    return failure("faultyServer", `${server}: requestState is no text`, { server });
   const asked = new Map<string, unknown>();
   const missing = new Set<ClientCapability>();
   let isStandard = true;
@@ -64,5 +74,6 @@ function questionsFor(json: string, { call, server }: Answered): string | Failur
     const data = { server, requiredCapabilities: requiredCapabilities(...missing) };
     return failure("missingCapability", `${server}: the client did not declare ${[...missing].join(", ")}`, data);
   }
-  return isStandard ? json : JSON.stringify({ ...result, inputRequests: Object.fromEntries(asked) });
+  const asks = isStandard ? json : JSON.stringify({ ...result, inputRequests: Object.fromEntries(asked) });
+  return { json: asks, ...(state !== undefined && { state }) };
 }

@@ -3,10 +3,12 @@
 
 import { ANONYMOUS } from "../auth/principal.ts";
 import type { CallHost } from "../calls/call-host.ts";
+import { bindingOf, openUpstreamState, readResponses } from "../calls/request-state.ts";
 import { addressOf } from "../limits/address.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import { Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
@@ -40,17 +42,43 @@ export async function forwardCall(
   if (via === undefined) {
     return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
   }
+  const continued = continuedWith(upstream, forwarded, call, host);
+  const sent = continued instanceof Promise ? await continued : continued;
+  if (isFailure(sent)) return sent;
   const leave = CALLS.enter(host.tenant);
   if (!leave) return busyFailure();
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {
-    return await attempt(upstream, { forwarded, call, host, deadline, room, via }, { isTokenNew: false, retries: 0 });
+    return await attempt(
+      upstream,
+      { forwarded: sent, call, host, deadline, room, via },
+      { isTokenNew: false, retries: 0 },
+    );
   } finally {
     deadline.end();
     room.release();
     leave();
   }
+}
+
+/** With the state as the upstream wrote it, where the client answers its questions. Elsewhere these members mean nothing. */
+function continuedWith(
+  { way, config }: CalledUpstream,
+  forwarded: Forwarded,
+  call: Call,
+  host: CallHost,
+): Forwarded | Failure | Promise<Forwarded | Failure> {
+  if (!("requestState" in forwarded.params || "inputResponses" in forwarded.params)) return forwarded;
+  const { requestState, inputResponses: _, ...params } = forwarded.params;
+  if (call.dialect.era !== "2026" || way !== "2026") return { ...forwarded, params };
+  const responses = readResponses(forwarded.params);
+  if (isFailure(responses)) return responses;
+  const answered = { ...forwarded, params: { ...params, inputResponses: responses.value } };
+  if (requestState === undefined) return answered;
+  return openUpstreamState(bindingOf(host), call, { sealed: requestState, config }).then((opened) =>
+    isFailure(opened) ? opened : { ...answered, params: { ...answered.params, requestState: opened.state } },
+  );
 }
 
 async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefore): Promise<CallOutcome> {

@@ -232,7 +232,9 @@ class ListLimit {
   readonly signal: AbortSignal;
 
   constructor(afterMs: number, all: AbortSignal | undefined) {
-    const late = new McpFault({ kind: "timeout", stage: "total", afterMs: Math.round(afterMs), sent: "perhaps" });
+    // In whole seconds: what is said of a list is kept, and is to be the same each time.
+    const told = Math.ceil(afterMs / 1000) * 1000;
+    const late = new McpFault({ kind: "timeout", stage: "total", afterMs: told, sent: "perhaps" });
     this.#timer = setTimeout(() => this.#late.abort(late), afterMs);
     this.signal = all ? AbortSignal.any([this.#late.signal, all]) : this.#late.signal;
   }

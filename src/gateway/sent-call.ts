@@ -4,6 +4,7 @@
 import { ANONYMOUS } from "../auth/principal.ts";
 import { canonicalJson } from "../auth/seal.ts";
 import type { CallHost } from "../calls/call-host.ts";
+import { bindingOf, sealUpstreamState } from "../calls/request-state.ts";
 import type { Asking, ResultMessage } from "../mcp-client/ask.ts";
 import { isPassing, McpFault, type Fault } from "../mcp-client/fault.ts";
 import { paramsOf, type NotificationMessage } from "../mcp-client/message.ts";
@@ -15,7 +16,7 @@ import type { ParamHeader } from "../protocol/headers.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isLogLevel, reaches, type LogLevel } from "../protocol/meta.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
-import { withMeta } from "../mcp-client/json-text.ts";
+import { withMember, withMeta } from "../mcp-client/json-text.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
@@ -306,20 +307,31 @@ export class SentCall {
   }
 
   /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
-  #outcome({ result: own }: ResultMessage): CallOutcome {
+  #outcome({ result: own }: ResultMessage): CallOutcome | Promise<CallOutcome> {
     const { call, forwarded, host, redaction } = this.#work;
     const { dialect } = call;
     const said = redaction.json(forwarded.named?.(own) ?? own);
     const shared = host.sight.cacheScope === "public" ? said : asPrivate(said);
-    const read = this.#era === "2026" ? foreignResult(shared, { call, server: this.#upstream.id }) : shared;
-    if (typeof read !== "string") return read;
-    const result = this.#isAnew ? withMeta(read, SESSION_KEY, "new") : read;
+    const read = this.#era === "2026" ? foreignResult(shared, { call, server: this.#upstream.id }) : { json: shared };
+    if ("kind" in read) return read;
+    if (read.state !== undefined) return this.#asking(read.json, read.state);
+    const result = this.#isAnew ? withMeta(read.json, SESSION_KEY, "new") : read.json;
     const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
     if (isSame) return { kind: "complete", result: new Encoded(result, true) };
     const value = JSON.parse(result) as JsonObject;
     // Servers of era 2025 leave it out where it is empty, which era 2026 does not allow.
     const content = forwarded.method === "tools/call" && value.content === undefined ? { content: [] } : {};
     return { kind: "complete", result: { ...value, ...content } };
+  }
+
+  /** The questions of an upstream, with its state sealed to this request: it comes back for whoever asked, and for nobody else. */
+  async #asking(json: string, state: string): Promise<CallOutcome> {
+    const { call, host } = this.#work;
+    const { id, config } = this.#upstream;
+    const sealed = await sealUpstreamState(bindingOf(host), call, { state, config });
+    if (sealed === undefined)
+      return failure("faultyServer", `${id}: requestState is longer than 48 KiB`, { server: id });
+    return { kind: "complete", result: new Encoded(withMember(json, "requestState", JSON.stringify(sealed)), true) };
   }
 
   /** At once, and what changed after that when the call has ended: the tenant's authority is not an upstream's to keep busy. */

@@ -14,8 +14,6 @@ export function unreadReason(fault: Fault, withinMs: number): string {
   }
   if (fault.kind === "unresumable")
     return `the stream broke and cannot be resumed: ${unreadReason(fault.why, withinMs)}`;
-  // How long one list had is another number each time.
-  if (fault.kind === "timeout" && fault.stage === "total") return "it was not read in time";
   if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
   return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
 }
