@@ -45,7 +45,7 @@ it("are read one after the other, each once, and leave room for calls", { timeou
     return { mode: "open", maxStalenessMs: 1000, upstreams: Object.fromEntries(ids.map((id) => [id, urlOf(id)])) };
   };
   // Its lease outlasts what is read meanwhile: it is the others that are to be read.
-  const first = await servedTenant({ ...documentOf(-1), mode: "open", maxStalenessMs: 10_000 });
+  const first = await servedTenant({ ...documentOf(-1), mode: "open", maxStalenessMs: 20_000 });
   await expect.poll(async () => counted(await ask(first.id, "tools/list")), { timeout: 120_000 }).toBe(OF_EACH);
   most = 0;
   const tenants = await Promise.all(
