@@ -18,7 +18,10 @@ const FORM = { message: "Sure?", requestedSchema: { type: "object", properties: 
 const PAGE = { mode: "url", message: "?", url: "https://example.com/", elicitationId: "e" };
 const MODEL = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 };
 const ALL = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
-const REFUSED = { jsonrpc: "2.0", id: "q", error: { code: -32601, message: "Method not found" } };
+const refused = (method: string) => {
+  const error = { code: -32601, message: `This client does not support ${method}` };
+  return JSON.stringify({ jsonrpc: "2.0", id: "q", error });
+};
 
 /** Each call asks this, and its result is what was answered. */
 async function asking(question: Json): Promise<OneToolUpstream> {
@@ -78,14 +81,14 @@ describe("a client is not asked, and the upstream hears so at once,", { timeout:
     const up = await asking({ method, ...(params && { params }) });
     const client = await (await gatewayTenant(origin, admin, { up: up.entry })).client(revision, capabilities);
     const { messages } = await client.request("tools/call", GO);
-    expect(messages).toMatchObject([{ result: { content: [{ text: JSON.stringify(REFUSED) }] } }]);
+    expect(messages).toMatchObject([{ result: { content: [{ text: refused(method) }] } }]);
   });
 
   test("in the wrapped form, which says nothing about its client", async () => {
     const up = await asking({ method: "elicitation/create", params: FORM });
     const tenant = await gatewayTenant(origin, admin, { up: up.entry });
     const { messages } = await wrappedCall(origin, tenant.id);
-    expect(messages).toMatchObject([{ result: { content: [{ text: JSON.stringify(REFUSED) }] } }]);
+    expect(messages).toMatchObject([{ result: { content: [{ text: refused("elicitation/create") }] } }]);
   });
 });
 
