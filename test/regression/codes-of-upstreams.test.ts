@@ -13,8 +13,8 @@ const admin = fixtureAdmin(origin, "codes");
 const RESERVED = [-32000, -32001, -32002, -32005, -32019, -32023, -32042, -32050, -32099];
 /** Of the call that was made here, not of the one that the client made. */
 const OF_THE_HOP = [-32020, -32022];
-const FREE = [-32600, -32601, -32602, -32603, -32700, -31999, -32100, -1, 1, 4711];
-const ILLEGAL = [0, 1.5, "x", null];
+const FREE = [-32600, -32601, -32602, -32603, -32700, -31999, -32100, -1, 0, 1, 4711];
+const ILLEGAL = [1.5, "x", null];
 const URI = "test://one";
 
 /** Each call, and each reading of a resource, is refused as `refusal` says then. */
