@@ -1,5 +1,6 @@
 // Owns which attacks there are. Those that look at times and memory come last, each by itself.
 
+import { badIntent } from "./bad-intent.ts";
 import { brakes, roles } from "./brakes.ts";
 import { crossTenant } from "./cross-tenant.ts";
 import { growingState } from "./growing-state.ts";
@@ -47,4 +48,6 @@ export const ATTACKS: readonly Attack[] = [
   heavyWork,
   memory,
   upstreamMemory,
+  // Others' operators are refused for a minute after it.
+  badIntent,
 ];
