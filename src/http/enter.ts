@@ -105,7 +105,7 @@ interface Known {
 
 function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
   const { document, views } = derived;
-  const tendBy = (time: number) => tendWithin(visit, derived, time);
+  const tendBy = (time: number) => tendWithin(visit, { tenant, snapshot, derived }, time);
   const { profile } = visit.knock;
   const principal = judged(visit, snapshot.policy, document, found);
   if (isFailure(principal)) return principal;
@@ -227,7 +227,7 @@ function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
 const TEND_WAITS_MS = 10_000;
 
 /** At that time (milliseconds since the epoch), beside the request, unless they were there meanwhile. */
-function tendWithin(visit: Visit, derived: Derived, time: number): void {
+function tendWithin(visit: Visit, { tenant, derived }: Known, time: number): void {
   derived.tendAt = Math.min(derived.tendAt, time);
   const waitMs = Math.max(0, time - Date.now());
   if (waitMs > TEND_WAITS_MS) return;
@@ -236,8 +236,12 @@ function tendWithin(visit: Visit, derived: Derived, time: number): void {
   });
   visit.waitUntil(
     waited.then(async () => {
+      if (derived.tendAt > Date.now()) return;
       // What was configured or allowed then may not be any more: who enters again tends to what is now.
-      if (derived.tendAt <= Date.now()) await enter(visit);
+      const entered = await enter(visit);
+      if (isFailure(entered)) return;
+      const now = derivedFrom(visit, tenant, entered.snapshot);
+      if (now !== derived) tendTo(visit, entered.snapshot, now);
     }),
   );
 }
