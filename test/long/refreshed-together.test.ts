@@ -104,7 +104,10 @@ async function listed(origin: string, id: string): Promise<number> {
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
   });
-  const { result } = (await answer.json()) as { result?: { tools: { name: string }[] } };
+  // An answer that takes long comes as the event of a stream.
+  const body = await answer.text();
+  const data = body.startsWith("{") ? body : (/^data: (\{.*)$/m.exec(body)?.[1] ?? "{}");
+  const { result } = JSON.parse(data) as { result?: { tools: { name: string }[] } };
   return (result?.tools ?? []).filter(({ name }) => name.endsWith("__go")).length;
 }
 
