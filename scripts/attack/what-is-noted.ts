@@ -85,7 +85,7 @@ async function filled(target: Target): Promise<Row> {
 
 /** `ACME__X__KEY` among the Worker's secrets is of the tenant acme--x. */
 async function secrets(target: Target): Promise<Row> {
-  const tenant = await target.tenant();
+  const tenant = await target.tenant({ upstreamBounds: { hosts: ["hooks.example.com", "example.com"] } });
   const { token } = await target.operator("tenant-admin", [tenant]);
   const path = `/admin/v1/tenants/${tenant}/document`;
   const { json } = await target.send(path, { headers: { authorization: `Bearer ${token}` } });
