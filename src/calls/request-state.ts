@@ -22,21 +22,50 @@ export interface StateBinding {
   readonly profile: string | null;
   readonly principal: string;
   readonly ring: KeyRing;
+  /** The configuration of the upstream whose state it is; absent: of a handler of ours. */
+  readonly upstream?: string;
 }
+
+type UpstreamBinding = StateBinding & { readonly upstream: string };
 
 export function bindingOf({ tenant, profile, principal, ring }: CallHost): StateBinding {
   return { tenant, profile, principal: principal.id, ring };
 }
 
-const PURPOSE = "requestState";
-const UPSTREAM_PURPOSE = "requestState of an upstream";
-
-/** Differs for another tenant, profile, principal, method, name or arguments; the rest of the params may change. */
-async function requestDigest(binding: StateBinding, call: Call): Promise<string> {
+/** Differs for another tenant, profile, principal, upstream, method, name or arguments; the rest of the params may change. */
+async function requestDigest({ tenant, profile, principal, upstream }: StateBinding, call: Call): Promise<string> {
   const { params, method } = call;
   const subject = params.name ?? params.uri;
-  const { tenant, profile, principal } = binding;
-  return digest(canonicalJson([tenant, profile, principal, method, subject, params.arguments ?? {}]));
+  const bound = [tenant, profile, principal, method, subject, params.arguments ?? {}];
+  return digest(canonicalJson(upstream === undefined ? bound : [...bound, upstream]));
+}
+
+function purposeOf({ upstream }: StateBinding): string {
+  return upstream === undefined ? "requestState" : "requestState of an upstream";
+}
+
+/** undefined: it is too long. */
+async function sealState(binding: StateBinding, call: Call, state: JsonObject): Promise<string | undefined> {
+  const request = await requestDigest(binding, call);
+  const payload = JSON.stringify({ request, expires: call.now() + STATE_LIFETIME_MS, ...state });
+  const text = await seal(binding.ring, purposeOf(binding), payload);
+  return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
+}
+
+/** A failure: not ours, of another request, or expired. */
+async function openState(
+  binding: StateBinding,
+  call: Call,
+  sealed: unknown,
+): Promise<{ opened: JsonObject } | Failure> {
+  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS) return refuse("is not one of ours");
+  const payload = await unseal(binding.ring, purposeOf(binding), sealed);
+  if (payload === undefined) return refuse("is not one of ours");
+  const opened = JSON.parse(payload) as JsonObject & { readonly expires: number };
+  // No format is the first one. A later release that changes the payload counts here.
+  if (opened.format !== undefined) return refuse("is of another release; send the request again without it");
+  if (opened.request !== (await requestDigest(binding, call))) return refuse("belongs to another request");
+  return opened.expires < call.now() ? refuse("has expired; send the request again without it") : { opened };
 }
 
 /** `broken` says why the call cannot go on: too many rounds, or too much to keep. */
@@ -46,55 +75,32 @@ export async function sealProgress(
   progress: Progress,
 ): Promise<string | { readonly broken: string }> {
   if (progress.round > MAX_ROUNDS) return { broken: `a call asks in at most ${MAX_ROUNDS} rounds` };
-  const payload = JSON.stringify({
-    request: await requestDigest(binding, call),
-    expires: call.now() + STATE_LIFETIME_MS,
-    progress,
-  });
-  const text = await seal(binding.ring, PURPOSE, payload);
-  return text.length <= MAX_STATE_CHARACTERS ? text : { broken: "the answers and memos of this call are too large" };
+  return (
+    (await sealState(binding, call, { progress })) ?? { broken: "the answers and memos of this call are too large" }
+  );
 }
 
-/** undefined: the request carries no state. A failure: not ours, of another request, or expired. */
+/** undefined: the request carries no state. A failure: see `openState`. */
 export async function openProgress(binding: StateBinding, call: Call): Promise<Progress | undefined | Failure> {
   const { requestState } = call.params;
   if (requestState === undefined) return undefined;
-  if (typeof requestState !== "string" || requestState.length > MAX_STATE_CHARACTERS)
-    return refuse("is not one of ours");
-  const payload = await unseal(binding.ring, PURPOSE, requestState);
-  if (payload === undefined) return refuse("is not one of ours");
-  const opened = JSON.parse(payload) as { format?: number; request: string; expires: number; progress: Progress };
-  // None is the first. Whoever writes it otherwise counts here.
-  if (opened.format !== undefined) return refuse("is of another release; send the request again without it");
-  if (opened.request !== (await requestDigest(binding, call))) return refuse("belongs to another request");
-  return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened.progress;
+  const read = await openState(binding, call, requestState);
+  return "opened" in read ? (read.opened.progress as Progress) : read;
 }
 
-/** `config`: of the upstream whose state it is. undefined: it is too long. */
-export async function sealUpstreamState(
-  binding: StateBinding,
-  call: Call,
-  { state, config }: { readonly state: string; readonly config: string },
-): Promise<string | undefined> {
-  const request = await requestDigest(binding, call);
-  const payload = JSON.stringify({ request, config, expires: call.now() + STATE_LIFETIME_MS, state });
-  const text = await seal(binding.ring, UPSTREAM_PURPOSE, payload);
-  return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
+/** What an upstream keeps at its client, sealed. undefined: it is too long. */
+export function sealUpstreamState(binding: UpstreamBinding, call: Call, state: string): Promise<string | undefined> {
+  return sealState(binding, call, { state });
 }
 
-/** The state as the upstream wrote it. A failure: not ours, of another request or upstream, or expired. */
+/** The state as the upstream wrote it. A failure: see `openState`. */
 export async function openUpstreamState(
-  binding: StateBinding,
+  binding: UpstreamBinding,
   call: Call,
-  { sealed, config }: { readonly sealed: unknown; readonly config: string },
+  sealed: unknown,
 ): Promise<{ readonly state: string } | Failure> {
-  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS) return refuse("is not one of ours");
-  const payload = await unseal(binding.ring, UPSTREAM_PURPOSE, sealed);
-  if (payload === undefined) return refuse("is not one of ours");
-  const opened = JSON.parse(payload) as { request: string; config: string; expires: number; state: string };
-  const isOfThis = opened.config === config && opened.request === (await requestDigest(binding, call));
-  if (!isOfThis) return refuse("belongs to another request");
-  return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened;
+  const read = await openState(binding, call, sealed);
+  return "opened" in read ? { state: read.opened.state as string } : read;
 }
 
 /** The answers that a request brings, by the name of the question. */

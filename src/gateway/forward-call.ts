@@ -76,7 +76,7 @@ function continuedWith(
   if (isFailure(responses)) return responses;
   const answered = { ...forwarded, params: { ...params, inputResponses: responses.value } };
   if (requestState === undefined) return answered;
-  return openUpstreamState(bindingOf(host), call, { sealed: requestState, config }).then((opened) =>
+  return openUpstreamState({ ...bindingOf(host), upstream: config }, call, requestState).then((opened) =>
     isFailure(opened) ? opened : { ...answered, params: { ...answered.params, requestState: opened.state } },
   );
 }

@@ -328,7 +328,7 @@ export class SentCall {
   async #asking(json: string, state: string): Promise<CallOutcome> {
     const { call, host } = this.#work;
     const { id, config } = this.#upstream;
-    const sealed = await sealUpstreamState(bindingOf(host), call, { state, config });
+    const sealed = await sealUpstreamState({ ...bindingOf(host), upstream: config }, call, state);
     if (sealed === undefined)
       return failure("faultyServer", `${id}: requestState is longer than 48 KiB`, { server: id });
     return { kind: "complete", result: new Encoded(withMember(json, "requestState", JSON.stringify(sealed)), true) };
