@@ -233,8 +233,8 @@ class ListLimit {
 
   constructor(afterMs: number, all: AbortSignal | undefined) {
     // In whole seconds: what is said of a list is kept, and is to be the same each time.
-    const told = Math.ceil(afterMs / 1000) * 1000;
-    const late = new McpFault({ kind: "timeout", stage: "total", afterMs: told, sent: "perhaps" });
+    const rounded = Math.ceil(afterMs / 1000) * 1000;
+    const late = new McpFault({ kind: "timeout", stage: "total", afterMs: rounded, sent: "perhaps" });
     this.#timer = setTimeout(() => this.#late.abort(late), afterMs);
     this.signal = all ? AbortSignal.any([this.#late.signal, all]) : this.#late.signal;
   }

@@ -286,7 +286,7 @@ function mayServe(
   return kind === "app" || (last?.policy.document.mode ?? (declared ? declared.base.mode : "key")) !== "key";
 }
 
-/** Who is refused in any case learns from no origin whether there is such a private tenant. */
+/** Also true where a private tenant refuses the credential: that answer is the one of an unknown name, with any origin. */
 async function tenantAllows(visit: Visit, origin: string | null): Promise<boolean> {
   const { request, deployment } = visit;
   if (origin !== null && deployment.pages?.isOwn(request, origin)) return true;

@@ -237,7 +237,7 @@ function tendWithin(visit: Visit, { tenant, derived }: Known, time: number): voi
   visit.waitUntil(
     waited.then(async () => {
       if (derived.tendAt > Date.now()) return;
-      // What was configured or allowed then may not be any more: who enters again tends to what is now.
+      // The document or a suspension may have changed during the wait: authorize again, and tend to the current snapshot.
       const entered = await enter(visit);
       if (isFailure(entered)) return;
       const now = derivedFrom(visit, tenant, entered.snapshot);

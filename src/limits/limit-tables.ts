@@ -25,7 +25,7 @@ export interface LimitMethods {
   giveBack(day: string, who: string, count: number): void;
 }
 
-/** Whoever comes after so many callers of one kind on one day shares one row with the others of it: keys, people, addresses. */
+/** The most rows of one kind of caller (keys, people, addresses) and day. Later callers of that kind share one row. */
 const MOST_CALLERS = 20_000;
 /** The first word of a principal's id, or `address`. */
 const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";

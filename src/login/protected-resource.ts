@@ -32,7 +32,7 @@ export function protectedResourceAt(base: string, below: string, rest = ""): Pro
   return { resource: base + below, written: base + below + rest, metadata: base + METADATA_PATH + below + rest };
 }
 
-/** What no endpoint is told from another by: slashes at the end of a path, and the query. For a quoted text of a header, too. */
+/** The part of an endpoint's URL that does not identify it: slashes at the end, and the query. Fit for a quoted text of a header. */
 export function restOf({ pathname, search }: URL): string {
   return pathname.slice(pathname.replace(/\/+$/, "").length) + search.replaceAll("\\", "%5C");
 }

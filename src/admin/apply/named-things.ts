@@ -12,7 +12,7 @@ import { nearName } from "../near-name.ts";
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Who mends these asks again. Of refusals and of warnings each: warnings hide no refusal. */
+/** The most refusals, and the most warnings, of one answer: warnings hide no refusal. The next write shows the rest. */
 const MOST_SAID = 100;
 /** Of these it is said what was meant: each is compared with the names that there are. */
 const MOST_MEANT = 5;

@@ -65,7 +65,7 @@ export function outOfBounds(
   const [was, is] = [Object.keys(before).length, Object.keys(after).length];
   const rule = `only an operator may make more than ${most}; upstreamBounds.most says how many`;
   const tooMany = is > most && is > was ? [{ field: "upstreams", rule }] : [];
-  // Who writes a webhook has the Worker send requests there, too, and is told how they are answered.
+  // A webhook has the Worker send requests, too, and shows its writer how they are answered.
   const hooks = Object.entries(webhooks)
     .filter(([name, hook]) => !isLess(Object.hasOwn(told, name) ? told[name] : undefined, hook))
     .map(([name, { url }]) => ({ field: `webhooks.${name}.url`, at: url }));

@@ -34,8 +34,8 @@ export const keyRoutes: readonly Route[] = [
     handle: async (call) => {
       const { policy } = await findManaged(call, call.params.id);
       const { limit } = call.query;
-      const [id = "", ...created] = (positionOf("keys", call.query) ?? "").split(" ");
-      const rows = await policy.keyPage({ after: { id, created: created.join(" ") }, limit: limit + 1 });
+      const [id = "", created = ""] = (positionOf("keys", call.query) ?? "").split(" ");
+      const rows = await policy.keyPage({ after: { id, created }, limit: limit + 1 });
       return { body: pageFrom("keys", rows.map(shown), limit, (key) => `${key.id} ${key.created}`) };
     },
   }),

@@ -1,4 +1,4 @@
-// What a list of a tenant says that is not in it: docs/gateway.md.
+// Reads `_meta["tenantry/missing"]` of a list: the upstreams of which something is not in it. docs/gateway.md
 
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 

@@ -91,7 +91,7 @@ async function documentClient(id: string, metadata: ClientMetadata): Promise<Log
   return { id, kind: "document", ...metadata, secretHash: null, digest: await metadataDigest(metadata) };
 }
 
-/** Of what a person decided by. Not of redirects: each is looked at when it is used. */
+/** Identifies the metadata that a person consented to. Without redirect URIs: each is checked at `/authorize`. */
 export function metadataDigest({ name, site, method }: ClientMetadata): Promise<string> {
   return digest(JSON.stringify([name, site, method]));
 }

@@ -67,7 +67,7 @@ export async function confirmedRefresh(
     const claim = await tables.claimProvider(grant);
     if (claim.state === "claimed" && claim.provider !== null && way) {
       const asked = askProvider(visit, way, { grant, sealed: claim.provider, person: claim.person });
-      // Whoever asked may go away, or be told to come again, and what the provider gives is given once.
+      // The request may end before the provider answers, and a new refresh token is given once.
       visit.waitUntil(asked.catch(() => {}));
       await Promise.race([asked, scheduler.wait(until - Date.now())]);
     } else await scheduler.wait(LOOKS_EVERY_MS);

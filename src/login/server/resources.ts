@@ -23,7 +23,7 @@ export function resourceOf(
   return Object.hasOwn(profiles, profile) ? { resource: one, profile } : undefined;
 }
 
-/** Host and scheme in any case; slashes at the end, and a query, are none of the name. What is no such URL is nobody's. */
+/** The name of the endpoint at a URL, without slashes at the end and without query; empty where there is none. */
 function written(text: string): string {
   if (!URL.canParse(text)) return "";
   const { origin, pathname, hash } = new URL(text);

@@ -117,7 +117,7 @@ function callbackOf({ issuer }: LoginUrls): string {
   return `${issuer}/callback`;
 }
 
-/** Who they are by what is said now, with this access token; undefined: nobody says it. */
+/** The person as the provider describes them now, by this access token; undefined: it does not. */
 type PersonNow = (access: string, given?: CodeTokens, user?: UserAnswer) => Promise<SignedIn | undefined>;
 
 /** By a refresh where there is a token for it, which may be good for one: what comes of it is never lost. */
@@ -131,18 +131,18 @@ export async function confirmAt(
     if (provider.user === undefined) return { state: "ended" };
     const user = await askUser(asking, provider.user, access);
     if (user?.status !== 200) return { state: user?.status === 401 ? "ended" : "away" };
-    return { state: "confirmed", ...(await saidNow(asking, () => personNow(access, undefined, user))) };
+    return { state: "confirmed", ...(await describedNow(asking, () => personNow(access, undefined, user))) };
   }
   const given = await askTokens(asking, provider, { grant_type: "refresh_token", refresh_token: refresh });
   if (given.kind === "tokens") {
-    const said = await saidNow(asking, () => personNow(given.tokens.access, given));
+    const said = await describedNow(asking, () => personNow(given.tokens.access, given));
     return { state: "confirmed", provider: { refresh, ...given.tokens }, ...said };
   }
   const isOver = given.kind === "refused" && /^(invalid_grant|bad_refresh_token|.+_required)$/.test(given.code);
   return { state: isOver ? "ended" : "away" };
 }
 
-async function saidNow({ ground }: SignInGround, personNow: () => Promise<SignedIn | undefined>) {
+async function describedNow({ ground }: SignInGround, personNow: () => Promise<SignedIn | undefined>) {
   try {
     const person = await personNow();
     return person && JSON.stringify(person).length <= MOST_SAID ? { person } : {};

@@ -40,7 +40,7 @@ function personIn({ authorize }: CodeProvider, subject: string, said: Said): Sig
   return signedIn(new URL(authorize).origin, subject, { ...said, email_verified: isVerified(said) });
 }
 
-/** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Who says nothing has not looked. */
+/** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Without one of them the address is not verified. */
 function isVerified(said: Said): unknown {
   const { verified, confirmed_at: confirmed } = said;
   const isConfirmed = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));

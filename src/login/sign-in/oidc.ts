@@ -65,7 +65,7 @@ export const oidc: SignIn = {
       const claims = idToken === undefined ? { sub: subject } : await claimsOf(visit, idToken);
       if (isRefused(claims) || claims.sub !== subject) return undefined;
       const said = await alsoSaid(visit, provider.user, access, claims);
-      // What only an ID token says stays as it was where none came.
+      // Claims that only an ID token has stay as they were where none came.
       const before = idToken === undefined ? person.claims : {};
       return isRefused(said) ? undefined : signedIn(issuer, subject, { ...before, ...said, ...claims });
     });

@@ -156,7 +156,7 @@ function listed({ way, unread = [] }: UpstreamCatalog, tools: number): Finding[]
   return [note("tools/list", `no tools are visible here${over}`, mend)];
 }
 
-/** What a tenant says of its upstreams. */
+/** Upstreams that a tenant's list calls degraded or unread. */
 function lacking(missing: ReadonlyMap<string, string>): Finding[] {
   const mend = "tenantry upstream test TENANT UPSTREAM says what is wrong, and what helps.";
   return Array.from(missing, ([source, why]) => note("upstreams", `${source}: ${why}`, mend));
