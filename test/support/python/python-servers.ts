@@ -1,15 +1,13 @@
 // Owns the servers of test/foreign/python: real ones, in a Python that an environment variable names or that pip makes, where
 // there is one with the packages; else stand-ins that answer what was recorded. Refuses assertions.
 
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { execFile, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { freePort } from "../../../scripts/fixture-server.ts";
+import { startListening, stopProcess } from "../listening-process.ts";
 import type { Era } from "./asked.ts";
 import { recordServer, recordSse, type Recording } from "./recording.ts";
 import { StandIn } from "./stand-in.ts";
@@ -108,39 +106,16 @@ export async function startReal(kind: PythonKind, { python, version }: Interpret
   };
 }
 
-async function startProcess(python: string, { program, way }: PythonKind, port: number): Promise<ChildProcess> {
-  const child = spawn(python, [`${program}.py`, ...(way === undefined ? [] : [way])], {
+function startProcess(python: string, { program, way }: PythonKind, port: number): Promise<ChildProcess> {
+  return startListening({
+    command: python,
+    args: [`${program}.py`, ...(way === undefined ? [] : [way])],
     cwd: PYTHON,
     // Sets are in the same order each time.
-    env: { ...process.env, PORT: String(port), PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
-    stdio: ["ignore", "ignore", "pipe"],
+    env: { PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
+    port,
+    withinMs: LISTENS_WITHIN_MS,
   });
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
-  for (const deadline = Date.now() + LISTENS_WITHIN_MS; !(await listens(port)); await wait(50)) {
-    if (Date.now() < deadline && child.exitCode === null) continue;
-    await stopProcess(child);
-    throw new Error(`${program} does not listen:\n${said}`);
-  }
-  return child;
-}
-
-async function stopProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill("SIGKILL");
-  await once(child, "exit");
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }
 
 export function record(kind: PythonKind, { url }: PythonServer): Promise<Recording> {
