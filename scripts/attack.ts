@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { type Application, startApplication } from "../test/support/application.ts";
 import { ATTACKS } from "./attack/all-attacks.ts";
 import { startPeer, type Peer } from "./attack/peer.ts";
+import { CONSOLE } from "./attack/bad-intent.ts";
 import { tableHead, tableRow, type Attack, type Row } from "./attack/report.ts";
 import { Target } from "./attack/target.ts";
 import { seedOfRun } from "./attack/upstreams/draw.ts";
@@ -54,6 +55,7 @@ async function startTarget(beside: Peer): Promise<Target> {
       "--config=test/fixtures/wrangler.toml",
       `--var=OUTBOUND_RESOLVER:${beside.resolver}`,
       "--var=TENANT_HOST:mcp.test",
+      `--var=HOSTS:localhost,127.0.0.1,[::1],${CONSOLE}`,
     ]),
   ]);
   return new Target({

@@ -3,15 +3,22 @@
 
 import { createKey } from "../../src/auth/api-key.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
-import type { Target } from "./target.ts";
+import type { Json, Target } from "./target.ts";
 
 export const badIntent: Attack = {
   name: "bad intent",
-  classes: ["hidden things that influence visible answers", "a name outlives its thing", "a door to the inside"],
+  classes: [
+    "hidden things that influence visible answers",
+    "a name outlives its thing",
+    "a door to the inside",
+    "who may undo whom",
+  ],
   run: async (target) => [
     await preflights(target),
     await rotatedKey(target),
     await webhooks(target),
+    await anotherName(target),
+    ...(target.lab ? [await ownName(target.lab)] : []),
     await forgedTokens(target),
   ],
 };
@@ -56,6 +63,48 @@ async function webhooks(target: Target): Promise<Row> {
   );
   const gaveWay = status < 400 ? [`a tenant-admin's webhook was taken: ${status}`] : [];
   return rowOf("31 webhooks lead inside", "a webhook to this machine, by a tenant-admin", gaveWay, `${status}`);
+}
+
+/** What operators stopped, made anew under another name by the tenant's administrator. */
+async function anotherName(target: Target): Promise<Row> {
+  const up = { url: target.peer.origin };
+  const bounds = { upstreamBounds: { hosts: ["127.0.0.1"], most: 5 } };
+  const document = { mode: "open", maxStalenessMs: 200, ...bounds };
+  const tenant = await target.tenant({ ...document, profiles: { inner: {} }, upstreams: { crm: up } });
+  const { token } = await target.operator("tenant-admin", [tenant]);
+  const { token: operator } = await target.operator("operator");
+  const at = `/tenants/${tenant}`;
+  const other = { ...document, upstreams: { crm: up }, profiles: { again: {} } };
+  const tries: readonly (readonly [stop: readonly [string, Json], method: string, path: string, body: Json])[] = [
+    [[`${at}/suspensions`, { kind: "profile", name: "inner", note: "x" }], "PUT", `${at}/document`, other],
+    [["/tools/crm__wipe/block", { note: "x" }], "PUT", `${at}/upstreams/crm2`, up],
+  ];
+  const gaveWay: string[] = [];
+  for (const [[stop, about], method, path, body] of tries) {
+    await target.must("POST", stop, about, operator);
+    const { status } = await target.admin(method, path, body, token);
+    if (status !== 403) gaveWay.push(`${method} ${path} after ${stop}: ${status}`);
+  }
+  await target.must("DELETE", "/tools/crm__wipe/block", undefined, operator);
+  const what = "a profile and an upstream's tool that operators stopped";
+  return rowOf("31 what is stopped comes back renamed", what, gaveWay, "403 each");
+}
+
+/** A name of the Worker's that `HOSTS` lists, where the target was started so. */
+export const CONSOLE = "console.attacked.test";
+
+async function ownName(lab: Target): Promise<Row> {
+  const tenant = await lab.tenant();
+  const { token } = await lab.operator("operator");
+  const document = { mode: "open", hostnames: [CONSOLE] };
+  const { status } = await lab.admin("PUT", `/tenants/${tenant}/document`, document, token);
+  const gaveWay = status < 400 ? [`an operator gave ${CONSOLE} away: ${status}`] : [];
+  return rowOf(
+    "31 a tenant has the Worker's own name",
+    "a hostname that HOSTS lists, by an operator",
+    gaveWay,
+    `${status}`,
+  );
 }
 
 const FORGED = 150;

@@ -2,12 +2,14 @@
 // says. Nothing may be written outside of the folder that was named, and nothing printed may steer a terminal.
 
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
+import { startIssuer } from "./login/issuer.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import type { Json, Target } from "./target.ts";
 
@@ -35,7 +37,12 @@ export const hostileServer: Attack = {
   run: async (target) => {
     const folder = await mkdtemp(join(tmpdir(), "tenantry-attack-cli-"));
     try {
-      return [await planted(target, folder), await collisions(target, folder), await terminal(target, folder)];
+      return [
+        await planted(target, folder),
+        await collisions(target, folder),
+        await terminal(target, folder),
+        await copied(target, folder),
+      ];
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -86,20 +93,24 @@ export async function cli(target: Target, folder: string, args: readonly string[
     PATH: process.env["PATH"] ?? "",
     HOME: folder,
     XDG_CONFIG_HOME: folder,
-    TENANTRY_TOKEN: target.adminToken,
+    // Who logs in has none.
+    ...(args[0] === "login" ? {} : { TENANTRY_TOKEN: target.adminToken }),
   };
   try {
-    const { stdout, stderr } = await run(process.execPath, [MAIN, ...args], {
-      cwd: folder,
-      env,
-      timeout: 30_000,
-      encoding: "latin1",
-    });
+    const running = run(process.execPath, [MAIN, ...args], { cwd: folder, env, timeout: 30_000, encoding: "latin1" });
+    running.child.stderr?.on("data", visitPage);
+    const { stdout, stderr } = await running;
     return { code: 0, said: utf8(stdout + stderr) };
   } catch (error) {
     const { code = 1, stdout = "", stderr = "" } = error as { code?: number; stdout?: string; stderr?: string };
     return { code, said: utf8(stdout + stderr) };
   }
+}
+
+/** As the person would in their browser. */
+function visitPage(printed: string): void {
+  const [page] = /^http:\/\/\S+\/authorize\S+/m.exec(printed) ?? [];
+  if (page !== undefined) void fetch(page).catch(() => {});
 }
 
 const utf8 = (latin1: string) => Buffer.from(latin1, "latin1").toString();
@@ -213,4 +224,40 @@ async function terminal(target: Target, root: string): Promise<Row> {
     gaveWay,
     "none printed",
   );
+}
+
+/** A server that names the issuer and the client of another one, at which an operator is signed in. */
+async function copied(target: Target, root: string): Promise<Row> {
+  const issuer = await startIssuer();
+  const servers = await Promise.all([0, 1].map(() => signingIn({ issuer: issuer.name, clientId: "tenantry-cli" })));
+  const [real, hostile] = servers;
+  const login = (url = "") => cli(target, root, ["login", "--browser", "--yes", "--url", url]);
+  const own = await login(real?.url);
+  const { code } = await login(hostile?.url);
+  const gaveWay = [
+    ...(own.code === 0 && real?.tokens.length !== 0 ? [] : [`the login at the real server failed: ${own.said}`]),
+    ...(hostile?.tokens.length === 0 ? [] : ["the hostile server has a token"]),
+    ...(code === 0 ? ["the command line says that it is signed in"] : []),
+  ];
+  for (const server of servers) server.stop();
+  await issuer.stop();
+  return rowOf(
+    "31 login hands a token to a hostile server",
+    "a server that names issuer and client of the operator's",
+    gaveWay,
+    `refused, exit ${code}`,
+  );
+}
+
+/** Says how operators sign in, and notes what it is sent. */
+async function signingIn(login: Json): Promise<{ url: string; tokens: string[]; stop(): void }> {
+  const tokens: string[] = [];
+  const server = createServer(({ url, headers }, response) => {
+    if (headers.authorization !== undefined) tokens.push(headers.authorization);
+    const body = url === "/admin/login" ? { ...login, scopes: ["openid"] } : { items: [] };
+    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, tokens, stop: () => server.close() };
 }

@@ -16,7 +16,7 @@ export const localStart: Attack = {
     await explorer(target),
     await weakToken(target),
     await hostnames(target),
-    ...(target.pid === undefined ? [] : [processList(target), await second(target)]),
+    ...(target.pid === undefined ? [] : [processList(target), storedFor(target), await second(target)]),
   ],
 };
 
@@ -139,6 +139,18 @@ function processList(target: Target): Row {
     `arguments of ${looked} processes; modes of files with secrets`,
     gaveWay,
     "none shows one; 0600",
+  );
+}
+
+/** Keys with which sessions and tokens are sealed lie there in clear. */
+function storedFor({ storage = "" }: Target): Row {
+  const entries = ["", ...readdirSync(storage, { recursive: true, encoding: "utf8" })];
+  const open = entries.filter((entry) => statSync(join(storage, entry)).mode & 0o077);
+  return rowOf(
+    "31 what is stored is everybody's to read",
+    `modes of ${entries.length} files and folders of what npm start stores`,
+    open.map((entry) => `${entry}: ${(statSync(join(storage, entry)).mode & 0o777).toString(8)}`),
+    "0600 and 0700",
   );
 }
 

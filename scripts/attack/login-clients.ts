@@ -2,8 +2,13 @@
 // inside or have no end, and registrations without end.
 
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { allowClient, beginLogin, CALLBACK } from "../../test/support/allowed-client.ts";
+import { isPage, LoginBrowser, textOf } from "../../test/support/login-browser.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
-import type { Answer, Target } from "./target.ts";
+import { REVISIONS, type Answer, type Json, type Target } from "./target.ts";
 import { INSIDE, notationsOf } from "./way-out.ts";
 
 export const loginClients: Attack = {
@@ -13,7 +18,14 @@ export const loginClients: Attack = {
     if (!lab) return [];
     const tenant = await lab.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
     const at = { lab, path: `/login/${tenant}` };
-    return [await redirects(at), await insideIds(at), await endless(at), await flood(at)];
+    return [
+      await redirects(at),
+      await insideIds(at),
+      await endless(at),
+      await flood(at),
+      await unticked(lab),
+      await unverified(lab),
+    ];
   },
 };
 
@@ -138,4 +150,66 @@ async function flood(at: Place): Promise<Row> {
     gaveWay,
     `${kept} kept, then 429`,
   );
+}
+
+/** A person lets a client in, and lets it have nothing. */
+async function unticked(lab: Target): Promise<Row> {
+  const prompts = { secret: { messages: [{ role: "user", content: { type: "text", text: "reached" } }] } };
+  const tenant = await lab.tenant({ mode: "key+oauth", auth: { login: { via: "key" } }, prompts });
+  const uri = "note://salaries";
+  const init = { method: "PUT", headers: { authorization: `Bearer ${lab.adminToken}` }, body: "reached" };
+  await lab.send(`/admin/v1/tenants/${tenant}/resources/content?uri=${encodeURIComponent(uri)}`, init);
+  const { token } = await lab.key(tenant);
+  const none = { tool: [], later: [], read: [] };
+  const { access } = await allowClient({ issuer: `${lab.origin}/login/${tenant}` }, token, none);
+  const gaveWay: string[] = [];
+  for (const revision of REVISIONS) {
+    for (const kind of ["tools", "prompts", "resources"]) {
+      const { status, json } = await lab.call(tenant, `${kind}/list`, {}, { key: access, revision });
+      const items = (json.result as Json | undefined)?.[kind];
+      if (status !== 200 || !Array.isArray(items) || items.length > 0)
+        gaveWay.push(`${kind}: ${JSON.stringify(items)}`);
+    }
+    const reads = [
+      await lab.call(tenant, "resources/read", { uri }, { key: access, revision }),
+      await lab.call(tenant, "prompts/get", { name: "secret" }, { key: access, revision }),
+    ];
+    for (const { text } of reads) if (text.includes("reached")) gaveWay.push(text.slice(0, 120));
+  }
+  return rowOf("31 a client that may do nothing reads", "lists and reads after an empty consent", gaveWay, "nothing");
+}
+
+/** Anybody may write the boss's address into their profile at a provider that does not look. */
+async function unverified(lab: Target): Promise<Row> {
+  const boss = "boss@acme.example";
+  const gaveWay: string[] = [];
+  let more: Json = {};
+  const provider = createServer(({ url = "" }, response) => {
+    const { pathname, searchParams } = new URL(url, "http://provider");
+    if (pathname === "/authorize") {
+      const state = searchParams.get("state") ?? "";
+      const back = `${searchParams.get("redirect_uri")}?${new URLSearchParams({ code: "c", state })}`;
+      return void response.writeHead(302, { location: back }).end();
+    }
+    const body = pathname === "/user" ? { id: 7, email: boss, ...more } : { access_token: "t", token_type: "Bearer" };
+    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+  });
+  provider.listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  const at = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  const urls = { authorizeUrl: `${at}/authorize`, tokenUrl: `${at}/token`, userUrl: `${at}/user` };
+  const login = { via: "oauth2", clientId: "us", ...urls, scopes: { claim: "email", values: { [boss]: ["boss"] } } };
+  const tenant = await lab.tenant({ mode: "oauth", auth: { login }, scopes: { boss: { tools: ["*"] } } });
+  const words = [{}, { verified: false }, { verified: "true" }, { confirmed_at: null }, { email_verified: false }];
+  for (more of [...words, { verified: true }]) {
+    const { url } = await beginLogin({ issuer: `${lab.origin}/login/${tenant}` });
+    const arrived = await new LoginBrowser(CALLBACK).open(url);
+    const shown = isPage(arrived) ? textOf(arrived.text) : arrived.to.href;
+    if (shown.includes(boss) !== (more.verified === true))
+      gaveWay.push(`${JSON.stringify(more)}: ${shown.slice(0, 120)}`);
+  }
+  provider.closeAllConnections();
+  provider.close();
+  const tried = `${words.length} people who are not shown to be who they say`;
+  return rowOf("31 an unverified address is somebody's", tried, gaveWay, "theirs alone where it is verified");
 }
