@@ -10,8 +10,9 @@ import { startBrowser, type BrowserPage } from "../support/browser.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 import type { Json } from "../support/mcp.ts";
+import { startIdentityProvider } from "../support/own-login.ts";
 
-const worker = await startLoginWorker();
+const worker = await startLoginWorker({ SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" });
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "browser");
 const open = await startBrowser();
@@ -47,6 +48,18 @@ async function keyTenant(title = "Acme") {
   return { id, ...urls, key: await admin.key(id) };
 }
 
+/** At its provider this person has a session. */
+async function providerTenant(person: string) {
+  let issuer = "";
+  const provider = await startIdentityProvider(() => issuer);
+  const login = { via: "oidc", issuer: provider.issuer, clientId: "us" };
+  const id = await admin.tenant({ mode: "oauth", auth: { login } });
+  issuer = `${origin}/login/${id}`;
+  provider.people[person] = { sub: person };
+  provider.atBrowser = person;
+  return { issuer, url: `${origin}/mcp/${id}`, key: undefined };
+}
+
 async function grantsOf(id: string): Promise<readonly Json[]> {
   return ((await admin.ask("GET", `/tenants/${id}/grants`)) as unknown as { items: Json[] }).items;
 }
@@ -58,7 +71,6 @@ async function toConsent(page: BrowserPage, url: string, key: string): Promise<v
   await page.waitForSelector("[value=allow]");
 }
 
-const ALLOW = 'value="allow"';
 const widthOver = (page: BrowserPage) =>
   page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
@@ -115,9 +127,9 @@ describe("a person in a browser", () => {
     await page.click("[value=allow]");
     await page.waitForURL(ARRIVED);
     const { access_token: token } = await tokensOf(issuer, begun, page.url());
-    // A browser that would show the page again has to ask before, and to send its form again, which is not taken.
-    await page.goBack().catch(() => undefined);
-    await expect.poll(() => page.content().catch(() => ALLOW)).not.toContain(ALLOW);
+    await page.goBack();
+    await page.waitForSelector("[role=alert]");
+    expect(await page.textContent("h1")).toBe("Nothing left to decide");
     expect(await grantsOf(id)).toHaveLength(1);
     const other = await open();
     const again = await beginLogin({ issuer, redirect });
@@ -127,6 +139,40 @@ describe("a person in a browser", () => {
     const tokens = await tokensOf(issuer, again, other.url());
     for (const one of [token, tokens["access_token"]])
       expect((await listAs(url, REVISION, String(one))).status).toBe(200);
+  });
+
+  test.each([
+    ["a key", undefined],
+    ["a provider", "ada"],
+  ])("loads each page again, goes back and forward, and restores its tab: %s", async (_way, person) => {
+    const { issuer, url, key } = person === undefined ? await keyTenant() : await providerTenant(person);
+    const begun = await beginLogin({ issuer, redirect });
+    const page = await open();
+    await page.goto(begun.url);
+    await page.reload();
+    if (key !== undefined) {
+      await page.fill("#key", "tnt_not_a_key");
+      await page.dblclick(".go");
+      await page.waitForSelector("#said");
+      await page.reload();
+      await page.waitForSelector("#said");
+      await page.fill("#key", key.token);
+      await page.dblclick(".go");
+    }
+    await page.waitForSelector("[value=allow]");
+    await page.reload();
+    await page.waitForSelector("[value=allow]");
+    await page.goBack();
+    await page.goForward();
+    await page.waitForSelector("[value=allow]");
+    const restored = await page.context().newPage();
+    await restored.goto(page.url());
+    await restored.dblclick("[value=allow]");
+    await restored.waitForURL(ARRIVED);
+    const { access_token: token } = await tokensOf(issuer, begun, restored.url());
+    expect((await listAs(url, REVISION, String(token))).status).toBe(200);
+    await page.reload();
+    expect(await page.textContent("h1")).toBe("Nothing left to decide");
   });
 
   test("presses Enter in a box, or where the page has only just appeared under the pointer, and allows nothing", async () => {

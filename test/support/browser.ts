@@ -19,6 +19,10 @@ export interface BrowserPage {
   readonly keyboard: { press(key: string): Promise<void> };
   goto(url: string): Promise<unknown>;
   goBack(): Promise<unknown>;
+  goForward(): Promise<unknown>;
+  reload(): Promise<unknown>;
+  /** The browser that the page is a tab of. */
+  context(): { newPage(): Promise<BrowserPage> };
   url(): string;
   /** Waits until there is one, and until it can be pressed. */
   click(selector: string): Promise<void>;

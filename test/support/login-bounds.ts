@@ -105,6 +105,11 @@ export const KEPT: Readonly<Record<string, KeptBound>> = {
     ROWS,
     "makes the one that its person used longest ago end, beyond 50 of them",
   ),
+  "login/server/login-tables MOST_SIGN_INS": kept(
+    1000,
+    FULL,
+    "a thousand people who have yet to decide are kept, and the next one takes the place of the oldest",
+  ),
   "login/server/login-tables MOST_TIDIED": kept(
     100,
     "login/server/login-bad-day",

@@ -41,7 +41,7 @@ export class LoginBrowser {
     this.#clientAt = clientAt;
   }
 
-  /** One request. `headers`: in place of what browsers send. */
+  /** One request, and the next page of a login where it leads to that. `headers`: in place of what browsers send. */
   async go(url: string | URL, init: RequestInit = {}): Promise<Page> {
     const to = new URL(url);
     const headers = new Headers(init.headers);
@@ -52,6 +52,8 @@ export class LoginBrowser {
     for (const line of response.headers.getSetCookie()) this.#keep(to, line);
     const { status, headers: answered } = response;
     const location = answered.get("location");
+    const next = location === null ? null : new URL(location, to);
+    if (next?.origin === to.origin && /\/(?:consent|sign-in)$/.test(next.pathname)) return this.go(next);
     return { url: to.href, status, headers: answered, text: await response.text(), location };
   }
 

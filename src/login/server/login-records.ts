@@ -19,6 +19,15 @@ export interface LoginClient {
   readonly digest: string;
 }
 
+/** Somebody who signed in and has yet to decide. */
+export interface SignInRecord {
+  readonly person: SignedIn;
+  /** Tokens of the provider, sealed; null: there are none. */
+  readonly provider: string | null;
+  /** Of the key that was pasted; null: none was. */
+  readonly keyHash: string | null;
+}
+
 /** Who consented to what for whom. */
 export interface Grant {
   readonly id: string;

@@ -8,7 +8,7 @@ import { waitOf } from "./find-client.ts";
 import { answerToken } from "./redeem.ts";
 import { register } from "./register.ts";
 import { answerRevoke } from "./revoke.ts";
-import { beginAuthorize, consent, finishSignIn } from "./sign-in-steps.ts";
+import { beginAuthorize, consent, finishSignIn, showConsent, showSignIn } from "./sign-in-steps.ts";
 
 /** Of one address in a minute: nearly each step asks the object that grants the tenant's leases, whoever takes it. */
 const MOST_STEPS = 1200;
@@ -22,8 +22,10 @@ const forProgram =
 
 const STEPS: Readonly<Record<string, Step>> = {
   "GET /authorize": beginAuthorize,
+  "GET /sign-in": showSignIn,
   "POST /sign-in": finishSignIn,
   "GET /callback": finishSignIn,
+  "GET /consent": showConsent,
   "POST /consent": consent,
   "POST /token": forProgram(answerToken),
   "POST /register": forProgram(register),

@@ -9,13 +9,14 @@ import { lasts } from "../../tenants/isolate/lasting.ts";
 import { clientMethods, type ClientMethods } from "./client-tables.ts";
 import { createdNow, deleteEnded, endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
 import { LOGIN_MIGRATIONS, grantIn, type NewCode, type NewGrant } from "./login-schema.ts";
-import type { Grant } from "./login-records.ts";
+import type { Grant, SignInRecord } from "./login-records.ts";
 import type { SignedIn } from "../sign-in/sign-in.ts";
 import { bearerOfGrant } from "./grant-bearer.ts";
 import { redeem, refresh, type RedeemAsk, type Redeemed, type TokenRefreshAsk, type Refreshed } from "./token-rows.ts";
 
 const CODE_MS = 60_000;
 const MOST_CODES = 1000;
+const MOST_SIGN_INS = 1000;
 /** That a code was redeemed is known for so long: whoever brings it again ends what came of it. */
 const REDEEMED_MS = 600_000;
 const MOST_OF_A_PERSON = 50;
@@ -46,6 +47,9 @@ export interface KeptProvider {
 export interface LoginMethods extends ClientMethods {
   /** What the authority knows of a key that somebody pasted. */
   pasted(hash: string): KeyGrant | null;
+  /** Until `expires`, or until 1,000 later ones took its place. `nonce`: of the transaction in which they signed in. */
+  addSignIn(nonce: string, record: SignInRecord, expires: number): "added" | "full";
+  signIn(nonce: string): SignInRecord | null;
   addGrant(grant: NewGrant, code: NewCode): "added" | "full";
   redeem(ask: RedeemAsk): Redeemed;
   refresh(ask: TokenRefreshAsk): Refreshed;
@@ -82,6 +86,12 @@ function loginMethods(host: TenantHost): LoginMethods {
   return {
     ...clientMethods(host),
     pasted: (hash) => useKey(host, hash),
+    addSignIn: (...signIn) => host.transaction(() => addSignIn(host, ...signIn)),
+    signIn: (nonce) => {
+      const found = "SELECT record FROM login_sign_ins WHERE nonce = ? AND expires > ?";
+      const [row] = sql.exec<{ record: string }>(found, nonce, host.now()).toArray();
+      return row ? (JSON.parse(row.record) as SignInRecord) : null;
+    },
     addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code, hasPlace)),
     redeem: (ask) => host.transaction(() => redeem(host, ask)),
     refresh: (ask) => host.transaction(() => refresh(host, ask)),
@@ -141,6 +151,17 @@ function placesOf(host: TenantHost): () => boolean {
     if (isFree) left -= 1;
     return isFree;
   };
+}
+
+function addSignIn(host: TenantHost, nonce: string, record: SignInRecord, expires: number): "added" | "full" {
+  const { sql } = host;
+  if (!host.hasRoom() || host.revision() === 0) return "full";
+  const older = "SELECT nonce FROM login_sign_ins ORDER BY expires DESC LIMIT -1 OFFSET ?";
+  sql.exec(`DELETE FROM login_sign_ins WHERE nonce IN (${older})`, MOST_SIGN_INS - 1);
+  const added = "INSERT OR REPLACE INTO login_sign_ins (nonce, record, expires) VALUES (?, ?, ?)";
+  sql.exec(added, nonce, JSON.stringify(record), expires);
+  host.wakeAt(expires);
+  return "added";
 }
 
 /** It ends with its code until that is redeemed. */
@@ -210,11 +231,12 @@ function tidy(host: TenantHost, now: number): number | undefined {
       .exec(`DELETE FROM login_access WHERE hash IN (${old}) RETURNING hash`, now, MOST_TIDIED)
       .toArray();
     sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_MS);
+    sql.exec("DELETE FROM login_sign_ins WHERE expires <= ?", now);
     return Math.max(gone, tokens.length);
   });
   if (deleted === MOST_TIDIED) return now;
   const ends = `SELECT min(expires) AS at FROM login_grants UNION ALL SELECT min(expires) FROM login_access
-    UNION ALL SELECT min(expires) + ${REDEEMED_MS} FROM login_codes`;
+    UNION ALL SELECT min(expires) + ${REDEEMED_MS} FROM login_codes UNION ALL SELECT min(expires) FROM login_sign_ins`;
   const { next } = sql.exec<{ next: number | null }>(`SELECT min(at) AS next FROM (${ends})`).one();
   return next === null ? undefined : Math.max(next, now + TIDY_MS);
 }

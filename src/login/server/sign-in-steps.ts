@@ -1,5 +1,6 @@
 // Owns the steps on which a person meets a tenant's authorization server, from a client's request to its answer: signing in,
-// then deciding. Refuses whatever another browser, another page or another tenant has begun.
+// then deciding. Each page has an address at which it can be loaded again. Refuses whatever another browser, another page or
+// another tenant has begun.
 
 import { hashToken } from "../../auth/api-key.ts";
 import { keyPrincipalId, type Narrowing } from "../../auth/principal.ts";
@@ -9,8 +10,10 @@ import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { consentPage, decisionOf, narrowingOf, type ConsentTool } from "../pages/consent-page.ts";
 import { formTarget, pageResponse } from "../pages/page.ts";
+import { refusalPage } from "../pages/refusal-page.ts";
 import { signInPage } from "../pages/sign-in-page.ts";
-import type { NotSignedIn, SignedIn, SignedInWith } from "../sign-in/sign-in.ts";
+import { NO_KEY } from "../sign-in/paste-key.ts";
+import type { NotSignedIn, SignedIn } from "../sign-in/sign-in.ts";
 import { WAYS } from "../sign-in/ways.ts";
 import { openAccount } from "./account-session.ts";
 import { AGAIN, OVER, redirectTo, refusePerson, tenantOnPage } from "./answers.ts";
@@ -18,20 +21,18 @@ import { answerTo, readAuthorize } from "./authorize.ts";
 import { findClient, waitOf } from "./find-client.ts";
 import { shownPerson, theirScopes, within } from "./grant-bearer.ts";
 import { loginOf } from "./login-door.ts";
-import type { LoginClient } from "./login-records.ts";
+import type { LoginClient, SignInRecord } from "./login-records.ts";
 import { isLoopbackRedirect, mayRedirect } from "./redirects.ts";
-import { sealProvider } from "./provider-seal.ts";
+import { openProvider, sealProvider } from "./provider-seal.ts";
 import {
   beginCookie,
   endCookie,
   endOldest,
   isOwnForm,
   newNonce,
-  openFor,
-  sealFor,
+  TAKES_MS,
   transactionOf,
   type AuthorizeRequest,
-  type Deciding,
   type Transaction,
 } from "./transaction.ts";
 
@@ -89,27 +90,51 @@ export async function finishSignIn(visit: LoginVisit): Promise<Response> {
   const isForm = visit.request.method === "POST";
   if (isForm && !isOwnForm(visit)) return refusePerson(visit, "The form was sent by another page", AGAIN, 403);
   const answer = isForm ? new URLSearchParams(visit.body) : new URL(visit.request.url).searchParams;
-  const transaction = await transactionOf(visit, answer.get("state") ?? "");
+  const state = answer.get("state") ?? "";
+  const transaction = await transactionOf(visit, state);
   const way = WAYS[visit.login.via];
   // Keys come by our form alone: a URL is in histories and logs.
   if (!transaction || !way || isForm === (way.begin !== undefined)) return refusePerson(visit, OVER);
   const signed = await way.finish(visit, answer, transaction.kept);
   if (signed.kind === "notSignedIn") {
-    return way.begin ? notSignedIn(visit, transaction, signed) : signInAgain(visit, transaction, signed);
+    return way.begin ? notSignedIn(visit, transaction, signed) : stepTo(visit, "sign-in", { state, [WRONG]: "" });
   }
-  const { request } = transaction;
-  if (request === null)
-    return openAccount(visit, transaction.nonce, { person: signed.person, principal: principalOf(signed.person) });
-  return askConsent(visit, { ...transaction, request }, signed);
+  const { request, nonce } = transaction;
+  const principal = principalOf(signed.person);
+  if (request === null) return openAccount(visit, nonce, { person: signed.person, principal });
+  // Each is a row, and with enough of them one person would take the place of everybody else.
+  if (waitOf({ ...visit, address: principal }, "sign-in") !== undefined) {
+    return refusePerson(visit, "You have signed in too often within a minute", "Wait a minute, then try again.", 429);
+  }
+  const provider = signed.provider ? await sealProvider(visit.ground, nonce, signed.provider) : null;
+  const record = { person: signed.person, provider, keyHash: signed.keyHash ?? null };
+  const added = await loginOf(visit).addSignIn(nonce, record, Date.now() + TAKES_MS);
+  if (added === "added") return stepTo(visit, "consent", { state });
+  return redirectTo(answerTo(visit, request, NO_ROOM), endCookie(visit, nonce));
 }
 
-/** On the same page: a slip of the hand is no reason to begin anew. */
-async function signInAgain(visit: LoginVisit, { nonce, request }: Transaction, said: NotSignedIn): Promise<Response> {
+const NO_ROOM = { error: "temporarily_unavailable", error_description: "The tenant has no room for more" };
+/** In the query of a page: the key that was pasted is none of the tenant's. */
+const WRONG = "wrong";
+/** In the query of a page: what it showed is no more what there is. */
+const CHANGED = "changed";
+
+/** What a person loads again is a page, and no form that is sent once more. */
+function stepTo({ urls }: LoginVisit, step: "sign-in" | "consent", query: Readonly<Record<string, string>>): Response {
+  return redirectTo(`${urls.issuer}/${step}?${new URLSearchParams(query).toString()}`);
+}
+
+/** Where the key that was pasted is none: a slip of the hand is no reason to begin anew. */
+export async function showSignIn(visit: LoginVisit): Promise<Response> {
+  const { searchParams } = new URL(visit.request.url);
+  const transaction = await transactionOf(visit, searchParams.get("state") ?? "");
+  if (!transaction || WAYS[visit.login.via]?.begin) return refusePerson(visit, OVER);
+  const { nonce, request } = transaction;
   const found = request === null ? undefined : await findClient(visit, request.client);
   const client = found?.kind === "clientRefusal" ? undefined : found;
-  const error = `${said.why}. ${said.next}.`;
+  const error = searchParams.has(WRONG) ? `${NO_KEY.why}. ${NO_KEY.next}.` : undefined;
   const page = signInPage({ tenant: tenantOnPage(visit), client, form: signInForm(visit, nonce), error });
-  return pageResponse(page, { status: 400 });
+  return pageResponse(page, { status: error === undefined ? 200 : 400 });
 }
 
 function notSignedIn(visit: LoginVisit, { nonce, request }: Transaction, { why, next, error }: NotSignedIn): Response {
@@ -129,7 +154,21 @@ async function clientOf(visit: LoginVisit, request: AuthorizeRequest): ReturnTyp
   return { kind: "clientRefusal", why: "The client has changed the address at which it is answered" };
 }
 
-type Asking = Transaction & { readonly request: AuthorizeRequest };
+/** Somebody who signed in and has yet to decide. */
+interface Deciding {
+  readonly nonce: string;
+  readonly request: AuthorizeRequest;
+  readonly signed: SignInRecord;
+}
+
+/** undefined: there is nothing that this browser has to decide under that name, or no more. */
+async function decidingOf(visit: LoginVisit, state: string | null): Promise<Deciding | undefined> {
+  const transaction = await transactionOf(visit, state ?? "");
+  if (!transaction?.request) return undefined;
+  const { nonce, request } = transaction;
+  const signed = await loginOf(visit).signIn(nonce);
+  return signed ? { nonce, request, signed } : undefined;
+}
 
 interface ShownTool extends ConsentTool {
   /** What a profile calls it, else what its source does: a grant has no name that was only changed for clients. */
@@ -148,12 +187,12 @@ interface Extent {
 /** What the person could let the client use; a text: why nothing. */
 async function extentOf(
   visit: LoginVisit,
-  request: AuthorizeRequest,
-  { client, signed }: { readonly client: LoginClient; readonly signed: SignedInWith },
+  { request, signed }: Deciding,
+  client: LoginClient,
 ): Promise<Extent | string> {
   const { login } = visit;
   const { person, keyHash } = signed;
-  const key = keyHash === undefined ? undefined : await loginOf(visit).pasted(keyHash);
+  const key = keyHash === null ? undefined : await loginOf(visit).pasted(keyHash);
   if (key === null) return "The key has ended";
   if (key && key.profile !== null && key.profile !== request.profile) return "The key belongs to another profile";
   const scopes = within(request.scopes, theirScopes(login, person, key));
@@ -173,18 +212,16 @@ function toolOf({ wire, target }: View["tools"][number], { upstreams = {} }: Ten
   return { name, policyName, source, title, description, group: Object.hasOwn(upstreams, id) ? id : undefined };
 }
 
-async function askConsent(
-  visit: LoginVisit,
-  { request, nonce }: Asking,
-  signed: SignedInWith,
-  again?: string,
-): Promise<Response> {
+export async function showConsent(visit: LoginVisit): Promise<Response> {
+  const { searchParams } = new URL(visit.request.url);
+  const deciding = await decidingOf(visit, searchParams.get("state"));
+  if (!deciding) return nothingLeft(visit);
+  const { request, signed, nonce } = deciding;
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
-  const extent = await extentOf(visit, request, { client, signed });
+  const extent = await extentOf(visit, deciding, client);
   if (typeof extent === "string") return refusePerson(visit, extent, AGAIN, 403);
   const { redirect, profile } = request;
-  const deciding: Deciding = { nonce, signed, shown: extent.digest };
   const page = consentPage({
     tenant: tenantOnPage(visit),
     client,
@@ -193,11 +230,18 @@ async function askConsent(
     person: signed.person,
     scopes: extent.scopes?.map((name) => ({ name, ...visit.ground.document.scopes?.[name] })) ?? null,
     tools: extent.tools,
-    form: { action: `${visit.urls.issuer}/consent`, fields: { deciding: await sealFor(visit, "consent", deciding) } },
+    form: { action: `${visit.urls.issuer}/consent`, fields: { state: nonce, shown: extent.digest } },
     account: visit.urls.account,
-    again,
+    again: searchParams.has(CHANGED) ? "What there is has changed meanwhile. Look at it once more." : undefined,
   });
   return pageResponse(page, { formTargets: [formTarget(redirect), ...providerTargets(visit)] });
+}
+
+/** Also for whoever goes back to the page after they decided. */
+function nothingLeft(visit: LoginVisit): Response {
+  const why = "You have decided already, or it took too long. You can close this page.";
+  const page = refusalPage({ tenant: tenantOnPage(visit), title: "Nothing left to decide", why, next: AGAIN });
+  return pageResponse(page, { status: 410 });
 }
 
 /** Of a form that leads to the provider, which may lead on to any place of the web. */
@@ -209,19 +253,16 @@ export function providerTargets({ login }: LoginVisit): string[] {
 export async function consent(visit: LoginVisit): Promise<Response> {
   if (!isOwnForm(visit)) return refusePerson(visit, "The form was sent by another page", AGAIN, 403);
   const answer = new URLSearchParams(visit.body);
-  const deciding = await openFor<Deciding>(visit, "consent", answer.get("deciding") ?? "");
-  const transaction = deciding && (await transactionOf(visit, deciding.nonce));
-  if (!deciding || !transaction?.request) return refusePerson(visit, OVER);
-  const asking = { ...transaction, request: transaction.request };
-  const { request } = asking;
+  const deciding = await decidingOf(visit, answer.get("state"));
+  if (!deciding) return refusePerson(visit, OVER);
   const decision = decisionOf(answer);
-  if (decision === "allow") return allow(visit, asking, deciding, answer);
-  if (decision === "switch") return authorizeAgain(visit, asking);
+  if (decision === "allow") return allow(visit, deciding, answer);
+  if (decision === "switch") return authorizeAgain(visit, deciding);
   const denied = { error: "access_denied", error_description: "The person did not allow it" };
-  return redirectTo(answerTo(visit, request, denied), endCookie(visit, asking.nonce));
+  return redirectTo(answerTo(visit, deciding.request, denied), endCookie(visit, deciding.nonce));
 }
 
-async function authorizeAgain(visit: LoginVisit, { request, nonce }: Asking): Promise<Response> {
+async function authorizeAgain(visit: LoginVisit, { request, nonce }: Deciding): Promise<Response> {
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
   const again = await beginSignIn(visit, request, client, true);
@@ -242,27 +283,21 @@ function narrowedBy(answer: URLSearchParams, tools: readonly ShownTool[]): Narro
   };
 }
 
-async function allow(
-  visit: LoginVisit,
-  asking: Asking,
-  { signed, shown }: Deciding,
-  answer: URLSearchParams,
-): Promise<Response> {
-  const { request, nonce } = asking;
-  const { urls, login } = visit;
+async function allow(visit: LoginVisit, deciding: Deciding, answer: URLSearchParams): Promise<Response> {
+  const { request, nonce, signed } = deciding;
+  const { urls, login, ground } = visit;
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
-  const extent = await extentOf(visit, request, { client, signed });
+  const extent = await extentOf(visit, deciding, client);
   if (typeof extent === "string") return refusePerson(visit, extent, AGAIN, 403);
-  if (extent.digest !== shown) {
-    return askConsent(visit, asking, signed, "What there is has changed meanwhile. Look at it once more.");
-  }
+  if (extent.digest !== answer.get("shown")) return stepTo(visit, "consent", { state: nonce, [CHANGED]: "" });
   const principal = principalOf(signed.person);
   // Each is a line of the audit log, which people shall not fill.
   if (waitOf({ ...visit, address: principal }, "allow") !== undefined) {
     return refusePerson(visit, "You have allowed too much within a minute", "Wait a minute, then try again.", 429);
   }
   const id = newNonce();
+  const provider = signed.provider === null ? undefined : await openProvider(ground, nonce, signed.provider);
   const code = newNonce() + newNonce();
   const { resource, profile, redirect, challenge } = request;
   const added = await loginOf(visit).addGrant(
@@ -272,8 +307,8 @@ async function allow(
       principal,
       person: signed.person,
       home: urls.issuer,
-      provider: signed.provider ? await sealProvider(visit.ground, id, signed.provider) : null,
-      keyHash: signed.keyHash ?? null,
+      provider: provider ? await sealProvider(ground, id, provider) : null,
+      keyHash: signed.keyHash,
       resource,
       profile,
       scopes: request.scopes,
@@ -283,6 +318,5 @@ async function allow(
     },
     { hash: await hashToken(code), redirect, challenge },
   );
-  const error = { error: "temporarily_unavailable", error_description: "The tenant has no room for more" };
-  return redirectTo(answerTo(visit, request, added === "added" ? { code } : error), endCookie(visit, nonce));
+  return redirectTo(answerTo(visit, request, added === "added" ? { code } : NO_ROOM), endCookie(visit, nonce));
 }

@@ -1,12 +1,11 @@
 // Owns what travels through the browser between a client's request and its answer: sealed by the tenant's ring, in a cookie
-// of its own and in forms. Nothing of it is stored, and another tenant, or the next of its name, opens none of it.
+// of its own. Nothing of it is stored, and another tenant, or the next of its name, opens none of it.
 
 import { seal, toBase64Url, unseal } from "../../auth/seal.ts";
 import type { LoginVisit } from "../login-visit.ts";
-import type { SignedInWith } from "../sign-in/sign-in.ts";
 
 /** How long somebody may take to sign in and decide. */
-const TAKES_MS = 600_000;
+export const TAKES_MS = 600_000;
 /** What browsers keep of a cookie is 4,096 bytes. */
 const MOST_SEALED = 3900;
 /** Of logins that are under way in a browser, in one tenant: with more its requests would be too long for servers. */
@@ -35,14 +34,6 @@ export interface Transaction {
   readonly request: AuthorizeRequest | null;
   /** What the way to sign in wants back. */
   readonly kept: Readonly<Record<string, string>>;
-}
-
-/** Somebody who signed in and has yet to decide. */
-export interface Deciding {
-  readonly nonce: string;
-  readonly signed: SignedInWith;
-  /** Digest of the tools that were shown. */
-  readonly shown: string;
 }
 
 type Sealed<T> = T & { readonly until: number };

@@ -5,7 +5,7 @@ import { hashToken, keyIdOf } from "../../auth/api-key.ts";
 import { loginOf } from "../server/login-door.ts";
 import type { NotSignedIn, SignIn } from "./sign-in.ts";
 
-const NO_KEY: NotSignedIn = {
+export const NO_KEY: NotSignedIn = {
   kind: "notSignedIn",
   why: "This is not a key of this tenant, or it has ended",
   next: "Paste the whole key, or ask whoever gave it to you for another",

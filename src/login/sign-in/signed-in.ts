@@ -7,7 +7,7 @@ import type { NotSignedIn, ProviderTokens, SignedIn, SignedInWith } from "./sign
 /** https://openid.net/specs/openid-connect-core-1_0.html#IDToken */
 const MOST_SUBJECT = 255;
 const MOST_NAME = 200;
-/** Characters of all of it: until the person has decided, it travels through the browser. */
+/** Characters of all of it: each person's is stored. */
 export const MOST_SAID = 40_000;
 
 type Claims = Readonly<Record<string, unknown>>;

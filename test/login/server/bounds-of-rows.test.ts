@@ -57,6 +57,21 @@ it("a thousand codes are kept, and the next one takes the place of the oldest", 
   });
 });
 
+it("a thousand people who have yet to decide are kept, and the next one takes the place of the oldest", async () => {
+  await onLogin(async ({ methods, clock, sql, open }) => {
+    const person = { issuer: "key", subject: "k", claims: {} };
+    const record = { person, provider: null, keyHash: null };
+    for (let at = 0; at <= 1000; at += 1) {
+      expect(methods.addSignIn(`n${at}`, record, clock.now + 600_000 + at)).toBe("added");
+    }
+    expect([methods.signIn("n0"), methods.signIn("n1"), methods.signIn("n1000")]).toEqual([null, record, record]);
+    clock.now += 600_500;
+    expect([methods.signIn("n500"), methods.signIn("n501")]).toEqual([null, record]);
+    await open.alarm?.(clock.now);
+    expect(sql.exec("SELECT count(*) AS count FROM login_sign_ins").one()).toEqual({ count: 500 });
+  });
+});
+
 it(
   "a hundred thousand grants are kept, and the next one waits until there is a place",
   { timeout: 60_000 },
