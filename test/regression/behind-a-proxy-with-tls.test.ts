@@ -7,7 +7,8 @@ import { startLoginWorker } from "../support/login-tenant.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 
 const HOST = "mcp.example.com";
-const { origin } = await startLoginWorker({ HOSTS: `${HOST},localhost,127.0.0.1` });
+const INSIDE = "mcp.corp.internal";
+const { origin } = await startLoginWorker({ HOSTS: `${HOST},${INSIDE},localhost,127.0.0.1` });
 const admin = fixtureAdmin(origin, "proxied");
 const id = await admin.tenant({ mode: "oauth", auth: { login: { via: "key" } } });
 
@@ -22,9 +23,11 @@ test.each([
   `/.well-known/oauth-authorization-server/login/${id}`,
   `/login/${id}/.well-known/openid-configuration`,
 ])("%s names the client's URLs", async (path) => {
-  const { status, text } = await asked(path, HOST);
-  const urls = text.match(/https?:\/\/[^"]+/g)?.map((url) => new URL(url).origin);
-  expect([status, new Set(urls)]).toEqual([200, new Set([`https://${HOST}`])]);
+  for (const host of [HOST, INSIDE]) {
+    const { status, text } = await asked(path, host);
+    const urls = text.match(/https?:\/\/[^"]+/g)?.map((url) => new URL(url).origin);
+    expect([status, new Set(urls)]).toEqual([200, new Set([`https://${host}`])]);
+  }
 });
 
 test("so do the challenge and the pages, whose cookies are Secure", async () => {

@@ -14,7 +14,7 @@ const admin = fixtureAdmin(origin, "again");
 async function keyTenant() {
   const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
   const { token: key } = await admin.key(id);
-  return { issuer: `${origin}/login/${id}`, url: `${origin}/mcp/${id}`, key: String(key) };
+  return { issuer: `${origin}/login/${id}`, url: `${origin}/mcp/${id}`, key };
 }
 
 async function providerTenant() {
