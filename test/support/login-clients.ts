@@ -43,6 +43,7 @@ class LoginStore {
 
 export interface LoggedIn {
   readonly store: LoginStore;
+  readonly tools: () => Promise<string[]>;
   readonly call: (name: string, args?: Json) => Promise<string>;
 }
 
@@ -73,6 +74,38 @@ async function logIn<C>(
   throw new Error("nobody had to log in");
 }
 
+/** What both clients answer alike. */
+type Connected = Pick<ClientV1 | ClientV2, "listTools"> & {
+  callTool(call: { name: string; arguments: Json }): Promise<object>;
+};
+
+function loggedIn(store: LoginStore, client: Connected): LoggedIn {
+  return {
+    store,
+    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, args = {}) => textIn(await client.callTool({ name, arguments: args })),
+  };
+}
+
+function clientV2(title: string, mode: "legacy" | { pin: string }): LoginClient {
+  return {
+    title,
+    logIn: async (url, signIn) => {
+      const store = new LoginStore();
+      const made = () => new HttpV2(new URL(url), { authProvider: store });
+      const transport = { finish: (back: URL) => made().finishAuth(back.searchParams) };
+      const connect = async () => {
+        const client = new ClientV2(ABOUT, { versionNegotiation: { mode } });
+        onTestFinished(() => client.close());
+        await client.connect(made());
+        return client;
+      };
+      const isRefused = (error: unknown) => error instanceof UnauthorizedV2;
+      return loggedIn(store, await logIn(store, { connect, isRefused }, { transport, signIn }));
+    },
+  };
+}
+
 export const LOGIN_CLIENTS: readonly LoginClient[] = [
   {
     title: "SDK v1",
@@ -87,27 +120,11 @@ export const LOGIN_CLIENTS: readonly LoginClient[] = [
         return client;
       };
       const isRefused = (error: unknown) => error instanceof UnauthorizedV1;
-      const client = await logIn(store, { connect, isRefused }, { transport, signIn });
-      return { store, call: async (name, args = {}) => textIn(await client.callTool({ name, arguments: args })) };
+      return loggedIn(store, await logIn(store, { connect, isRefused }, { transport, signIn }));
     },
   },
-  {
-    title: "SDK v2",
-    logIn: async (url, signIn) => {
-      const store = new LoginStore();
-      const made = () => new HttpV2(new URL(url), { authProvider: store });
-      const transport = { finish: (back: URL) => made().finishAuth(back.searchParams) };
-      const connect = async () => {
-        const client = new ClientV2(ABOUT);
-        onTestFinished(() => client.close());
-        await client.connect(made());
-        return client;
-      };
-      const isRefused = (error: unknown) => error instanceof UnauthorizedV2;
-      const client = await logIn(store, { connect, isRefused }, { transport, signIn });
-      return { store, call: async (name, args = {}) => textIn(await client.callTool({ name, arguments: args })) };
-    },
-  },
+  clientV2("SDK v2", "legacy"),
+  clientV2("SDK v2 in era 2026", { pin: "2026-07-28" }),
 ];
 
 function textIn(result: object): string {
