@@ -31,6 +31,7 @@ export interface IdentityProvider {
   readonly onlyInUserInfo: Set<string>;
   /** Seconds for which its next access tokens are good. */
   life: number;
+  givesRefreshTokens: boolean;
   /** Nobody of this name is let in, or refreshed. */
   readonly disabled: Set<string>;
   /** By path: what is answered in place of what should be. */
@@ -82,6 +83,7 @@ export async function identityProvider(options: ProviderOptions): Promise<Identi
     atBrowser: "alice",
     onlyInUserInfo: new Set(),
     life: 3600,
+    givesRefreshTokens: true,
     disabled: new Set(),
     instead: {},
     claims: {},
@@ -157,7 +159,8 @@ async function tokenAt(desk: Desk, form: URLSearchParams, headers: Headers): Pro
   const [access, refresh] = [`access-${crypto.randomUUID()}`, `refresh-${crypto.randomUUID()}`];
   desk.tokens.set(access, given).set(refresh, given);
   const idToken = desk.github ? {} : { id_token: await idTokenFor(desk, given) };
-  const rest = desk.github ? {} : { expires_in: desk.provider.life, refresh_token: refresh };
+  const { life, givesRefreshTokens } = desk.provider;
+  const rest = desk.github ? {} : { expires_in: life, ...(givesRefreshTokens && { refresh_token: refresh }) };
   return written(desk, headers, { access_token: access, token_type: "bearer", scope: "openid", ...rest, ...idToken });
 }
 

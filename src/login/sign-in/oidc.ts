@@ -35,7 +35,7 @@ export const oidc: SignIn = {
     const { issuer = "", request: scope = "openid email profile" } = visit.login;
     const offline = issuer === GOOGLE && OFFLINE;
     // https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess
-    const consents = offline || (scope.split(" ").includes("offline_access") && !ENTRA.test(issuer));
+    const consents = offline || (isOffline(visit.login) && !ENTRA.test(issuer));
     const prompts = [isSwitch && switchPrompt(provider.authorize), consents && "consent"].filter(
       (one) => one !== false,
     );
@@ -54,6 +54,10 @@ export const oidc: SignIn = {
     if (isRefused(claims)) return claims;
     const said = await alsoSaid(visit, provider.user, given.tokens.access, claims);
     if (isRefused(said)) return said;
+    if (isOffline(visit.login) && given.tokens.refresh === undefined) {
+      const why = "people sign in again when its access token ends";
+      visit.ground.onError(new Error(`${issuer} gave no refresh token, though offline_access was asked for: ${why}`));
+    }
     return signedInAt(issuer, signedIn(issuer, claims.sub, { ...said, ...claims }), given.tokens);
   },
   confirm: async (visit, tokens, person) => {
@@ -71,6 +75,10 @@ export const oidc: SignIn = {
     });
   },
 };
+
+function isOffline({ request = "" }: LoginDocument): boolean {
+  return request.split(" ").includes("offline_access");
+}
 
 async function providerOf({ ground, login }: SignInGround): Promise<CodeProvider | NotSignedIn> {
   const { issuer = "" } = login;

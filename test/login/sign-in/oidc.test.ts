@@ -79,6 +79,19 @@ describe("who signed in", () => {
     expect(asked["code_challenge"]).not.toBe(kept["verifier"]);
   });
 
+  it.each([
+    ["openid offline_access", [expect.objectContaining({ message: expect.stringContaining("gave no refresh token") })]],
+    ["openid", []],
+  ])(
+    "has no refresh token at a provider that gives none, of which operators hear where %j asks for it",
+    async (request, heard) => {
+      const { signIn, provider, logged } = await world({ request });
+      provider.givesRefreshTokens = false;
+      expect(expectIn(await signIn()).provider).not.toHaveProperty("refresh");
+      expect(logged).toEqual(heard);
+    },
+  );
+
   it("brings groups that stand at the user endpoint alone, where something asks for them", async () => {
     const scopes = { claim: "groups", values: { staff: ["reading"] } };
     const { signIn, provider } = await world({ scopes });
