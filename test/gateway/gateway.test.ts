@@ -93,11 +93,18 @@ async function toolsOf(id: string, era: "2025" | "2026" = "2025") {
 
 describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
   it("is read at a tenant's first request, and its tools are there soon", async () => {
-    const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("one")), era } });
+    const asked = Promise.withResolvers<void>();
+    const one = upstreamWorker("one");
+    const url = upstreamAt(async (request) => {
+      await asked.promise;
+      return one.fetch(request, env, createExecutionContext());
+    });
+    const id = await tenantWith({ sums: { url, era } });
     expect(await toolsOf(id, era)).toEqual({
       names: [],
       missing: [{ source: "sums", why: "it has not been read yet" }],
     });
+    asked.resolve();
     await expect
       .poll(() => toolsOf(id, era), { timeout: 10_000 })
       .toEqual({ names: ["sums__add"], missing: undefined });
