@@ -304,11 +304,7 @@ function barredFrom(profile: string | null, { profiles }: TenantDocument): Failu
   return failure("unknownTenant", "Not found: this tenant has no profile of this name");
 }
 
-export function suspensionOf(
-  { suspensions }: Policy,
-  profile: string | null,
-  principal: Principal,
-): Failure | undefined {
+function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Failure | undefined {
   if (suspensions.length === 0) return undefined;
   const suspended = suspensions.find(
     ({ kind, name }) =>

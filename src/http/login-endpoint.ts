@@ -9,12 +9,11 @@ import { LOGIN_PATHS, PROGRAM_PATHS, takeStep } from "../login/server/login-step
 import type { LoginDocument } from "../tenants/document/tenant-document.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { ANONYMOUS } from "../auth/principal.ts";
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
 import { limitsInForce } from "../limits/limit-table.ts";
 import type { Endpoint } from "./app.ts";
 import { textOf } from "./body.ts";
-import { tendGroundOf, suspensionOf, viewFor } from "./enter.ts";
+import { tendGroundOf, viewFor } from "./enter.ts";
 import { unknownTenant } from "./hold-tenant.ts";
 import { limitAddress, refusal } from "./limit-messages.ts";
 import { askedAt, atTenant, openPlace, PUBLIC, serveAnyone, urlsOf, withPublic, type AskedAt } from "./login-place.ts";
@@ -102,7 +101,7 @@ async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers):
     path,
     urls: urlsOf(visit, at),
     login,
-    isSuspended: suspensionOf(snapshot.policy, null, ANONYMOUS) !== undefined,
+    isSuspended: snapshot.policy.suspensions.some(({ kind }) => kind === "tenant"),
     ground: tendGroundOf(visit, snapshot, document),
     ring: snapshot.ring,
     address: visit.address,

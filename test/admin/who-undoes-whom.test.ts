@@ -105,7 +105,7 @@ it("leaves to operators what they decided, whatever a tenant's administrator wri
   for (const one of SUSPENDED) {
     expect((await ask("POST", `/tenants/${id}/suspensions`, { json: { ...one, note: "by us" } })).status).toBe(200);
   }
-  await ask("PUT", "/tools/wipe/block", { json: { note: "by us" } });
+  expect((await ask("POST", "/tools/wipe/block", { json: { note: "by us" } })).status).toBe(200);
   const decided = await decidedOf(id);
 
   const words = Object.values(NAMED).flat();

@@ -1,5 +1,5 @@
 // The login of a suspended tenant told strangers the operator's note, under the name of the host, and programs a JSON-RPC error,
-// for which clients throw their tokens away.
+// for which clients throw their tokens away. And `anonymous` suspended was taken for the tenant.
 
 import { expect, test } from "vitest";
 import { allowClient, beginLogin } from "../support/allowed-client.ts";
@@ -9,6 +9,13 @@ import { startLoginWorker } from "../support/login-tenant.ts";
 
 const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "closed");
+
+test("who suspends those that bring nothing leaves the others their login", async () => {
+  const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
+  const { token } = await admin.key(id);
+  await admin.suspend(id, "principal", "anonymous", "too many");
+  expect(await allowClient({ issuer: `${origin}/login/${id}` }, token)).toMatchObject({ access: expect.any(String) });
+});
 
 test("strangers are told that it is not available, and clients keep their tokens", async () => {
   const document = { mode: "key+oauth", title: "Acme Weather", auth: { login: { via: "key" } } };
