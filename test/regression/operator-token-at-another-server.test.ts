@@ -70,6 +70,18 @@ test("a server that names issuer and client of another one is sent no token", as
   expect([hostile.sent, issuer.asked.length]).toEqual([[], asked]);
 });
 
+test.each([
+  ["a slash behind it", (url: string) => `${url}/`],
+  ["large letters", (url: string) => url.replace("http:", "HTTP:")],
+  ["a dot for a folder", (url: string) => `${url}/.`],
+])("so is one that names the issuer with %s", async (_what, spelled) => {
+  expect((await login(real)).exit).toBe(0);
+  hostile.client = { ...hostile.client, issuer: spelled(issuer.server.issuer) };
+  const { exit, stderr } = await login(hostile);
+  expect([exit, stderr]).toEqual([1, expect.stringContaining("nothing was sent")]);
+  expect(hostile.sent).toEqual([]);
+});
+
 test("the first sign-in says server, issuer and client, and asks", async () => {
   const question = `Sign in to ${real.url} with ${issuer.server.issuer} as its client tenantry-cli`;
   const script = await login(real, []);

@@ -106,13 +106,16 @@ export class IssuerClient {
   }
 
   /** Where both are, OpenID's says more. */
-  #metadata(): Promise<oauth.AuthorizationServer> {
+  async #metadata(): Promise<oauth.AuthorizationServer> {
     const issuer = this.#secure(this.#about.issuer);
-    return this.#spoken(async () => {
+    const server = await this.#spoken(async () => {
       const read = async (algorithm: "oidc" | "oauth2") =>
         oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, { ...this.#options(), algorithm }));
       return read("oidc").catch(() => read("oauth2"));
     });
+    if (server.issuer === this.#about.issuer) return server;
+    // In another spelling it would pass for one that no other server named.
+    throw new CliError(EXIT.refused, oneLine(`${server.issuer} is named ${this.#about.issuer}; nothing was sent`));
   }
 
   #options() {
