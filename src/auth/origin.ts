@@ -71,6 +71,6 @@ export function exposedBy(request: Pick<Request, "url">): Failure | undefined {
 
 /** With the scheme that its client wrote: what ends TLS before the Worker says so in `X-Forwarded-Proto`. The host stays. */
 export function asWritten(request: Request): Request {
-  if (!PLAIN.test(request.url) || request.headers.get("x-forwarded-proto") !== "https") return request;
+  if (!request.url.startsWith("http:") || request.headers.get("x-forwarded-proto") !== "https") return request;
   return new Request(request.url.replace("http:", "https:"), request);
 }
