@@ -14,7 +14,7 @@ const admin = fixtureAdmin(origin, "again");
 async function keyTenant() {
   const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
   const { token: key } = await admin.key(id);
-  return { issuer: `${origin}/login/${id}`, url: `${origin}/mcp/${id}`, key };
+  return { id, issuer: `${origin}/login/${id}`, url: `${origin}/mcp/${id}`, key };
 }
 
 async function providerTenant() {
@@ -35,6 +35,29 @@ test("a wrong key leaves the browser at a page of sign-in that it can load again
   const again = await browser.go(wrong.url);
   for (const page of [wrong, again]) expect(textOf(page.text)).toContain("This is not a key of this tenant");
   expect(textOf((await browser.submit(again, { key })).text)).toContain("Allow A client to use");
+});
+
+test("who signs in a second time, in another tab, allows nothing on the page of the first", async () => {
+  const { issuer, key, id } = await keyTenant();
+  const other = await admin.key(id);
+  const begun = await beginLogin({ issuer });
+  const browser = new LoginBrowser();
+  const form = await browser.go(begun.url);
+  const first = await browser.submit(form, { key });
+  await browser.submit(form, { key: other.token });
+  const again = await browser.submit(first, { decision: "allow" });
+  expect(textOf(again.text)).toMatch(new RegExp(`changed meanwhile.*Signed in as the key ${other.id}`));
+  const { items } = await admin.ask("GET", `/tenants/${id}/grants`);
+  expect(items).toEqual([]);
+});
+
+test("the provider's answer leads to consent again, though its code is good once", async () => {
+  const { issuer } = await providerTenant();
+  const browser = new LoginBrowser(CALLBACK);
+  const begun = await browser.go((await beginLogin({ issuer })).url);
+  const { headers } = await fetch(begun.location ?? "", { redirect: "manual" });
+  const answer = headers.get("location") ?? "";
+  for (const _ of [1, 2]) expect(textOf((await browser.go(answer)).text)).toContain("Signed in as Ada");
 });
 
 test.each([

@@ -110,6 +110,11 @@ export const KEPT: Readonly<Record<string, KeptBound>> = {
     FULL,
     "a thousand people who have yet to decide are kept, and the next one takes the place of the oldest",
   ),
+  "login/server/login-tables MOST_SIGN_INS_EACH": kept(
+    4,
+    FULL,
+    "four sign-ins of one person are kept, and the next one takes the place of their oldest",
+  ),
   "login/server/login-tables MOST_TIDIED": kept(
     100,
     "login/server/login-bad-day",

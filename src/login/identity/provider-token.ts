@@ -75,7 +75,10 @@ async function renewed(
     if (lastsOf(before) > LEAST_MS) return before;
     const confirmed =
       before.refresh === undefined ? undefined : await WAYS[login.via]?.confirm?.({ ground, login }, before, person);
-    if (confirmed?.state === "away") throw new IdentityError("away");
+    if (confirmed?.state === "away") {
+      if (confirmed.provider) kept = { provider: await sealProvider(ground, grant, confirmed.provider) };
+      throw new IdentityError("away");
+    }
     if (confirmed?.state !== "confirmed" || !confirmed.provider) throw new IdentityError("again");
     const provider = await sealProvider(ground, grant, confirmed.provider);
     kept = { ...given({ provider, person: confirmed.person }), confirmed: true };

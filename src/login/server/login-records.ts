@@ -21,6 +21,8 @@ export interface LoginClient {
 
 /** Somebody who signed in and has yet to decide. */
 export interface SignInRecord {
+  /** The id of the principal. */
+  readonly principal: string;
   readonly person: SignedIn;
   /** Tokens of the provider, sealed; null: there are none. */
   readonly provider: string | null;

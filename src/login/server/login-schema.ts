@@ -29,7 +29,9 @@ export const LOGIN_MIGRATIONS: readonly string[] = [
   "DROP INDEX login_grants_client",
   "CREATE INDEX login_grants_client ON login_grants (client, created)",
   "ALTER TABLE login_grants ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",
-  "CREATE TABLE login_sign_ins (nonce TEXT PRIMARY KEY, record TEXT NOT NULL, expires INTEGER NOT NULL)",
+  `CREATE TABLE login_sign_ins (nonce TEXT PRIMARY KEY, principal TEXT NOT NULL, record TEXT NOT NULL,
+     expires INTEGER NOT NULL)`,
+  "CREATE INDEX login_sign_ins_principal ON login_sign_ins (principal, expires, nonce)",
   "CREATE INDEX login_sign_ins_expires ON login_sign_ins (expires, nonce)",
 ];
 

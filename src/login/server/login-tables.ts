@@ -2,7 +2,7 @@
 // that ends. Each method is one transaction; whoever calls has done every fetch and every hash before.
 
 import { useKey } from "../../tenants/authority/leases.ts";
-import type { Actor, KeyGrant, WriteResult } from "../../tenants/authority/policy-records.ts";
+import type { Actor, KeyGrant, TakingEffect, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
@@ -17,18 +17,23 @@ import { redeem, refresh, type RedeemAsk, type Redeemed, type TokenRefreshAsk, t
 const CODE_MS = 60_000;
 const MOST_CODES = 1000;
 const MOST_SIGN_INS = 1000;
+/** So that few people take nobody's place. */
+const MOST_SIGN_INS_EACH = 4;
 /** That a code was redeemed is known for so long: whoever brings it again ends what came of it. */
 const REDEEMED_MS = 600_000;
 const MOST_OF_A_PERSON = 50;
 const MOST_GRANTS = 100_000;
 /** A tenant that is full counts its grants so often, and not whenever somebody asks. */
 const COUNTED_MS = 60_000;
-/** Longer than a provider is waited for. */
-const CLAIM_MS = 40_000;
+/** Longer than a provider is waited for: its tokens, its keys and its user endpoint. */
+const CLAIM_MS = 60_000;
 /** What ended is deleted in one go with what ends so soon after it. */
 const TIDY_MS = 600_000;
 /** Grants, and tokens, that are deleted at once: leases are not given meanwhile. */
 const MOST_TIDIED = 100;
+
+/** What ended a moment ago is absent, too: who asks again because the answer was lost waits as long. */
+export type Ended = WriteResult | ({ readonly state: "absent" } & TakingEffect);
 
 export type ProviderClaim =
   /** Only who asked may use them, until they are given back or the claim ends. null: there are none. */
@@ -47,14 +52,14 @@ export interface KeptProvider {
 export interface LoginMethods extends ClientMethods {
   /** What the authority knows of a key that somebody pasted. */
   pasted(hash: string): KeyGrant | null;
-  /** Until `expires`, or until 1,000 later ones took its place. `nonce`: of the transaction in which they signed in. */
+  /** Until `expires`, or until 4 later ones of the person, or 1,000 of all, took its place. `nonce`: of the transaction in which they signed in. */
   addSignIn(nonce: string, record: SignInRecord, expires: number): "added" | "full";
   signIn(nonce: string): SignInRecord | null;
   addGrant(grant: NewGrant, code: NewCode): "added" | "full";
   redeem(ask: RedeemAsk): Redeemed;
   refresh(ask: TokenRefreshAsk): Refreshed;
-  /** By the hash of either token. null: it is none of this client's. */
-  revoke(hash: string, client: string): WriteResult | null;
+  /** By the hash of either token. */
+  revoke(hash: string, client: string): Ended;
   /** A grant's provider tokens, for who uses them; null: there are none. */
   providerOf(grant: string): string | null;
   /** The same, for the one who may renew them. */
@@ -64,7 +69,7 @@ export interface LoginMethods extends ClientMethods {
   grants(after: string, most: number, principal?: string): readonly Grant[];
   grantsOf(principal: string): readonly Grant[];
   /** `principal`: it has to be this one's. */
-  endGrant(id: string, actor: Actor, principal?: string): WriteResult;
+  endGrant(id: string, actor: Actor, principal?: string): Ended;
   endClient(client: string, actor: Actor): WriteResult;
   endPrincipal(principal: string, actor: Actor): WriteResult;
 }
@@ -80,8 +85,11 @@ export const loginTables: Tables<LoginMethods, TenantHost> = {
 
 function loginMethods(host: TenantHost): LoginMethods {
   const { sql } = host;
-  const end = (where: string, by: readonly string[], actor: Actor) =>
-    host.transaction(() => endGrants(host, keptGrants(host, where, ...by), actor));
+  const end = (where: string, by: readonly string[], actor: Actor): Ended =>
+    host.transaction(() => {
+      const ended = endGrants(host, keptGrants(host, where, ...by), actor);
+      return ended.state === "absent" ? { ...ended, ...host.inForce() } : ended;
+    });
   const hasPlace = placesOf(host);
   return {
     ...clientMethods(host),
@@ -98,8 +106,7 @@ function loginMethods(host: TenantHost): LoginMethods {
     revoke: (hash, client) => {
       const tokens = `SELECT grant_id FROM login_access WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh WHERE hash = ?1`;
       // The plus has it found by the token: a client may have many grants.
-      const ended = end(`id IN (${tokens}) AND +client = ?2`, [hash, client], { name: client });
-      return ended.state === "absent" ? null : ended;
+      return end(`id IN (${tokens}) AND +client = ?2`, [hash, client], { name: client });
     },
     providerOf: (id) => grantWhere(host, "id = ?", id)?.provider ?? null,
     claimProvider: (id) =>
@@ -156,10 +163,12 @@ function placesOf(host: TenantHost): () => boolean {
 function addSignIn(host: TenantHost, nonce: string, record: SignInRecord, expires: number): "added" | "full" {
   const { sql } = host;
   if (!host.hasRoom() || host.revision() === 0) return "full";
-  const older = "SELECT nonce FROM login_sign_ins ORDER BY expires DESC LIMIT -1 OFFSET ?";
-  sql.exec(`DELETE FROM login_sign_ins WHERE nonce IN (${older})`, MOST_SIGN_INS - 1);
-  const added = "INSERT OR REPLACE INTO login_sign_ins (nonce, record, expires) VALUES (?, ?, ?)";
-  sql.exec(added, nonce, JSON.stringify(record), expires);
+  const older = (whose: string) =>
+    `DELETE FROM login_sign_ins WHERE nonce IN (SELECT nonce FROM login_sign_ins ${whose} ORDER BY expires DESC LIMIT -1 OFFSET ?)`;
+  sql.exec(older("WHERE principal = ?"), record.principal, MOST_SIGN_INS_EACH - 1);
+  sql.exec(older(""), MOST_SIGN_INS - 1);
+  const added = "INSERT OR REPLACE INTO login_sign_ins (nonce, principal, record, expires) VALUES (?, ?, ?, ?)";
+  sql.exec(added, nonce, record.principal, JSON.stringify(record), expires);
   host.wakeAt(expires);
   return "added";
 }

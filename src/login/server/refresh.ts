@@ -4,6 +4,7 @@
 import { hashToken } from "../../auth/api-key.ts";
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { given } from "../../protocol/members.ts";
+import { persistently } from "../../streams/persistently.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import type { Confirmed, SignedIn, SignIn } from "../sign-in/sign-in.ts";
 import { WAYS } from "../sign-in/ways.ts";
@@ -11,6 +12,7 @@ import { awayFor, OAuthError } from "./answers.ts";
 import { loginOf, refusalOfToken, untilEnded } from "./login-door.ts";
 import { openProvider, sealProvider } from "./provider-seal.ts";
 import { answerTokens, type FreshTokens } from "./token-answer.ts";
+import type { KeptProvider } from "./login-tables.ts";
 import type { TokenRefreshAsk, Refreshed } from "./token-rows.ts";
 
 /** How old the provider's word may be. */
@@ -104,11 +106,15 @@ async function askProvider(visit: Confirming, way: SignIn, held: Held): Promise<
   const tables = loginOf(visit);
   const { grant } = held;
   const confirmed = await confirmedBy(visit, way, held);
+  const tokens = confirmed && "provider" in confirmed ? confirmed.provider : undefined;
+  const provider = tokens && (await sealProvider(visit.ground, grant, tokens));
+  // Nobody waits for it, and a provider gives some of them once.
+  const keep = (more: KeptProvider) =>
+    persistently(() => tables.keepProvider(grant, { ...given({ provider }), ...more }), true);
   if (confirmed?.state === "confirmed") {
-    const renewed = confirmed.provider && (await sealProvider(visit.ground, grant, confirmed.provider));
-    await tables.keepProvider(grant, { ...given({ provider: renewed, person: confirmed.person }), confirmed: true });
+    await keep({ ...given({ person: confirmed.person }), confirmed: true });
   } else if (confirmed?.state === "away") {
-    await tables.keepProvider(grant, {});
+    await keep({});
     throw away();
   } else {
     await untilEnded(await tables.endGrant(grant, { name: "tenantry" }));

@@ -9,8 +9,7 @@ import { clientForm } from "./token-client.ts";
 
 export async function answerRevoke(visit: LoginVisit): Promise<Response> {
   const { client, form } = await clientForm(visit);
-  const ended = await loginOf(visit).revoke(await hashToken(memberOf(form, "token")), client.id);
   // A token that is none has been revoked already, as far as its client can tell.
-  if (ended) await untilEnded(ended);
+  await untilEnded(await loginOf(visit).revoke(await hashToken(memberOf(form, "token")), client.id));
   return new Response(null, { headers: { "cache-control": "no-store" } });
 }

@@ -82,7 +82,7 @@ export async function beginSignIn(
 }
 
 function signInForm({ urls }: LoginVisit, nonce: string) {
-  return { action: `${urls.issuer}/sign-in`, fields: { state: nonce } };
+  return { action: `${urls.issuer}/sign-in?state=${nonce}`, fields: { state: nonce } };
 }
 
 /** The form of our own page, or what a provider sends the browser back with. */
@@ -97,22 +97,21 @@ export async function finishSignIn(visit: LoginVisit): Promise<Response> {
   if (!transaction || !way || isForm === (way.begin !== undefined)) return refusePerson(visit, OVER);
   const signed = await way.finish(visit, answer, transaction.kept);
   if (signed.kind === "notSignedIn") {
+    // The provider's answer is good once, and its page was loaded again.
+    if (way.begin && !signed.error && (await decidingOf(visit, state))) return stepTo(visit, "consent", { state });
     return way.begin ? notSignedIn(visit, transaction, signed) : stepTo(visit, "sign-in", { state, [WRONG]: "" });
   }
   const { request, nonce } = transaction;
   const principal = principalOf(signed.person);
   if (request === null) return openAccount(visit, nonce, { person: signed.person, principal });
-  // Each is a row, and with enough of them one person would take the place of everybody else.
-  if (waitOf({ ...visit, address: principal }, "sign-in") !== undefined) {
-    return refusePerson(visit, "You have signed in too often within a minute", "Wait a minute, then try again.", 429);
-  }
   const provider = signed.provider ? await sealProvider(visit.ground, nonce, signed.provider) : null;
-  const record = { person: signed.person, provider, keyHash: signed.keyHash ?? null };
+  const record = { principal, person: signed.person, provider, keyHash: signed.keyHash ?? null };
   const added = await loginOf(visit).addSignIn(nonce, record, Date.now() + TAKES_MS);
   if (added === "added") return stepTo(visit, "consent", { state });
   return redirectTo(answerTo(visit, request, NO_ROOM), endCookie(visit, nonce));
 }
 
+const WAIT = "Wait a minute, then try again.";
 const NO_ROOM = { error: "temporarily_unavailable", error_description: "The tenant has no room for more" };
 /** In the query of a page: the key that was pasted is none of the tenant's. */
 const WRONG = "wrong";
@@ -181,6 +180,7 @@ interface Extent {
   /** undefined: nothing limits the person. */
   readonly scopes: readonly string[] | undefined;
   readonly tools: readonly ShownTool[];
+  /** Of all that the page shows: who signs in a second time, in another tab, has not decided for the first. */
   readonly digest: string;
 }
 
@@ -201,7 +201,7 @@ async function extentOf(
     scopes,
   });
   const shown = tools.map((tool) => toolOf(tool, visit.ground.document));
-  return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, shown])) };
+  return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, signed.principal, shown])) };
 }
 
 function toolOf({ wire, target }: View["tools"][number], { upstreams = {} }: TenantDocument): ShownTool {
@@ -216,6 +216,10 @@ export async function showConsent(visit: LoginVisit): Promise<Response> {
   const { searchParams } = new URL(visit.request.url);
   const deciding = await decidingOf(visit, searchParams.get("state"));
   if (!deciding) return nothingLeft(visit);
+  // It has every tool on it.
+  if (waitOf({ ...visit, address: deciding.signed.principal }, "consent") !== undefined) {
+    return refusePerson(visit, "You have asked for this page too often within a minute", WAIT, 429);
+  }
   const { request, signed, nonce } = deciding;
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
@@ -230,7 +234,7 @@ export async function showConsent(visit: LoginVisit): Promise<Response> {
     person: signed.person,
     scopes: extent.scopes?.map((name) => ({ name, ...visit.ground.document.scopes?.[name] })) ?? null,
     tools: extent.tools,
-    form: { action: `${visit.urls.issuer}/consent`, fields: { state: nonce, shown: extent.digest } },
+    form: { action: `${visit.urls.issuer}/consent?state=${nonce}`, fields: { state: nonce, shown: extent.digest } },
     account: visit.urls.account,
     again: searchParams.has(CHANGED) ? "What there is has changed meanwhile. Look at it once more." : undefined,
   });
@@ -294,10 +298,11 @@ async function allow(visit: LoginVisit, deciding: Deciding, answer: URLSearchPar
   const principal = principalOf(signed.person);
   // Each is a line of the audit log, which people shall not fill.
   if (waitOf({ ...visit, address: principal }, "allow") !== undefined) {
-    return refusePerson(visit, "You have allowed too much within a minute", "Wait a minute, then try again.", 429);
+    return refusePerson(visit, "You have allowed too much within a minute", WAIT, 429);
   }
   const id = newNonce();
   const provider = signed.provider === null ? undefined : await openProvider(ground, nonce, signed.provider);
+  if (signed.provider !== null && !provider) return refusePerson(visit, "Your sign-in can be read no more", AGAIN, 403);
   const code = newNonce() + newNonce();
   const { resource, profile, redirect, challenge } = request;
   const added = await loginOf(visit).addGrant(

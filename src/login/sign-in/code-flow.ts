@@ -16,7 +16,7 @@ import {
   type TokenAnswer,
   type UserAnswer,
 } from "./provider-requests.ts";
-import type { Confirmed, NotSignedIn, ProviderTokens, SignedIn, SignInBegun } from "./sign-in.ts";
+import type { Confirmed, NotSignedIn, PersonNow, ProviderTokens, SignInBegun } from "./sign-in.ts";
 import { MOST_SAID } from "./signed-in.ts";
 
 /** A provider at which people can sign in. */
@@ -117,37 +117,41 @@ function callbackOf({ issuer }: LoginUrls): string {
   return `${issuer}/callback`;
 }
 
-/** The person as the provider describes them now, by this access token; undefined: it does not. */
-type PersonNow = (access: string, given?: CodeTokens, user?: UserAnswer) => Promise<SignedIn | undefined>;
+/** The person as the provider describes them now, by this access token. */
+type AskPerson = (access: string, given?: CodeTokens, user?: UserAnswer) => Promise<PersonNow>;
 
 /** By a refresh where there is a token for it, which may be good for one: what comes of it is never lost. */
 export async function confirmAt(
   asking: SignInGround,
   provider: CodeProvider,
   { access, refresh }: ProviderTokens,
-  personNow: PersonNow,
+  askPerson: AskPerson,
 ): Promise<Confirmed> {
   if (refresh === undefined) {
     if (provider.user === undefined) return { state: "ended" };
     const user = await askUser(asking, provider.user, access);
     if (user?.status !== 200) return { state: user?.status === 401 ? "ended" : "away" };
-    return { state: "confirmed", ...(await describedNow(asking, () => personNow(access, undefined, user))) };
+    return confirmedAs(asking, () => askPerson(access, undefined, user));
   }
   const given = await askTokens(asking, provider, { grant_type: "refresh_token", refresh_token: refresh });
   if (given.kind === "tokens") {
-    const said = await describedNow(asking, () => personNow(given.tokens.access, given));
-    return { state: "confirmed", provider: { refresh, ...given.tokens }, ...said };
+    const confirmed = await confirmedAs(asking, () => askPerson(given.tokens.access, given));
+    return { ...confirmed, provider: { refresh, ...given.tokens } };
   }
   const isOver = given.kind === "refused" && /^(invalid_grant|bad_refresh_token|.+_required)$/.test(given.code);
   return { state: isOver ? "ended" : "away" };
 }
 
-async function describedNow({ ground }: SignInGround, personNow: () => Promise<SignedIn | undefined>) {
+type Described = Extract<Confirmed, { state: "confirmed" | "away" }>;
+
+/** Whoever could keep their description from being read would keep rights that the provider took away. */
+async function confirmedAs({ ground }: SignInGround, askPerson: () => Promise<PersonNow>): Promise<Described> {
   try {
-    const person = await personNow();
-    return person && JSON.stringify(person).length <= MOST_SAID ? { person } : {};
+    const person = await askPerson();
+    if (person === "silent") return { state: "confirmed" };
+    if (person && JSON.stringify(person).length <= MOST_SAID) return { state: "confirmed", person };
   } catch (error) {
     ground.onError(error);
-    return {};
   }
+  return { state: "away" };
 }

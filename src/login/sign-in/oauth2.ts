@@ -28,8 +28,8 @@ export const oauth2: SignIn = {
     const provider = providerIn(visit.login);
     return confirmAt(visit, provider, tokens, async (access, _given, asked) => {
       const user = asked ?? (await askUser(visit, provider.user, access));
-      const isThem = user?.status === 200 && subjectIn(user.body) === subject;
-      return isThem ? personIn(provider, subject, user.body) : undefined;
+      if (user && user.status !== 200) return "silent";
+      return user && subjectIn(user.body) === subject ? personIn(provider, subject, user.body) : undefined;
     });
   },
 };

@@ -68,7 +68,7 @@ export const oidc: SignIn = {
       const idToken = given?.idToken;
       const claims = idToken === undefined ? { sub: subject } : await claimsOf(visit, idToken);
       if (isRefused(claims) || claims.sub !== subject) return undefined;
-      const said = await alsoSaid(visit, provider.user, access, claims);
+      const said = await alsoSaid(visit, provider.user, access, claims, person.claims);
       // Claims that only an ID token has stay as they were where none came.
       const before = idToken === undefined ? person.claims : {};
       return isRefused(said) ? undefined : signedIn(issuer, subject, { ...before, ...said, ...claims });
@@ -111,12 +111,16 @@ function ofThis(
   return !kept || (nonce !== undefined && nonce === kept["nonce"]) ? claims : strayAnswer();
 }
 
-/** What the ID token leaves out that somebody wants to know: groups, at providers that keep it short. */
+/**
+ * What the ID token leaves out that somebody wants to know: groups, at providers that keep it short. `otherwise`: where the user
+ * endpoint shows nothing.
+ */
 async function alsoSaid(
   visit: Pick<LoginVisit, "ground" | "login">,
   url: string | undefined,
   access: string,
   claims: Claims,
+  otherwise: Readonly<Record<string, unknown>> = {},
 ): Promise<Readonly<Record<string, unknown>> | NotSignedIn> {
   const { issuer = "", scopes, claims: shown = [] } = visit.login;
   const wanted = ["name", "email", ...shown, ...(scopes ? [scopes.claim, scopes.claim.split(".")[0] ?? ""] : [])];
@@ -125,6 +129,6 @@ async function alsoSaid(
   const user = await askUser(visit, url, access);
   if (!user) return awayAt(issuer);
   // A token that is for an API of the tenant's own shows it nothing.
-  if (user.status !== 200) return {};
+  if (user.status !== 200) return otherwise;
   return user.body["sub"] === claims.sub ? user.body : misfitAt(issuer, "it says two names for one person");
 }

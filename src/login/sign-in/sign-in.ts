@@ -54,8 +54,11 @@ export type Confirmed =
   | { readonly state: "confirmed"; readonly provider?: ProviderTokens; readonly person?: SignedIn }
   /** The provider says that they are not, or has forgotten them: they have to sign in again. */
   | { readonly state: "ended" }
-  /** It cannot be asked now. */
-  | { readonly state: "away" };
+  /** It cannot be asked now, or said what is no description of the person; with tokens that it gave all the same. */
+  | { readonly state: "away"; readonly provider?: ProviderTokens };
+
+/** `silent`: the provider says nothing more of them. undefined: what it says cannot be read, or is somebody else. */
+export type PersonNow = SignedIn | "silent" | undefined;
 
 export interface SignIn {
   /**

@@ -1,6 +1,7 @@
 // What a tenant's object keeps of login, at its bounds: what is beyond them makes room, waits or is not named.
 
 import { expect, it } from "vitest";
+import type { SignInRecord } from "../../../src/login/server/login-records.ts";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
 import type { Tables } from "../../../src/tenants/authority/tables.ts";
@@ -22,6 +23,10 @@ const tables: Tables<Both, TenantHost> = {
 
 const onLogin = (work: (bench: Bench<Both>) => void | Promise<void>) => onBench(tables, work);
 const DAY = 86_400_000;
+
+function signedIn(principal: string): SignInRecord {
+  return { principal, person: { issuer: "key", subject: "k", claims: {} }, provider: null, keyHash: null };
+}
 
 function add({ methods, clock }: Bench<Both>, id: string, subject = id): "added" | "full" {
   const grant = {
@@ -59,16 +64,24 @@ it("a thousand codes are kept, and the next one takes the place of the oldest", 
 
 it("a thousand people who have yet to decide are kept, and the next one takes the place of the oldest", async () => {
   await onLogin(async ({ methods, clock, sql, open }) => {
-    const person = { issuer: "key", subject: "k", claims: {} };
-    const record = { person, provider: null, keyHash: null };
     for (let at = 0; at <= 1000; at += 1) {
-      expect(methods.addSignIn(`n${at}`, record, clock.now + 600_000 + at)).toBe("added");
+      expect(methods.addSignIn(`n${at}`, signedIn(`p${at}`), clock.now + 600_000 + at)).toBe("added");
     }
-    expect([methods.signIn("n0"), methods.signIn("n1"), methods.signIn("n1000")]).toEqual([null, record, record]);
+    const there = (...nonces: string[]) => nonces.map((nonce) => methods.signIn(nonce)?.principal);
+    expect(there("n0", "n1", "n1000")).toEqual([undefined, "p1", "p1000"]);
     clock.now += 600_500;
-    expect([methods.signIn("n500"), methods.signIn("n501")]).toEqual([null, record]);
+    expect(there("n500", "n501")).toEqual([undefined, "p501"]);
     await open.alarm?.(clock.now);
     expect(sql.exec("SELECT count(*) AS count FROM login_sign_ins").one()).toEqual({ count: 500 });
+  });
+});
+
+it("four sign-ins of one person are kept, and the next one takes the place of their oldest", async () => {
+  await onLogin(({ methods, clock }) => {
+    methods.addSignIn("other", signedIn("bob"), clock.now + 1);
+    for (let at = 0; at < 5; at += 1) methods.addSignIn(`n${at}`, signedIn("ann"), clock.now + 1000 + at);
+    const kept = ["other", "n0", "n1", "n4"].map((nonce) => methods.signIn(nonce)?.principal);
+    expect(kept).toEqual(["bob", undefined, "ann", "ann"]);
   });
 });
 

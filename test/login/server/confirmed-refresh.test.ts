@@ -128,6 +128,36 @@ it("gives nothing while the provider is away, and all of it when it is back", as
   });
 });
 
+it("keeps the tokens of a provider that says nothing that can be read of the person", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const { confirm, way } = saying(
+      { state: "away", provider: { access: "newer", refresh: "second" } },
+      { state: "confirmed" },
+    );
+    await expect(confirmedRefresh(visitOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
+    expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
+    expect(confirm.mock.calls.map(([, { refresh }]) => refresh)).toEqual(["first", "second"]);
+  });
+});
+
+it("keeps what the provider gave where the object is overloaded for a moment", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const visit = visitOf(bench);
+    const stub = visit.ground.stub();
+    let kept = 0;
+    const overloaded = (...call: Parameters<typeof stub.run>) =>
+      call[1] === "keepProvider" && (kept += 1) === 1
+        ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
+        : stub.run(...call);
+    const busy = { ...visit, ground: { ...visit.ground, stub: () => ({ run: overloaded }) } };
+    const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
+    expect(await confirmedRefresh(busy, askOf(0), way)).toMatchObject({ state: "given" });
+    expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
+  });
+});
+
 it("is not ended by what cannot be reached, and the next who asks need not wait for that", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);

@@ -303,7 +303,7 @@ describe("a refresh token", () => {
       expect(bench.methods.keepProvider("g1", { provider: "newer", confirmed: true })).toBe(true);
       expect(bench.methods.refresh(asking)).toMatchObject({ state: "given" });
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "newer" });
-      bench.clock.now += 40_000;
+      bench.clock.now += 60_000;
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed" });
       expect([bench.methods.claimProvider("g2"), bench.methods.keepProvider("g2", {})]).toEqual([
         { state: "absent" },
@@ -317,17 +317,18 @@ describe("a grant", () => {
   it("is ended by either of its tokens, by its client alone", async () => {
     await onLogin((bench) => {
       given(bench);
-      expect(bench.methods.revoke("access 0", "c2")).toBeNull();
+      expect(bench.methods.revoke("access 0", "c2")).toMatchObject({ state: "absent" });
       bearerIn(bench);
       expect(bench.methods.revoke("refresh 0", "c1")).toMatchObject({ state: "written", leftMs: 5100 });
-      expect([bearerIn(bench), bench.methods.revoke("access 0", "c1")]).toEqual([null, null]);
+      expect(bearerIn(bench)).toBeNull();
+      expect(bench.methods.revoke("access 0", "c1")).toMatchObject({ state: "absent", leftMs: 5100 });
     });
   });
 
   it("is ended by its person, and by nobody else", async () => {
     await onLogin((bench) => {
       given(bench);
-      expect(bench.methods.endGrant("g1", ANN, "oauth x bob")).toEqual({ state: "absent" });
+      expect(bench.methods.endGrant("g1", ANN, "oauth x bob")).toMatchObject({ state: "absent" });
       expect(bench.methods.grantsOf(`oauth ${ISSUER} alice`)).toMatchObject([{ id: "g1", client: { name: "Client" } }]);
       expect(bench.methods.endGrant("g1", ANN, `oauth ${ISSUER} alice`)).toMatchObject({ state: "written" });
       expect(bench.methods.grantsOf(`oauth ${ISSUER} alice`)).toEqual([]);

@@ -330,6 +330,8 @@ describe("a provider", () => {
   });
 });
 
+const UNREADABLE = { access_token: "access-2", token_type: "Bearer", id_token: "x.y.z" };
+
 describe("asked again later", () => {
   const ALICE = { issuer: "https://before.example", subject: "00u-alice", claims: { sub: "00u-alice", role: "chief" } };
   const tokensOf = async ({ signIn }: Awaited<ReturnType<typeof world>>) =>
@@ -368,27 +370,48 @@ describe("asked again later", () => {
   });
 
   it.each([
-    ["no ID token came, but the user endpoint speaks", undefined, 200, { role: "chief", groups: ["staff"] }],
-    ["nobody says anything", undefined, 403, { role: "chief" }],
-    ["the ID token cannot be read", "x.y.z", 200, undefined],
-  ])("where %s, they are let in and are who they were", async (_what, idToken, status, claims) => {
+    ["no ID token came, but the user endpoint speaks", 200, { role: "chief", groups: ["staff"] }],
+    ["nobody says anything", 403, { role: "chief" }],
+  ])("where %s, they are let in and are who they were", async (_what, status, claims) => {
     const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     const tokens = await tokensOf(at);
-    const answer = { access_token: "access-2", token_type: "Bearer", id_token: idToken };
+    const answer = { access_token: "access-2", token_type: "Bearer" };
     at.provider.instead["/token"] = () => Response.json(answer);
     at.provider.instead["/userinfo"] = () => Response.json({ sub: "00u-alice", groups: ["staff"] }, { status });
     const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
     expect(confirmed).toMatchObject({ state: "confirmed", provider: { access: "access-2" } });
     const person = confirmed?.state === "confirmed" ? confirmed.person : null;
-    expect(person?.claims).toEqual(claims && { sub: "00u-alice", ...claims });
+    expect(person?.claims).toEqual({ sub: "00u-alice", ...claims });
   });
 
-  it("another person's answer changes nobody", async () => {
-    const at = await world();
-    const tokens = await tokensOf(at);
-    const mallory = { ...ALICE, subject: "00u-mallory" };
-    expect(await oidc.confirm?.(at.visit, tokens, mallory)).not.toHaveProperty("person");
+  it.each([403, 404, 408])("a user endpoint that answers %i takes no groups away", async (status) => {
+    const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    at.provider.onlyInUserInfo.add("groups");
+    Object.assign(at.provider.people["alice"] ?? {}, { groups: ["staff"] });
+    const { person, provider: tokens } = expectIn(await at.signIn());
+    at.provider.instead["/userinfo"] = () => new Response("<html>", { status });
+    const confirmed = await oidc.confirm?.(at.visit, tokens as ProviderTokens, person);
+    expect(confirmed).toMatchObject({ state: "confirmed", person: { groups: ["staff"] } });
   });
+
+  it.each<[string, (provider: IdentityProvider) => void]>([
+    ["an ID token that cannot be read", ({ instead }) => (instead["/token"] = () => Response.json(UNREADABLE))],
+    ["the ID token of somebody else", (provider) => (provider.claims = { sub: "00u-mallory" })],
+    [
+      "more than is taken of anybody",
+      ({ people }) => Object.assign(people["alice"] ?? {}, { bio: "x".repeat(45_000) }),
+    ],
+    ["too much at the user endpoint", ({ instead }) => (instead["/userinfo"] = () => new Response("x".repeat(70_000)))],
+  ])(
+    "%s leaves nobody with what they had: the provider is asked again, by the tokens that it gave",
+    async (_what, change) => {
+      const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+      const tokens = await tokensOf(at);
+      change(at.provider);
+      const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+      expect(confirmed).toMatchObject({ state: "away", provider: { refresh: expect.any(String) } });
+    },
+  );
 
   it("whoever is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
     const at = await world();
