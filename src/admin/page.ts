@@ -21,11 +21,14 @@ export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }:
   return nextCursor === undefined ? { items } : { items, cursor: nextCursor };
 }
 
-/** The place in the list after which the page begins; undefined: the start. Throws for a cursor of another list. */
-export function positionOf(list: string, { cursor }: PageAsk): string | undefined {
+/**
+ * The place in the list after which the page begins; undefined: the start. Throws for a cursor of another list, and for one whose
+ * place is not of this form.
+ */
+export function positionOf(list: string, { cursor }: PageAsk, form = /^/): string | undefined {
   if (cursor === undefined) return undefined;
   const position = decodeCursor(list, cursor);
-  if (position === undefined) throw notOfThisList();
+  if (position === undefined || !form.test(position)) throw notOfThisList();
   return position;
 }
 

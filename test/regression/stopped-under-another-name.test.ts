@@ -1,5 +1,5 @@
 // What an operator suspended or blocked, a tenant-admin had under another name: the profile, or the upstream of the tool, as
-// another one in the document. While it is stopped only operators change the profiles, or the upstreams.
+// another one in the document. While it is stopped only operators change the profiles, or the upstreams and `tools`.
 
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
@@ -69,6 +69,20 @@ test("nor does the tool of an upstream, suspended in the tenant", async () => {
   // Switched off is less.
   const upstreams = { crm: { ...crm, enabled: false }, wiki };
   expect(await ask("PUT", "/document", { ...document, upstreams })).toEqual([200]);
+});
+
+test("nor from under a setting of tools that switched its other name off before", async () => {
+  const { id, document, crm, wiki, ask } = await twoUpstreams();
+  const prepared = { ...document, upstreams: { crm, wiki, crm2: crm }, tools: { crm2__go: { enabled: false } } };
+  expect(await ask("PUT", "/document?unknownNames=1", prepared)).toEqual([200]);
+  await admin.suspend(id, "tool", "crm__go", "by us");
+  const refused = [403, "tools: an operator stopped the tool crm__go: only an operator may change this meanwhile"];
+  for (const tools of [{}, { crm2__go: { enabled: true } }, { crm2__go: { enabled: false }, wiki__go: {} }]) {
+    expect(await ask("PUT", "/document", { ...prepared, tools })).toEqual(refused);
+  }
+  expect(await ask("PUT", "/document", { ...prepared, title: "T" })).toEqual([200]);
+  await admin.ask("DELETE", `/tenants/${id}/suspensions/tool/crm__go`);
+  expect(await ask("PUT", "/document", { ...prepared, tools: {} })).toEqual([200]);
 });
 
 test("nor one that is blocked in every tenant, while others and what they suspended themselves are free", async () => {

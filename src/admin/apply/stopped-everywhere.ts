@@ -55,13 +55,20 @@ export async function holdStops(
   const { profiles = {}, upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
   const errors: FieldRule[] = [];
   const profile = stops.find(({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name));
-  if (profile && canonicalJson(before.profiles ?? {}) !== canonicalJson(own.profiles ?? {}))
+  const isChanged = (field: "profiles" | "tools") =>
+    canonicalJson(before[field] ?? {}) !== canonicalJson(own[field] ?? {});
+  if (profile && isChanged("profiles"))
     errors.push({ field: "profiles", rule: `an operator suspended the profile ${profile.name}: ${MEANWHILE}` });
-  if (!areLess(before, own)) {
+  // A setting in `tools` may be all that keeps another name of the tool off.
+  const changed = [...(areLess(before, own) ? [] : ["upstreams"]), ...(isChanged("tools") ? ["tools"] : [])];
+  if (changed.length > 0) {
     const { tools } = await remote(platformOf(desk.env), brakeTables).stopped();
     const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...tools];
     const tool = stopped.find(({ name }) => Object.hasOwn(upstreams, splitName(name)?.id ?? ""));
-    if (tool) errors.push({ field: "upstreams", rule: `an operator stopped the tool ${tool.name}: ${MEANWHILE}` });
+    if (tool) {
+      const rule = `an operator stopped the tool ${tool.name}: ${MEANWHILE}`;
+      errors.push(...changed.map((field) => ({ field, rule })));
+    }
   }
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }

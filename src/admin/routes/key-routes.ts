@@ -20,6 +20,8 @@ const KeyParams = object({
   ...TenantParams.properties,
   key: matching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
 });
+/** The id of a key, and when it was made. */
+const POSITION = /^[0-9A-Za-z]{10} \d{4}-\d\d-\d\dT\S+Z$/;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 export const keyRoutes: readonly Route[] = [
@@ -34,7 +36,7 @@ export const keyRoutes: readonly Route[] = [
     handle: async (call) => {
       const { policy } = await findManaged(call, call.params.id);
       const { limit } = call.query;
-      const [id = "", created = ""] = (positionOf("keys", call.query) ?? "").split(" ");
+      const [id = "", created = ""] = (positionOf("keys", call.query, POSITION) ?? "").split(" ");
       const rows = await policy.keyPage({ after: { id, created }, limit: limit + 1 });
       return { body: pageFrom("keys", rows.map(shown), limit, (key) => `${key.id} ${key.created}`) };
     },

@@ -212,15 +212,18 @@ const MAX_ENDED = 1000;
 export function forgetEnded(host: TenantHost): number | undefined {
   const { sql } = host;
   const now = host.now();
-  const gone = [
-    ...sql.exec<{ id: string }>(`DELETE FROM api_keys WHERE ${ENDS} <= ? RETURNING id`, now - KEPT_AFTER_END_MS),
-    ...sql.exec<{ id: string }>(
-      `DELETE FROM api_keys WHERE id IN
-         (SELECT id FROM api_keys WHERE ${ENDS} <= ? ORDER BY ${ENDS} DESC LIMIT -1 OFFSET ${MAX_ENDED}) RETURNING id`,
-      now,
-    ),
-  ];
-  for (const { id } of gone) forgetSuspension(host, id);
+  const gone = sql.exec<{ id: string }>(
+    `SELECT id FROM api_keys WHERE ${ENDS} <= ? UNION SELECT id FROM
+       (SELECT id FROM api_keys WHERE ${ENDS} <= ? ORDER BY ${ENDS} DESC LIMIT -1 OFFSET ${MAX_ENDED})`,
+    now - KEPT_AFTER_END_MS,
+    now,
+  );
+  for (const { id } of gone.toArray()) {
+    // What it made of itself is still revoked with the key that made it.
+    sql.exec("UPDATE api_keys SET parent = (SELECT parent FROM api_keys WHERE id = ?1) WHERE parent = ?1", id);
+    sql.exec("DELETE FROM api_keys WHERE id = ?", id);
+    forgetSuspension(host, id);
+  }
   const first = `SELECT min(${ENDS}) AS next FROM api_keys WHERE ${ENDS} IS NOT NULL`;
   const { next } = sql.exec<{ next: number | null }>(first).one();
   return next === null ? undefined : next + KEPT_AFTER_END_MS;

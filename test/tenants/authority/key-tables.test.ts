@@ -186,6 +186,53 @@ describe("revocation", () => {
   });
 });
 
+describe("revocation of a key that made others of itself", () => {
+  const DAY_MS = 86_400_000;
+
+  /** k1 made k2, which made k3, which made k4; k2 and k3 ended at once. */
+  function madeChain({ methods, clock }: Bench<PolicyMethods>): void {
+    methods.addKey(keyOf(), ANN);
+    for (const [at, overlapMs] of [90 * DAY_MS, 0, 0].entries()) {
+      clock.now += DAY_MS + 1;
+      const key = { id: `k${at + 2}`, hash: `hash of k${at + 2}` };
+      methods.rotateKey(
+        { old: `k${at + 1}`, key, overlapMs, most: null, leastAgeMs: DAY_MS },
+        { name: `key k${at + 1}` },
+      );
+    }
+  }
+
+  const revokesAll = (methods: PolicyMethods) => {
+    const forgotten = methods.key("k2") === undefined && methods.key("k3") === undefined;
+    methods.revokeKey("k1", ANN);
+    return { forgotten, works: [grantOf(methods, "hash of k1"), grantOf(methods, "hash of k4")] };
+  };
+
+  it("ends the last of them, too, when those between were forgotten at their age", async () => {
+    await made((bench) => {
+      madeChain(bench);
+      bench.clock.now += 31 * DAY_MS;
+      bench.methods.addKey(keyOf({ id: "z", hash: "z" }), ANN);
+      expect(revokesAll(bench.methods)).toEqual({ forgotten: true, works: [null, null] });
+    });
+  });
+
+  it("ends it also when a thousand that ended later pushed them out", async () => {
+    await made((bench) => {
+      madeChain(bench);
+      const { sql, clock, methods } = bench;
+      sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+          INSERT INTO api_keys (id, hash, name, created, expires) SELECT 'x' || i, 'x' || i, 'n', '2026', ? FROM n`,
+        clock.now + 1,
+      );
+      clock.now += 1000;
+      methods.addKey(keyOf({ id: "z", hash: "z" }), ANN);
+      expect(revokesAll(methods)).toEqual({ forgotten: true, works: [null, null] });
+    });
+  });
+});
+
 it("tells in the audit log who made, rotated and revoked which key", async () => {
   await made(({ methods, clock }) => {
     const at = new Date(clock.now).toISOString();
