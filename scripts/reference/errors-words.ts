@@ -71,7 +71,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
   ],
   forbiddenHost: [
     "the Worker was called by a name that `HOSTS` does not list",
-    "add it, or leave `HOSTS` away: [domains.md](domains.md)",
+    "add it, at `npm start` by `-- --var HOSTS:NAME,localhost`, or leave `HOSTS` away: [domains.md](domains.md)",
   ],
   methodNotAllowed: [
     "a GET, DELETE or other method that this URL does not have just so",

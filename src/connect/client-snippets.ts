@@ -82,7 +82,7 @@ export const CLIENT_SNIPPETS: readonly ClientSnippet[] = [
     "inspector",
     "Inspector",
     "In a terminal",
-    'npx @modelcontextprotocol/inspector --cli $URL --transport http« --header "Authorization: Bearer $KEY"» --method tools/list',
+    'npx @modelcontextprotocol/inspector@latest --cli $URL --transport http« --header "Authorization: Bearer $KEY"» --method tools/list',
   ],
   [
     "curl",

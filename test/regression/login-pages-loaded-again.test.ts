@@ -37,6 +37,16 @@ test("a wrong key leaves the browser at a page of sign-in that it can load again
   expect(textOf((await browser.submit(again, { key })).text)).toContain("Allow A client to use");
 });
 
+test.each(["Bearer KEY", "Authorization: Bearer KEY", '"KEY"', "`KEY`", "<KEY>", " KEY\n"])(
+  "a key is taken as people paste it: %s",
+  async (pasted) => {
+    const { issuer, key } = await keyTenant();
+    const browser = new LoginBrowser();
+    const form = await browser.go((await beginLogin({ issuer })).url);
+    expect(textOf((await browser.submit(form, { key: pasted.replace("KEY", key) })).text)).toContain("Allow A client");
+  },
+);
+
 test("who signs in a second time, in another tab, allows nothing on the page of the first", async () => {
   const { issuer, key, id } = await keyTenant();
   const other = await admin.key(id);

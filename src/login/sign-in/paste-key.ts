@@ -13,7 +13,8 @@ export const NO_KEY: NotSignedIn = {
 
 export const pasteKey: SignIn = {
   finish: async ({ ground }, answer) => {
-    const token = (answer.get("key") ?? "").trim();
+    // People paste the header or the quotes with it.
+    const [token = ""] = /tnt_\w+/.exec(answer.get("key") ?? "") ?? [];
     if (keyIdOf(token) === undefined) return NO_KEY;
     const keyHash = await hashToken(token);
     const key = await loginOf({ ground }).pasted(keyHash);

@@ -24,9 +24,9 @@ const inspector: Recipe = {
     const words = ["--cli", endpoint.url, "--transport", "http", ...header, "--method", "tools/list"];
     return {
       language: "sh",
-      text: ["npx", "@modelcontextprotocol/inspector", ...words].map(shellWord).join(" "),
+      text: ["npx", "@modelcontextprotocol/inspector@latest", ...words].map(shellWord).join(" "),
       steps: [
-        "It prints the tools as JSON. npx @modelcontextprotocol/inspector alone opens a page for the same.",
+        "It prints the tools as JSON. npx @modelcontextprotocol/inspector@latest alone opens a page for the same.",
         ...(endpoint.access.kind === "login" ? ["It prints a URL, where you log in."] : []),
       ],
     };
