@@ -21,6 +21,9 @@ export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }:
   return nextCursor === undefined ? { items } : { items, cursor: nextCursor };
 }
 
+/** Of a place that is a number. */
+export const NUMBER = /^\d{1,15}$/;
+
 /**
  * The place in the list after which the page begins; undefined: the start. Throws for a cursor of another list, and for one whose
  * place is not of this form.

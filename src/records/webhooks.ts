@@ -22,8 +22,8 @@ export interface WebhooksOptions {
 export type HookGround = Pick<TendGround, "tenant" | "document" | "env" | "secret">;
 
 const SECRET = /^\{\{secret:(\w+)\}\}$/;
-/** Of a tenant's secret, each of two: who is sent signatures can try a list of words on them. */
-const LEAST_CHARACTERS = 24;
+/** A tenant's secret, each of two, is made to sign with: who is sent signatures can try a list of words on any other. */
+const SIGNS = /^whsec_.{24,}$/;
 /** What sets the platform's apart: no name in a document has a blank. */
 const PLATFORM = "platform ";
 
@@ -51,9 +51,13 @@ async function openHook(
   // Not the Worker's in its place: whoever writes the webhook is sent its signatures.
   const value = await ground.secret(named);
   if (value === undefined) return `the tenant has no secret ${named}`;
-  const isShort = value.split(/\s+/).some((one) => one !== "" && one.replace("whsec_", "").length < LEAST_CHARACTERS);
-  const rule = `its secret is nothing to sign with: it takes at least ${LEAST_CHARACTERS} characters`;
-  return isShort ? rule : { url, secret: value };
+  const isMeant = value
+    .trim()
+    .split(/\s+/)
+    .every((one) => SIGNS.test(one));
+  return isMeant
+    ? { url, secret: value }
+    : "its secret is nothing to sign with: it takes whsec_ and at least 24 characters";
 }
 
 /** One message to all who want it and do not have it. */

@@ -58,7 +58,7 @@ it("the platform's webhook is told before those of the tenant, which may each ta
     tenant: "acme",
     document: { webhooks: own },
     env: {},
-    secret: async () => "a-secret-of-the-tests-long-enough",
+    secret: async () => "whsec_c2VjcmV0LW9mLXRoZS1ob29r",
   };
   const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, done: [] };
   const outcomes = await tellHooks(message, ground, {

@@ -47,7 +47,10 @@ test("the Worker's own secret signs no webhook", async () => {
   expect(heard()).toBe(0);
 });
 
-test.each(["letmein2024", `${LONG} letmein2024`, `whsec_${btoa("a short one")}`])(
+const MADE = `whsec_${btoa(LONG)}`;
+const DATABASE = "postgres://reporting:letmein2024@db.acme.internal:5432/crm";
+
+test.each(["letmein2024", DATABASE, `${MADE} letmein2024`, `whsec_${btoa("a short one")}`, " "])(
   "nothing is signed with %j, which could be guessed",
   async (value) => {
     const { url, heard } = await receiver();
@@ -56,7 +59,7 @@ test.each(["letmein2024", `${LONG} letmein2024`, `whsec_${btoa("a short one")}`]
     const tried = await admin.ask("POST", `/tenants/${id}/webhooks/ops/test`);
     expect(tried).toMatchObject({ delivered: false, why: expect.stringContaining("at least 24 characters") as string });
     expect(heard()).toBe(0);
-    await admin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value: `${LONG} whsec_${btoa(LONG)}` });
+    await admin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value: `${MADE} ${MADE}` });
     expect(await admin.ask("POST", `/tenants/${id}/webhooks/ops/test`)).toMatchObject({ delivered: true });
   },
 );

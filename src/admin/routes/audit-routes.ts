@@ -6,7 +6,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { AuditRow, pageShapeOf, Usage } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
-import { pageFrom, positionOf, type PageAsk } from "../page.ts";
+import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
@@ -19,7 +19,7 @@ const MAX_ENTRIES = 100;
 type ReadAudit = (page: { before: number | null; limit: number }) => Promise<readonly AuditEntry[]>;
 
 async function auditPage(list: string, query: PageAsk, read: ReadAudit) {
-  const before = positionOf(list, query);
+  const before = positionOf(list, query, NUMBER);
   const limit = Math.min(query.limit, MAX_ENTRIES - 1);
   const rows = await read({ before: before === undefined ? null : Number(before), limit: limit + 1 });
   return pageFrom(list, rows, Math.min(limit, fittingEntries(rows)), ({ sequence }) => String(sequence));

@@ -8,7 +8,7 @@ import { COUNTERS } from "../../telemetry/counters.ts";
 import { LEVELS } from "../../telemetry/levels.ts";
 import { findManaged } from "../apply/tenant-access.ts";
 import { CountersShown, FaultRow, pageShapeOf } from "../contract.ts";
-import { pageFrom, positionOf, type PageAsk } from "../page.ts";
+import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { lackingFeature } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
@@ -33,7 +33,7 @@ function expectTelemetry({ options }: Desk): void {
 }
 
 async function faultPage(list: string, query: Asked, read: ReadFaults) {
-  const before = positionOf(list, query);
+  const before = positionOf(list, query, NUMBER);
   const limit = Math.min(query.limit, MOST_ROWS);
   const requestId = query.requestId ?? null;
   const rows = await read({ requestId, before: before === undefined ? null : Number(before), limit: limit + 1 });

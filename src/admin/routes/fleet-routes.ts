@@ -10,7 +10,7 @@ import { platformOf } from "../platform/platform-door.ts";
 import { fleetOf, runName, takeFleetStep } from "../apply/fleet-step.ts";
 import type { RunRecord } from "../platform/fleet-records.ts";
 import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
-import { pageFrom, positionOf } from "../page.ts";
+import { NUMBER, pageFrom, positionOf } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { matching, object } from "../shapes.ts";
@@ -54,7 +54,7 @@ export const fleetRoutes: readonly Route[] = [
     replies: [{ status: 200, schema: pageShapeOf(FleetRun), about: "Runs, newest first" }],
     handle: async ({ env, query }) => {
       const limit = Math.min(query.limit, 50);
-      const before = positionOf("runs", query);
+      const before = positionOf("runs", query, NUMBER);
       const rows = await fleetOf(env).runs(before === undefined ? null : Number(before), limit + 1);
       const { items, ...more } = pageFrom("runs", rows, limit, ({ id }) => String(id));
       return { body: { items: items.map(shown), ...more } };

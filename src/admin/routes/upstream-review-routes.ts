@@ -13,7 +13,7 @@ import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { policyOf } from "../apply/tenant-offer.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { Decide, Decided, pageShapeOf, WaitingShape, type Infer } from "../contract.ts";
-import { positionOf } from "../page.ts";
+import { NUMBER, positionOf } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object, textUpTo } from "../shapes.ts";
@@ -34,7 +34,7 @@ export const upstreamReviewRoutes: readonly Route[] = [
     handle: async (call) => {
       const { upstream } = call.params;
       const { stub } = await reviewedTenant(call, call.params);
-      const after = Number(positionOf(`${LIST} ${upstream}`, call.query) ?? -1);
+      const after = Number(positionOf(`${LIST} ${upstream}`, call.query, NUMBER) ?? -1);
       const page = { after, limit: call.query.limit };
       const { items, next } = await remote(stub(), reviewTables).waiting(upstream, page);
       const cursor = next === undefined ? {} : { cursor: encodeCursor(`${LIST} ${upstream}`, String(next)) };
