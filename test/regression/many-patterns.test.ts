@@ -41,3 +41,14 @@ test("as many names and beginnings of names are taken, and hold", async () => {
   expect(new Set(names)).toEqual(new Set(even));
   expect(names).toHaveLength(even.length);
 });
+
+test("a list of stored resources whose long URIs are too many for the patterns is refused", async () => {
+  const resources = Array.from({ length: 200 }, (_none, at) => `*?ab${String(at).padStart(3, "0")}${"c".repeat(80)}*`);
+  const id = await admin.tenant({ mode: "key", scopes: { s: { resources } } });
+  const { token } = await admin.key(id, { scopes: ["s"] });
+  const uris = Array.from({ length: 20 }, (_none, at) => `note:${"a".repeat(1900)}${at}`);
+  await Promise.all(uris.map((uri) => admin.store(id, uri, "x")));
+  const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
+  const { error } = await client.request("resources/list");
+  expect(error?.message).toContain("patterns with * or ? inside are too many for the names");
+});
