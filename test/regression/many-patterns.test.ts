@@ -28,6 +28,14 @@ test.each([
   await expect(writing).rejects.toThrow("20000 characters of patterns with * or ? inside");
 });
 
+test("so many patterns are refused before they are held against the names that there are", async () => {
+  const id = await admin.tenant();
+  const patterns = scopesOf(40, (at) => `a?pattern-${at}`);
+  const writing = admin.apply(id, { mode: "key", scopes: { ...patterns, none: { tools: ["no_such_tool"] } } });
+  await expect(writing).rejects.toThrow("20000 characters of patterns");
+  await expect(writing).rejects.not.toThrow("there is no tool of this name");
+});
+
 test("as many names and beginnings of names are taken, and hold", async () => {
   const prompts = Object.fromEntries(Array.from({ length: 100 }, (_none, at) => [`a${at}`, PROMPT]));
   const scopes = scopesOf(200, (at) => (at % 2 === 0 ? `a${at}` : `b${at}*`));

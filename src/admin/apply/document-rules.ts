@@ -48,7 +48,12 @@ export function boundMembers(
     .map((member) => ({ field: member, rule: "is bound by a base document" }));
 }
 
-export function tooLarge(document: TenantDocument): FieldRule[] {
+/** Of a document by itself, before anything looks through it. */
+export function beyondBounds(document: TenantDocument): FieldRule[] {
+  return [...tooLarge(document), ...tooManyPatterns(document)];
+}
+
+function tooLarge(document: TenantDocument): FieldRule[] {
   const { byteLength } = new TextEncoder().encode(JSON.stringify(document));
   return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
 }
