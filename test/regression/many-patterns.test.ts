@@ -36,6 +36,21 @@ test("so many patterns are refused before they are held against the names that t
   await expect(writing).rejects.not.toThrow("there is no tool of this name");
 });
 
+test("a tenant whose patterns are all that it may have takes a base with patterns, which may have as many", async () => {
+  const base = "many-patterns";
+  const tools = { "who?mi": { enabled: false }, [`*?${"z".repeat(298)}`]: {} };
+  await admin.ask("PUT", `/bases/${base}`, { tools });
+  const full = Array.from({ length: 66 }, () => `*?${"z".repeat(298)}`);
+  const id = await admin.tenant({ extends: [base], scopes: { full: { tools: full } } });
+  const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`);
+  const { result } = await client.request("tools/list");
+  expect((result["tools"] as Json[]).map(({ name }) => name)).not.toContain("whoami");
+  const more = Object.fromEntries(Array.from({ length: 68 }, (_none, at) => [`*?${"z".repeat(295)}${at}`, {}]));
+  await expect(admin.ask("PUT", `/bases/${base}`, { tools: more })).rejects.toThrow("20000 characters of patterns");
+  await admin.apply(id, {});
+  await admin.ask("DELETE", `/bases/${base}`);
+});
+
 test("as many names and beginnings of names are taken, and hold", async () => {
   const prompts = Object.fromEntries(Array.from({ length: 100 }, (_none, at) => [`a${at}`, PROMPT]));
   const scopes = scopesOf(200, (at) => (at % 2 === 0 ? `a${at}` : `b${at}*`));
