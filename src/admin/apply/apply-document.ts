@@ -16,7 +16,7 @@ import { refusedByFeatures } from "../../deployment/check-deployment.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables, type BasesFound } from "../platform/base-tables.ts";
 import { catalogNames } from "./tenant-offer.ts";
-import { boundMembers, brokenRules, tooLarge, withoutLogin } from "./document-rules.ts";
+import { boundMembers, brokenRules, beyondBounds, withoutLogin } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, giveBack } from "./hostnames.ts";
 import { endStale, expectTold, fromNow, leftMsOf, staleMsOf, untilInForce, type Staleness } from "./in-force.ts";
@@ -208,8 +208,8 @@ export async function resolveDocument(
   { own, names, before = {}, basis = 0 }: Written,
   about: Pick<Intent, "dryRun" | "supposing" | "unknownNames">,
 ): Promise<Pick<Plan, "effective" | "whole" | "bases" | "warnings">> {
-  const large = tooLarge(own);
-  if (large.length > 0) throw new ProblemError("invalid-input", { errors: large });
+  const beyond = beyondBounds(own);
+  if (beyond.length > 0) throw new ProblemError("invalid-input", { errors: beyond });
   const bases = await basesOf(desk, managed, { own, basis }, about);
   const effective = mergeDocuments([...bases, own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);

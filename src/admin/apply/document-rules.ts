@@ -25,7 +25,6 @@ export function brokenRules(document: TenantDocument, catalog: CatalogNames): Fi
   const profiles = Object.entries(document.profiles ?? {});
   return [
     ...tooLarge(document),
-    ...tooManyPatterns(document),
     ...profiles.flatMap(([name, profile]) => sameNames(document, name, profile, catalog)),
     ...Object.entries(document.prompts ?? {}).flatMap(([name, prompt]) => promptRules(`prompts.${name}`, prompt)),
   ];
@@ -48,7 +47,12 @@ export function boundMembers(
     .map((member) => ({ field: member, rule: "is bound by a base document" }));
 }
 
-export function tooLarge(document: TenantDocument): FieldRule[] {
+/** Of a tenant's own document or a base, by itself: before anything looks through it, and so that none breaks another. */
+export function beyondBounds(document: TenantDocument): FieldRule[] {
+  return [...tooLarge(document), ...tooManyPatterns(document)];
+}
+
+function tooLarge(document: TenantDocument): FieldRule[] {
   const { byteLength } = new TextEncoder().encode(JSON.stringify(document));
   return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
 }
@@ -67,10 +71,12 @@ function tooManyPatterns(document: TenantDocument): FieldRule[] {
  * What is wrong with a base whoever extends it: a tool that no code has and no upstream can. `before`: the base as it is stored.
  */
 export function brokenBase({ options }: Desk, document: TenantDocument, before: TenantDocument): readonly FieldRule[] {
+  const errors = beyondBounds(document);
+  if (errors.length > 0) return errors;
   const tools = new Set([...options.catalog.tools, ...searchTools].map(({ name }) => name));
   const hasUpstreams = options.features?.some(({ upstreams }) => upstreams) ?? false;
   const things = { tools, prompts: undefined, mayHave: () => hasUpstreams };
-  return [...tooLarge(document), ...judgeNames(document, before, things).refused];
+  return judgeNames(document, before, things).refused;
 }
 
 /** Refuses two tools, or two prompts, under one name: a client could only reach one of them. */

@@ -2,9 +2,10 @@
 // written before, with the nearest one; one that an upstream may list later is pending, and a pattern is only warned of. Pure.
 // Refuses to judge URIs: what is stored comes after the document.
 
+import { MOST_WORK } from "../../content/store/pattern-work.ts";
 import { splitName } from "../../gateway/listed-name.ts";
 import type { CatalogNames } from "../../tenants/document/retirement.ts";
-import { matcherOf } from "../../tenants/document/glob.ts";
+import { isInner, matcherOf } from "../../tenants/document/glob.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../inspect.ts";
 import { nearName } from "../near-name.ts";
@@ -16,9 +17,6 @@ type Kind = (typeof KINDS)[number];
 const MOST_SAID = 100;
 /** Of these it is said what was meant: each is compared with the names that there are. */
 const MOST_MEANT = 5;
-
-/** So many patterns are held against the names that there are. Of the others nobody is warned. */
-const MOST_TRIED = 1000;
 
 /** A name, or a pattern of names, where a document has it. */
 interface Reference {
@@ -61,11 +59,16 @@ export function thingsOf({ tools, prompts, search, listed }: CatalogNames, whole
 export function judgeNames(own: TenantDocument, before: TenantDocument, things: NamedThings): JudgedNames {
   const stored = new Set(referencesIn(before).map(keyOf));
   const fresh = referencesIn(own).filter((reference) => !stored.has(keyOf(reference)));
-  let tried = 0;
+  const characters = { tools: charactersOf(things.tools), prompts: charactersOf(things.prompts) };
+  let work = 0;
   const said = { refused: [] as FieldRule[], warnings: [] as FieldRule[] };
   for (const reference of fresh) {
     const isWarned = said.warnings.length < MOST_SAID;
-    if (isPattern(reference.name) && (!isWarned || (tried += 1) > MOST_TRIED)) continue;
+    if (isPattern(reference.name)) {
+      // Of patterns that would take longer nobody is warned.
+      work += characters[reference.kind] * (isInner(reference.name) ? reference.name.length : 1);
+      if (!isWarned || work > MOST_WORK) continue;
+    }
     if (said.refused.length >= MOST_SAID) break;
     const isCompared = said.refused.length + said.warnings.length < MOST_MEANT;
     judge(reference, things, said, isCompared);
@@ -100,6 +103,10 @@ function referencesIn({ tools = {}, profiles = {}, scopes = {} }: TenantDocument
       KINDS.flatMap((kind) => listed(`scopes.${scope}.${kind}`, kind, granted[kind])),
     ),
   ];
+}
+
+function charactersOf(names: Iterable<string> = []): number {
+  return [...names].reduce((sum, { length }) => sum + length, 0);
 }
 
 const isPattern = (name: string) => /[*?]/.test(name);

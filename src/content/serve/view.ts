@@ -3,7 +3,6 @@
 
 import type { Narrowing } from "../../auth/principal.ts";
 import type { CallHost, Sight } from "../../calls/call-host.ts";
-import { AppError } from "../../protocol/app-error.ts";
 import type { Definitions } from "../../protocol/backend.ts";
 import type { PromptDefinition, ServerInfo, ToolDefinition } from "../../protocol/definition.ts";
 import { limitsInForce } from "../../limits/limit-table.ts";
@@ -28,6 +27,7 @@ import {
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
 import { innerLength, isVisible, mayBeVisible, scopesAsOne, type Eyes } from "../../tenants/document/visibility.ts";
+import { MOST_WORK, tooManyPatterns } from "../store/pattern-work.ts";
 import { tenantSettings, toolConfig } from "../define/check-config.ts";
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, noteOn, retiredIn, withoutTakenNames, type Listed } from "./listed-names.ts";
@@ -117,15 +117,11 @@ export function viewOf(offer: Offer, seen: Seen): View {
   };
 }
 
-/** Characters of names times characters of patterns: of the slowest there are, about 200 ms of CPU. */
-const MOST_WORK = 150_000_000;
-
 /** Throws where making the view would keep everybody in the isolate waiting. */
 function checkWork({ document, sources }: Offer, eyes: Eyes): void {
   const inner = innerLength(document, eyes);
   if (inner === 0 || inner * namesLength(sources) <= MOST_WORK) return;
-  const message = "Refused: the patterns with * or ? inside are too many for the names that there are, docs/limits.md";
-  throw new AppError("refused", { message });
+  throw tooManyPatterns();
 }
 
 function namesLength(sources: readonly Source<CallHost>[]): number {

@@ -9,6 +9,7 @@ import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
 import { ForeignCursor, type NewResource, type ResourceMeta, type ResourceStore } from "../../calls/resource-store.ts";
 import { inRoom, readBody, storeBody, type ContentPlace } from "./bodies.ts";
+import { tooManyPatterns } from "./pattern-work.ts";
 import type { ResourceRow } from "./resource-row.ts";
 import type { PutResource, RemoteContent } from "./content-tables.ts";
 import type { ListQuery } from "./resource-queries.ts";
@@ -99,6 +100,7 @@ async function listSeen(
   const rows: ResourceRow[] = [];
   for (let after = query.after; ;) {
     const found = await content.listSeen({ ...query, after, limit: query.limit - rows.length }, only);
+    if (found.isTooMuch) throw tooManyPatterns();
     rows.push(...found.rows);
     if (found.next === null) return rows;
     after = found.next;

@@ -3,6 +3,7 @@
 
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { indexedText } from "./earlier-texts.ts";
+import { boundedSight, MOST_WORK } from "./pattern-work.ts";
 import {
   changeView,
   endUnusedViews,
@@ -13,12 +14,13 @@ import {
   type PlacedView,
 } from "./placed-views.ts";
 import type { StoredRow } from "./resource-row.ts";
-import { isSeen } from "./seen-ranges.ts";
 import { indexText, unindexText } from "./text-index.ts";
 
 /** In one alarm so many resources are gone through, and of so many the text is read from KV and indexed again. */
 const ROWS_AT_ONCE = 500;
 const TEXTS_AT_ONCE = 20;
+/** The next alarm follows at once. */
+const MOST_WORK_AT_ONCE = MOST_WORK / 10;
 const ENDED_AT_ONCE = 2000;
 
 /** Goes a step forward with what is not ready yet, or was given up; whether nothing is left to do. */
@@ -48,14 +50,20 @@ async function place(host: TableHost, { id, only, upto }: PlacedView): Promise<v
   const { sql } = host;
   const query = "SELECT * FROM resources WHERE id > 0 AND id <= ? ORDER BY id DESC LIMIT ?";
   const rows = sql.exec<StoredRow>(query, upto, ROWS_AT_ONCE).toArray();
-  const hidden = rows.filter(({ uri }) => !isSeen(uri, only)).slice(0, TEXTS_AT_ONCE + 1);
-  // The one after those whose texts are read is where the next step begins.
-  const next = hidden[TEXTS_AT_ONCE]?.id ?? (rows[ROWS_AT_ONCE - 1]?.id ?? 1) - 1;
-  const texts = new Map(
-    await Promise.all(
-      hidden.slice(0, TEXTS_AT_ONCE).map(async (row) => [row.id, await indexedText(host, row)] as const),
-    ),
-  );
+  const sees = boundedSight(only, MOST_WORK_AT_ONCE);
+  const hidden: StoredRow[] = [];
+  let next = (rows[ROWS_AT_ONCE - 1]?.id ?? 1) - 1;
+  for (const row of rows) {
+    const isShown = sees(row.uri);
+    if (isShown) continue;
+    if (isShown === undefined || hidden.length === TEXTS_AT_ONCE) {
+      // Where the next step begins.
+      next = row.id;
+      break;
+    }
+    hidden.push(row);
+  }
+  const texts = new Map(await Promise.all(hidden.map(async (row) => [row.id, await indexedText(host, row)] as const)));
   host.transaction(() => {
     for (const row of rows) if (row.id > next && isStill(sql, row)) placeOne(sql, id, row, texts.get(row.id));
     changeView(sql, id, { upto: next });

@@ -4,6 +4,7 @@
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
+import { innerLengthOf } from "./pattern-work.ts";
 import { hidingWord, placesSeen } from "./seen-places.ts";
 import { isSeen } from "./seen-ranges.ts";
 
@@ -11,6 +12,8 @@ import { isSeen } from "./seen-ranges.ts";
 const MAX_VIEWS = 32;
 /** Of all their patterns: every write reads them. */
 const MAX_CHARACTERS = 65_536;
+/** Of those of a view with `*` or `?` inside: with more, placing what is stored would take long. */
+const MAX_INNER = 2500;
 const DAY_MS = 86_400_000;
 /** A view that nobody looks through for so many days is given up; when there are too many, after one. */
 export const UNUSED_DAYS = 30;
@@ -54,7 +57,7 @@ const today = (host: TableHost) => Math.floor(host.now() / DAY_MS);
 
 /** Undefined: it needs no number, has none yet, or there is no room for it. */
 export function placedView(host: TableHost, only: readonly Patterns[]): PlacedView | undefined {
-  if (placesSeen("", only).isExact) return undefined;
+  if (placesSeen("", only).isExact || innerLengthOf(only) > MAX_INNER) return undefined;
   const key = JSON.stringify(only);
   const views = loadViews(host.sql);
   const found = views.find((view) => !view.isEnded && JSON.stringify(view.only) === key);

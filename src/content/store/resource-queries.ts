@@ -2,9 +2,10 @@
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
+import { boundedSight } from "./pattern-work.ts";
 import { placedView } from "./placed-views.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
-import { afterPrefix, isSeen, seenRanges, type UriRange } from "./seen-ranges.ts";
+import { afterPrefix, seenRanges, type UriRange } from "./seen-ranges.ts";
 import { search, type Found, type SearchQuery } from "./text-search.ts";
 
 /** Where a range has hidden things in it: how many rows are read at once, and how many at most in one call. */
@@ -18,14 +19,19 @@ export interface ListQuery {
   readonly limit: number;
 }
 
+export interface SeenRows {
+  readonly rows: readonly ResourceRow[];
+  /** Fewer than the limit were found up to this URI, which may be hidden. */
+  readonly next: string | null;
+  /** The patterns are so many that going on would take long. */
+  readonly isTooMuch?: true;
+}
+
 export interface QueryMethods {
   /** Rows whose URI begins with `prefix` and comes after `after`, in the order of URIs; `tag` null: with any tags. */
   list(range: ListQuery): readonly ResourceRow[];
-  /** The same of what a caller sees. `next`: fewer than the limit were found up to this URI, which may be hidden. */
-  listSeen(
-    range: ListQuery,
-    only: readonly Patterns[],
-  ): { readonly rows: readonly ResourceRow[]; readonly next: string | null };
+  /** The same of what a caller sees. */
+  listSeen(range: ListQuery, only: readonly Patterns[]): SeenRows;
   /** Best first, with the largest score. */
   search(query: SearchQuery): readonly Found[];
   tags(prefix: string, only?: readonly Patterns[]): readonly { tag: string; count: number }[];
@@ -95,21 +101,28 @@ function lookThrough(host: TableHost, within: UriRange, only: readonly Patterns[
 }
 
 /** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
-function listSeen(host: TableHost, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]) {
+function listSeen(host: TableHost, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]): SeenRows {
   const rows: ResourceRow[] = [];
+  const sees = boundedSight(only);
   let passed = 0;
+  let last: string | null = null;
   const { ranges, view } = lookThrough(host, [startOf(prefix, after), afterPrefix(prefix)], only);
   for (const [start, to] of ranges) {
     for (let [from, more] = [start, true]; more;) {
       // A second look into a range means that something in it is hidden, or without the tag: then there may be much of that.
       const most = from === start ? limit - rows.length : FURTHER;
       const found = read(host.sql, { tag, view }, [from, to], most).toArray().map(fromStored);
-      passed += found.length;
       more = found.length === most;
       from = behind(found.at(-1)?.uri ?? from);
-      rows.push(...found.filter(({ uri, tags }) => isSeen(uri, only) && (tag === null || tags.includes(tag))));
+      const shown = found.map(({ uri }) => sees(uri));
+      const spent = shown.indexOf(undefined);
+      const looked = spent < 0 ? found : found.slice(0, spent);
+      passed += looked.length;
+      last = looked.at(-1)?.uri ?? last;
+      rows.push(...looked.filter(({ tags }, at) => shown[at] && (tag === null || tags.includes(tag))));
       if (rows.length >= limit) return { rows: rows.slice(0, limit), next: null };
-      if (more && passed >= MAX_PASSED_BY) return { rows, next: found.at(-1)?.uri ?? null };
+      if (spent >= 0 && passed < FURTHER) return { rows, next: null, isTooMuch: true };
+      if (spent >= 0 || (more && passed >= MAX_PASSED_BY)) return { rows, next: last };
     }
   }
   return { rows, next: null };
@@ -128,16 +141,23 @@ function tagsOf(sql: SqlStorage, prefix: string) {
     .toArray();
 }
 
-/** Counted over what is seen: tags of hidden things must not show. */
+/** Counted over what is seen, as far as the patterns allow: tags of hidden things must not show. In a view that is placed nothing is hidden. */
 function tagsSeen(host: TableHost, prefix: string, only: readonly Patterns[]) {
   const counts = new Map<string, number>();
+  const sees = boundedSight(only);
   const { ranges, view } = lookThrough(host, [prefix, afterPrefix(prefix)], only);
   for (const range of ranges) {
     for (const { uri, tags } of read(host.sql, { tag: null, view }, range, -1)) {
-      if (!isSeen(uri, only)) continue;
+      const isShown = view !== undefined || sees(uri);
+      if (isShown === undefined) return mostFirst(counts);
+      if (!isShown) continue;
       for (const tag of JSON.parse(tags) as string[]) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     }
   }
+  return mostFirst(counts);
+}
+
+function mostFirst(counts: ReadonlyMap<string, number>) {
   return [...counts]
     .map(([tag, count]) => ({ tag, count }))
     .toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))

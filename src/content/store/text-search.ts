@@ -4,9 +4,9 @@
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
+import { boundedSight } from "./pattern-work.ts";
 import { placedView } from "./placed-views.ts";
 import { placesSeen, type Places } from "./seen-places.ts";
-import { isSeen } from "./seen-ranges.ts";
 
 export interface SearchQuery {
   /** As FTS5 reads it. */
@@ -58,11 +58,12 @@ function ranked(sql: SqlStorage, { match, prefix, limit }: SearchQuery, places: 
 
 function searchSeen(sql: SqlStorage, query: SearchQuery, places: Places): Found[] {
   const found = new Map<number, Found>();
+  const sees = boundedSight(query.only ?? []);
   for (const [at, columns] of PLACES.entries()) {
     const match = places.among?.(`{${columns}} : (${query.match})`);
     // What was found in a better place is found again.
     const most = places.isExact ? query.limit + found.size : MAX_LOOKED_AT;
-    if (match !== undefined) look(sql, query, { match, most, score: PLACES.length - at }, found);
+    if (match !== undefined) look(sql, query, { match, most, score: PLACES.length - at, sees }, found);
   }
   return [...found.values()];
 }
@@ -71,13 +72,14 @@ interface Look {
   readonly match: string;
   readonly most: number;
   readonly score: number;
+  readonly sees: ReturnType<typeof boundedSight>;
 }
 
-/** Adds the newest to what was found. */
+/** Adds the newest to what was found, as far as the patterns allow. */
 function look(
   sql: SqlStorage,
-  { prefix, limit, only = [] }: SearchQuery,
-  { match, most, score }: Look,
+  { prefix, limit }: SearchQuery,
+  { match, most, score, sees }: Look,
   found: Map<number, Found>,
 ): void {
   const newest = sql.exec<{ id: number }>(
@@ -89,7 +91,10 @@ function look(
     if (found.size >= limit) return;
     if (found.has(id)) continue;
     const row = rowOf(sql, id);
-    if (row?.uri.startsWith(prefix) && isSeen(row.uri, only)) found.set(id, { ...row, score });
+    if (!row?.uri.startsWith(prefix)) continue;
+    const isShown = sees(row.uri);
+    if (isShown === undefined) return;
+    if (isShown) found.set(id, { ...row, score });
   }
 }
 
