@@ -26,7 +26,7 @@ In a file stand beside it \`id\`, which names the tenant, and, for one that is m
 
 const PATTERNS =
   "In patterns `*` stands for any run of characters, `?` for one. A `*` at the end costs nothing; of patterns with `*` or `?` elsewhere " +
-  `\`tools\`, all \`scopes\` and any one profile have at most ${BOUNDS.innerPatterns} characters.`;
+  `\`tools\`, all \`scopes\` and any one profile have at most ${BOUNDS.innerPatterns} characters, in a tenant's own document and in each base.`;
 
 /** Members of it, those of lists and of what is kept by name included; of what is made like another, only the member itself. */
 export function membersOf(shape: Shape, before = ""): readonly Member[] {
