@@ -4,6 +4,7 @@
 
 import { digest } from "../auth/seal.ts";
 import type { View } from "../content/serve/view.ts";
+import { budgetOf } from "../content/store/pattern-work.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { notification, resultResponse, type RequestId } from "../protocol/jsonrpc.ts";
@@ -236,11 +237,12 @@ function compareStopped({ visit, snapshot, view }: Entered, feed: Feed): void {
 async function sightOf(entered: Entered, interests: Interests): Promise<StreamSight> {
   const { view, snapshot } = entered;
   interests.at(view.sources, entered);
+  const mayLook = budgetOf(view.only);
   return {
     digests: await digestsOf(view),
     revision: snapshot.version,
     leaseMs: snapshot.validUntil - Date.now(),
-    sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri),
+    sees: (uri) => view.resourcesByUri.has(uri) || (mayLook(uri) && view.sees(uri)),
   };
 }
 

@@ -11,6 +11,7 @@ import type { Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { invalid } from "../../protocol/methods/params.ts";
 import type { ShelfAsk, ShelfPage } from "../../protocol/source.ts";
+import { budgetOf, tooManyPatterns } from "../store/pattern-work.ts";
 import { missingMeta, type Missing } from "./missing.ts";
 import type { View, ViewedListing } from "./view.ts";
 
@@ -70,6 +71,7 @@ async function fill(page: Filling, { place, at, view, asker }: From): Promise<Ch
     if (end < view.resources.length) return { held: end };
   }
   let after = "source" in place ? place.after : undefined;
+  const mayLook = budgetOf(view.only);
   for (const listing of view.listings.slice(at)) {
     const room = PAGE - page.items.length;
     // On a full page one item is still asked for: only if there is none is the page the last.
@@ -81,9 +83,10 @@ async function fill(page: Filling, { place, at, view, asker }: From): Promise<Ch
       continue;
     }
     // What comes first hides what comes later under the same URI, as it does in reading.
-    const shown = found.items.filter(
-      ({ uri }) => !view.resourcesByUri.has(uri) && view.lister(uri) === listing.template && view.sees(uri),
-    );
+    const shown = found.items.filter(({ uri }) => {
+      if (!mayLook(uri)) throw tooManyPatterns();
+      return !view.resourcesByUri.has(uri) && view.lister(uri) === listing.template && view.sees(uri);
+    });
     page.items.push(...shown.map(listed));
     if (found.next !== undefined) return { source: listing.source, after: found.next };
   }

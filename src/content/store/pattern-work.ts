@@ -13,11 +13,17 @@ export function innerLengthOf(only: readonly Patterns[]): number {
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** `isSeen` for one request; undefined from where its URIs together are more work than that. */
-export function boundedSight(only: readonly Patterns[], most = MOST_WORK): (uri: string) => boolean | undefined {
+/** Of one request: whether it may hold one URI more against these patterns. */
+export function budgetOf(only: readonly Patterns[] = [], most = MOST_WORK): (uri: string) => boolean {
   const each = innerLengthOf(only);
   let left = most;
-  return (uri) => ((left -= each * uri.length) < 0 ? undefined : isSeen(uri, only));
+  return (uri) => (left -= each * uri.length) >= 0;
+}
+
+/** `isSeen` for one request; undefined from where its URIs together are more work than that. */
+export function boundedSight(only: readonly Patterns[], most = MOST_WORK): (uri: string) => boolean | undefined {
+  const mayLook = budgetOf(only, most);
+  return (uri) => (mayLook(uri) ? isSeen(uri, only) : undefined);
 }
 
 export function tooManyPatterns(): AppError {

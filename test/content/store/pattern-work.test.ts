@@ -3,6 +3,7 @@
 
 import { expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
+import { budgetOf } from "../../../src/content/store/pattern-work.ts";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { onBench, type Bench } from "../../support/worker/tenant.ts";
@@ -46,4 +47,16 @@ it("are placed in a view, at alarms, for 20 ms at a time; then nothing limits a 
     expect(methods.tags("", ending(200))).toEqual([{ tag: "t", count: 10 }]);
   };
   await onBench(contentTables, work, { env });
+});
+
+it("of one request as many are looked at as fit, whatever their length; without such patterns all of them", () => {
+  const looked = (patterns: readonly Patterns[], uris: readonly string[]) => uris.filter(budgetOf(patterns)).length;
+  expect(looked(ending(2000), URIS)).toBeLessThan(10);
+  expect(
+    looked(
+      ending(2000),
+      URIS.map((uri) => uri.slice(-4)),
+    ),
+  ).toBe(1500);
+  expect(looked([{ allow: ["note:*"] }], URIS)).toBe(1500);
 });
