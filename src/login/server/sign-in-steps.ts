@@ -197,7 +197,7 @@ async function extentOf(
   if (key && key.profile !== null && key.profile !== request.profile) return "The key belongs to another profile";
   const scopes = within(request.scopes, theirScopes(login, person, key));
   const { tools } = await visit.viewOf(request.profile, {
-    ...shownPerson(principalOf(person), person, login.claims),
+    ...shownPerson(signed.principal, person, login.claims),
     scopes,
   });
   const shown = tools.map((tool) => toolOf(tool, visit.ground.document));
@@ -289,13 +289,13 @@ function narrowedBy(answer: URLSearchParams, tools: readonly ShownTool[]): Narro
 
 async function allow(visit: LoginVisit, deciding: Deciding, answer: URLSearchParams): Promise<Response> {
   const { request, nonce, signed } = deciding;
+  const { principal } = signed;
   const { urls, login, ground } = visit;
   const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
   const extent = await extentOf(visit, deciding, client);
   if (typeof extent === "string") return refusePerson(visit, extent, AGAIN, 403);
   if (extent.digest !== answer.get("shown")) return stepTo(visit, "consent", { state: nonce, [CHANGED]: "" });
-  const principal = principalOf(signed.person);
   // Each is a line of the audit log, which people shall not fill.
   if (waitOf({ ...visit, address: principal }, "allow") !== undefined) {
     return refusePerson(visit, "You have allowed too much within a minute", WAIT, 429);
