@@ -142,7 +142,7 @@ function notSignedIn(visit: LoginVisit, { nonce, request }: Transaction, { why, 
 }
 
 /** The same as where they come with a token of the issuer. */
-export function principalOf({ issuer, subject }: SignedIn): string {
+function principalOf({ issuer, subject }: SignedIn): string {
   return issuer === "key" ? keyPrincipalId(subject) : `oauth ${issuer} ${subject}`;
 }
 
