@@ -147,14 +147,20 @@ export async function pages({ url }: McpEndpoint, origin: string): Promise<Findi
     },
   };
   const mend = `Clients in a browser need it; others do not. tenantry: allowedOrigins: ["${origin}"] in the tenant's document.`;
-  const response = await fetch(url, { ...asked, redirect: "manual", signal: AbortSignal.timeout(WITHIN_MS) }).catch(
-    (error: unknown) => error as Error,
-  );
+  const ask = async (init: RequestInit) => {
+    const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(WITHIN_MS) });
+    await response.body?.cancel();
+    return response;
+  };
+  const response = await ask(asked).catch((error: unknown) => error as Error);
   if (response instanceof Error) return note(step, `no answer (${response.message})`, mend);
-  await response.body?.cancel();
   const allowed = response.headers.get("access-control-allow-origin");
   if (allowed !== origin && allowed !== "*")
     return note(step, `a page of ${origin} may not call it (${response.status})`, mend);
+  // Who answers every preflight alike, so that it tells nothing, refuses the request itself.
+  const sent = { method: "POST", headers: { origin, "content-type": "application/json" }, body: "{}" };
+  const posted = await ask(sent).catch(() => undefined);
+  if (posted?.status === 403) return note(step, `a page of ${origin} may not call it (403)`, mend);
   const headers = (response.headers.get("access-control-allow-headers") ?? "").toLowerCase();
   const lacking = ["authorization", "mcp-protocol-version", "mcp-session-id"].filter((name) => !headers.includes(name));
   if (lacking.length > 0 && headers !== "*") return note(step, `a page may not send ${lacking.join(", ")}`, mend);
