@@ -1,14 +1,36 @@
 // Owns packages that few tests need: installed in their folder when somebody asks for them.
 
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
+
+const WITHIN_MS = 300_000;
 
 /** What the folder's package-lock.json names, unless it is there already. `more`: options of npm. */
 export async function installPackages(folder: string, more: readonly string[] = []): Promise<void> {
-  if (await isInstalled(folder)) return;
-  await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", ...more], { cwd: folder });
+  // Several files of tests ask at once, each in a process of its own.
+  const lock = join(folder, ".installing");
+  for (const deadline = Date.now() + WITHIN_MS; !(await isInstalled(folder)); await wait(200)) {
+    if (await made(lock)) {
+      try {
+        const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", ...more];
+        await promisify(execFile)("npm", args, { cwd: folder });
+        return;
+      } finally {
+        await rmdir(lock);
+      }
+    }
+    if (Date.now() > deadline) throw new Error(`somebody installs in ${folder}, or was killed: remove ${lock}`);
+  }
+}
+
+async function made(folder: string): Promise<boolean> {
+  return mkdir(folder).then(
+    () => true,
+    () => false,
+  );
 }
 
 type Lock = Readonly<{ packages: Readonly<Record<string, { version?: string; optional?: boolean }>> }>;
