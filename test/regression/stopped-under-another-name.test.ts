@@ -85,6 +85,18 @@ test("nor from under a setting of tools that switched its other name off before"
   expect(await ask("PUT", "/document", { ...prepared, tools: {} })).toEqual([200]);
 });
 
+test("nor by resuming another name of it that the tenant suspended itself", async () => {
+  const { id, crm, ask } = await twoUpstreams();
+  expect(await ask("PUT", "/upstreams/crm2", crm)).toEqual([200]);
+  expect(await ask("POST", "/suspensions", { kind: "tool", name: "wiki__go", note: "mine" })).toEqual([200]);
+  await admin.suspend(id, "tool", "crm__go", "by us");
+  const resume = () => ask("DELETE", "/suspensions/tool/wiki__go");
+  const rule = "an operator stopped the tool crm__go: only an operator may change this meanwhile";
+  expect(await resume()).toEqual([403, `name: ${rule}`]);
+  await admin.ask("DELETE", `/tenants/${id}/suspensions/tool/crm__go`);
+  expect(await resume()).toEqual([200]);
+});
+
 test("nor one that is blocked in every tenant, while others and what they suspended themselves are free", async () => {
   const { crm, ask } = await twoUpstreams();
   expect(await ask("POST", "/suspensions", { kind: "tool", name: "wiki__go", note: "mine" })).toEqual([200]);

@@ -61,16 +61,30 @@ export async function holdStops(
     errors.push({ field: "profiles", rule: `an operator suspended the profile ${profile.name}: ${MEANWHILE}` });
   // A setting in `tools` may be all that keeps another name of the tool off.
   const changed = [...(areLess(before, own) ? [] : ["upstreams"]), ...(isChanged("tools") ? ["tools"] : [])];
-  if (changed.length > 0) {
-    const { tools } = await remote(platformOf(desk.env), brakeTables).stopped();
-    const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...tools];
-    const tool = stopped.find(({ name }) => Object.hasOwn(upstreams, splitName(name)?.id ?? ""));
-    if (tool) {
-      const rule = `an operator stopped the tool ${tool.name}: ${MEANWHILE}`;
-      errors.push(...changed.map((field) => ({ field, rule })));
-    }
-  }
+  const rule = changed.length > 0 && (await stoppedTool(desk, stops, upstreams));
+  if (rule) errors.push(...changed.map((field) => ({ field, rule })));
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
+}
+
+/** The same where they resume a tool of an upstream that they suspended themselves. */
+export async function holdResumed(desk: Desk, managed: Managed, record: TenantRecord, name: string): Promise<void> {
+  if (desk.caller.role !== "tenant-admin") return;
+  const { effective, stops = [] } = record;
+  const { upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
+  const rule = isOfOne(upstreams, name) && (await stoppedTool(desk, stops, upstreams));
+  if (rule) throw new ProblemError("forbidden", { errors: [{ field: "name", rule }] });
+}
+
+type Upstreams = NonNullable<TenantDocument["upstreams"]>;
+
+const isOfOne = (upstreams: Upstreams, name: string) => Object.hasOwn(upstreams, splitName(name)?.id ?? "");
+
+/** What is said of a tool of an upstream that an operator stopped; undefined: there is none. */
+async function stoppedTool(desk: Desk, stops: NonNullable<TenantRecord["stops"]>, upstreams: Upstreams) {
+  const { tools } = await remote(platformOf(desk.env), brakeTables).stopped();
+  const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...tools];
+  const tool = stopped.find(({ name }) => isOfOne(upstreams, name));
+  return tool && `an operator stopped the tool ${tool.name}: ${MEANWHILE}`;
 }
 
 const MEANWHILE = "only an operator may change this meanwhile";

@@ -11,7 +11,7 @@ import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
 import { releaseTenant, stopTenant } from "../apply/stop-tenant.ts";
-import { withStops } from "../apply/stopped-everywhere.ts";
+import { holdResumed, withStops } from "../apply/stopped-everywhere.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
@@ -186,6 +186,7 @@ async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise
   const managed = await findManaged(desk, id);
   const record = await readRecord(managed);
   const of = kind === "tool" ? await toolNamed(desk, managed, record, name) : undefined;
+  if (kind === "tool") await holdResumed(desk, managed, record, of ?? name);
   const done = await managed.policy.resume(kind, of ?? name, suspender(desk));
   if (done.state === "forbidden") throw new ProblemError("forbidden", { detail: "An operator suspended this" });
   const isReleased = kind === "tenant" && (await releaseTenant(desk, managed));
