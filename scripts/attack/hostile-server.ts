@@ -93,7 +93,7 @@ export async function cli(target: Target, folder: string, args: readonly string[
     PATH: process.env["PATH"] ?? "",
     HOME: folder,
     XDG_CONFIG_HOME: folder,
-    // Who logs in has none.
+    // A login has no token yet.
     ...(args[0] === "login" ? {} : { TENANTRY_TOKEN: target.adminToken }),
   };
   try {

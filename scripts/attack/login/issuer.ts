@@ -1,5 +1,5 @@
 // Owns an authorization server of the attacker's wishes: metadata and keys over HTTP, and tokens as an attack writes them.
-// Whoever comes to its page is Mallory, whatever client it was.
+// Every visitor of its page is signed in as Mallory, for any client.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

@@ -108,7 +108,7 @@ async function askProvider(visit: Confirming, way: SignIn, held: Held): Promise<
   const confirmed = await confirmedBy(visit, way, held);
   const tokens = confirmed && "provider" in confirmed ? confirmed.provider : undefined;
   const provider = tokens && (await sealProvider(visit.ground, grant, tokens));
-  // Nobody waits for it, and a provider gives some of them once.
+  // The provider may give a refresh token only once, so an overloaded object is asked again.
   const keep = (more: KeptProvider) =>
     persistently(() => tables.keepProvider(grant, { ...given({ provider }), ...more }), true);
   if (confirmed?.state === "confirmed") {

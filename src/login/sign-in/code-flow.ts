@@ -144,7 +144,7 @@ export async function confirmAt(
 
 type Described = Extract<Confirmed, { state: "confirmed" | "away" }>;
 
-/** Whoever could keep their description from being read would keep rights that the provider took away. */
+/** A description that cannot be read confirms nobody: it may take rights away. */
 async function confirmedAs({ ground }: SignInGround, askPerson: () => Promise<PersonNow>): Promise<Described> {
   try {
     const person = await askPerson();

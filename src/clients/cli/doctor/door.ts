@@ -157,7 +157,7 @@ export async function pages({ url }: McpEndpoint, origin: string): Promise<Findi
   const allowed = response.headers.get("access-control-allow-origin");
   if (allowed !== origin && allowed !== "*")
     return note(step, `a page of ${origin} may not call it (${response.status})`, mend);
-  // Who answers every preflight alike, so that it tells nothing, refuses the request itself.
+  // A server may answer every preflight alike, and refuse the request itself.
   const sent = { method: "POST", headers: { origin, "content-type": "application/json" }, body: "{}" };
   const posted = await ask(sent).catch(() => undefined);
   if (posted?.status === 403) return note(step, `a page of ${origin} may not call it (403)`, mend);
