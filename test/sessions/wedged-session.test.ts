@@ -1,0 +1,41 @@
+// A session of HTTP+SSE whose object takes a post and never says so: whoever posts is answered within seconds, with a status that
+// is no success. They waited without end.
+
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createWorker, type Env } from "../../src/tenantry.ts";
+import { readerOf, sendTo, servedTenant } from "../support/worker/deployed.ts";
+
+const worker = createWorker({ tenants: {}, hooks: { onError: () => {} } });
+const PING = { jsonrpc: "2.0", id: 7, method: "ping" };
+
+/** The sessions' objects, of which none answers to `deliver`. */
+const wedged: Env["SESSIONS"] = new Proxy(env.SESSIONS, {
+  get: (objects, member) => {
+    const found: unknown = Reflect.get(objects, member);
+    if (typeof found !== "function") return found;
+    if (member !== "getByName" && member !== "get") return found.bind(objects) as unknown;
+    return (...named: unknown[]) =>
+      new Proxy((found as (...named: unknown[]) => object).apply(objects, named), {
+        get: (stub, called) =>
+          called === "deliver" ? () => new Promise(() => {}) : (Reflect.get(stub, called) as unknown),
+      });
+  },
+});
+
+it("a post to a session whose object never answers is refused with 503 and Retry-After", async () => {
+  const { id } = await servedTenant();
+  const stream = await sendTo(worker, id, { method: "GET", headers: { "mcp-protocol-version": "2024-11-05" } });
+  const reader = readerOf(stream);
+  const [, session = ""] = /sessionId=([\w.%-]+)/.exec(await reader.until("sessionId=")) ?? [];
+  const post = (at?: Env) =>
+    sendTo(worker, `${id}?sessionId=${session}`, { message: PING, ...(at === undefined ? {} : { at }) });
+  expect((await post()).status).toBe(202);
+  const refused = await post({ ...env, SESSIONS: wedged });
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(await refused.json()).toMatchObject({
+    id: 7,
+    error: { message: expect.stringContaining("cannot be reached") as string },
+  });
+  await reader.cancel();
+}, 30_000);
