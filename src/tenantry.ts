@@ -47,7 +47,6 @@ export { gateway } from "./http/gateway-feature.ts";
 export type { GatewayOptions } from "./gateway/gateway.ts";
 export type { ServiceBinding, Services } from "./gateway/guard/service-binding.ts";
 export { login } from "./http/login-feature.ts";
-export { earlierContent } from "./http/earlier-content-feature.ts";
 export { telemetry, type TelemetryOptions } from "./http/telemetry-feature.ts";
 export type { FaultPlace } from "./telemetry/fault-line.ts";
 export type { Counts } from "./telemetry/counters.ts";

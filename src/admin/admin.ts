@@ -6,7 +6,7 @@ import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { OperatedContentObject } from "../content/store/operated-content-object.ts";
-import { operatedEarlierContent } from "../content/store/operated-earlier-content.ts";
+import { editLog } from "../content/store/edit-log.ts";
 import { limitUseTables } from "../limits/limit-use-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
@@ -35,7 +35,7 @@ export function admin(...options: readonly never[]): Feature<{
     exposed: exposedBy,
     bindings: ["PLATFORM"],
     objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
-    tables: [policyTables, standingTables, limitUseTables, operatedEarlierContent],
+    tables: [policyTables, standingTables, limitUseTables, editLog],
     routes: { path: "/admin/*", open },
     brakes,
     limitMet: noteMet,

@@ -14,7 +14,6 @@ import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import { saidOf, type Tool } from "../content/define/tool.ts";
 import { ContentObject } from "../content/store/content-object.ts";
-import { handoverTables } from "../content/store/handover.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
 import { hearing } from "../deployment/heard-calls.ts";
@@ -247,9 +246,7 @@ function refusePlainObjects({ features }: Deployment): void {
 
 function exportsOf(deployment: Deployment): BaseObjects {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([
-    ...new Set([handoverTables, limitTables, ...features.flatMap(tablesOf)]),
-  ]);
+  const TenantObject = createTenantObject<Env>([...new Set([limitTables, ...features.flatMap(tablesOf)])]);
   const StoredRuns = createStoredRuns(deployment);
   const DirectoryObject = DirectoryLookups;
   const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };

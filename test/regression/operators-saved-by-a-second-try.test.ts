@@ -103,7 +103,6 @@ const ENDING = [
   "PLATFORM operators.record",
   "TENANTS policy.closed",
   "CONTENT content.close",
-  "TENANTS earlier-content.purge",
   "CONTENT content.purge",
   "TENANTS sessions.list",
   "CONTENT content.erase",

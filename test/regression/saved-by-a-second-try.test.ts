@@ -76,7 +76,7 @@ describe("a text is stored where KV refuses it once", () => {
 
 test("the first text of a tenant is stored where its authority fails once as it hands its content over", async () => {
   await one().admin("POST", "/tenants", { id: "handed", document: { mode: "open" } });
-  await strike({ "TENANTS earlier-content.handOver": "failed once" });
+  await strike({ "TENANTS authority.exists": "failed once" });
   const client = client2026(`${one().origin}/mcp/handed`);
   const args = { uri: "lab://saved/first", text: "first" };
   const { result } = await client.request("tools/call", { name: "lab_write", arguments: args });

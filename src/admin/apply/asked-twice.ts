@@ -42,7 +42,6 @@ const ENDINGS = {
   operators: "record forgetTenant",
   policy: "closed erase",
   content: "close purge erase",
-  "earlier-content": "purge",
   sessions: "forget",
 };
 

@@ -3,7 +3,6 @@
 
 import { contentStubOf } from "../../content/store/content-door.ts";
 import { operatedContent, type RemoteOperatedContent } from "../../content/store/operated-content.ts";
-import { operatedEarlierContent, type OperatedEarlierMethods } from "../../content/store/operated-earlier-content.ts";
 import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
@@ -29,8 +28,6 @@ export interface Managed extends MetTenant {
   readonly content: RemoteOperatedContent;
   /** Audit entries of edits that are still on their way. */
   readonly edits: RemoteOutbox;
-  /** What an earlier release stored in the tenant's authority. */
-  readonly earlier: Remote<OperatedEarlierMethods>;
   readonly stub: () => TenantStub;
 }
 
@@ -62,7 +59,6 @@ export function managedOf(
     policy: remote(stub(), policyTables),
     content: remote(content, operatedContent),
     edits: remote(content, editOutbox),
-    earlier: remote(stub(), operatedEarlierContent),
     stub,
   };
 }

@@ -28,7 +28,7 @@ const CALLS_AT_ONCE = 900;
 
 /** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code, and `busy`. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
-  const { id, created, policy, content, earlier } = managed;
+  const { id, created, policy, content } = managed;
   if (managed.entry === null && !managed.isGone) {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
@@ -49,7 +49,6 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   // 3. What it stored.
   await content.close(created);
   const spend = createBudget();
-  while (!(await earlier.purge(BODIES_AT_ONCE)).done) spend(1);
   while (!(await content.purge(BODIES_AT_ONCE)).done) spend(1);
   await endSessions(desk, managed, spend);
   await onceASecond(() => env.BODIES.delete(outageKey(id, managed.entry?.created)));

@@ -78,13 +78,10 @@ export const contentTables: Tables<ContentMethods> = {
        last_modified TEXT NOT NULL, audience TEXT, priority REAL, tags TEXT NOT NULL)`,
     "CREATE INDEX resources_by_hash ON resources (hash)",
     "CREATE TABLE resource_tags (tag TEXT NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (tag, uri)) WITHOUT ROWID",
-    `CREATE VIRTUAL TABLE resource_text USING fts5(
-       title, tags, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
     "CREATE TABLE copies (hash TEXT PRIMARY KEY, body BLOB NOT NULL, until INTEGER NOT NULL)",
     "CREATE TABLE garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL)",
     "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
     "ALTER TABLE resources ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
-    "CREATE TABLE texts_due (id INTEGER PRIMARY KEY)",
     `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     ...totalsMigrations,

@@ -2,7 +2,7 @@
 // up views that nobody uses. A row that is written or deleted meanwhile is not its business any more.
 
 import type { TableHost } from "../../tenants/authority/tables.ts";
-import { indexedText } from "./earlier-texts.ts";
+import { indexedText } from "./indexed-text.ts";
 import { boundedSight, MOST_WORK } from "./pattern-work.ts";
 import {
   changeView,

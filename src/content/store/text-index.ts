@@ -14,12 +14,9 @@ interface Worded {
   readonly tags: readonly string[];
 }
 
-/** For the end of the migrations of whoever has the table of resources. What was indexed before is due again: `admission.ts`. */
 export const textMigrations: readonly string[] = [
   `CREATE VIRTUAL TABLE resource_words USING fts5(
      title, tags, body, place, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
-  "CREATE TABLE texts_unplaced (id INTEGER PRIMARY KEY)",
-  "INSERT INTO texts_unplaced SELECT id FROM resources WHERE id > 0 AND id NOT IN (SELECT id FROM texts_due)",
 ];
 
 export function indexText(
@@ -39,7 +36,5 @@ export function indexText(
 }
 
 export function unindexText(sql: SqlStorage, id: number): void {
-  // One that was taken over from an earlier release may not be in the index yet.
-  sql.exec("DELETE FROM texts_due WHERE id = ?", id);
   sql.exec("DELETE FROM resource_words WHERE rowid = ?", id);
 }

@@ -121,20 +121,19 @@ function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {
   };
 }
 
-/** `base`: the version that the log had when rows of it moved to another object, or came from one. */
-type ChangeFact = "listening" | "sent" | "shards" | "floor" | "base";
+type ChangeFact = "listening" | "sent" | "shards" | "floor";
 
-export function changeFact(sql: SqlStorage, name: ChangeFact): number {
+function changeFact(sql: SqlStorage, name: ChangeFact): number {
   return sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0;
 }
 
-export function setChangeFact(sql: SqlStorage, name: ChangeFact, value: number): void {
+function setChangeFact(sql: SqlStorage, name: ChangeFact, value: number): void {
   sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
 }
 
-export function newestVersion(sql: SqlStorage): number {
+function newestVersion(sql: SqlStorage): number {
   const { version } = sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one();
-  return Math.max(version ?? 0, changeFact(sql, "base"));
+  return version ?? 0;
 }
 
 /**

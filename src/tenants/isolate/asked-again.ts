@@ -5,8 +5,7 @@
 const REPEATABLE = new Set(
   callsIn({
     policy: "lease sealedSecret",
-    authority: "claim settle",
-    "earlier-content": "handOver",
+    authority: "claim exists settle",
     // Of a share that was given and not heard of, nothing is called: there are fewer calls that day, never more.
     limits: "share",
     sections: "body has",

@@ -5,7 +5,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { operatedContent } from "../../../src/content/store/operated-content.ts";
-import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
+import { editLog } from "../../../src/content/store/edit-log.ts";
 import { MAX_WAITING } from "../../../src/content/store/edit.ts";
 import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
 import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
@@ -79,7 +79,7 @@ describe("the authority", () => {
     await content.list({ prefix: "", tag: null, after: null, limit: 5 });
     await content.get("note:a");
     await content.remove("note:a");
-    expect(calls).toEqual(["earlier-content.handOver"]);
+    expect(calls).toEqual(["authority.exists"]);
   });
 
   it("grants leases and withdraws rights while the content can do nothing else", async () => {
@@ -163,7 +163,7 @@ describe("an operator's edit", () => {
     const entries = await runInDurableObject(object, (_instance, { storage }) =>
       storage.sql.exec("SELECT * FROM edits").toArray(),
     );
-    const recorder = remote(anyTenant(id), operatedEarlierContent);
+    const recorder = remote(anyTenant(id), editLog);
     await recorder.record(entries as never);
     await remote(contentStub(id, created), editOutbox).deliver();
     expect(await audited(policy)).toHaveLength(2);

@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
+import { editLog } from "../../../src/content/store/edit-log.ts";
 import { callAuditTables } from "../../../src/records/call-audit-tables.ts";
 import { usageTables } from "../../../src/records/usage-tables.ts";
 import { webhookTables } from "../../../src/records/webhook-tables.ts";
@@ -103,7 +103,7 @@ describe("migrate", () => {
       { name: "authority", version: authorityTables.migrations.length },
       { name: "call-audit", version: callAuditTables.migrations.length },
       { name: "changes", version: changeMigrations.length },
-      { name: "earlier-content", version: operatedEarlierContent.migrations.length },
+      { name: "edit-log", version: editLog.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "faults", version: faultTables.migrations.length },
       { name: "gateway", version: gatewayTables.migrations.length },

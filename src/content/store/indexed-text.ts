@@ -1,36 +1,13 @@
-// Owns indexing again, from their bodies in KV, the texts of resources that were taken over: SQLite gives out an index of words
-// to nobody. Some at a time; a row that is written or deleted meanwhile is not its business any more.
+// Reads the text of a stored resource, as far as it is indexed.
 
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey, type StoredRow } from "./resource-row.ts";
-import { indexText, MAX_SEARCH_CHARACTERS } from "./text-index.ts";
+import { MAX_SEARCH_CHARACTERS } from "./text-index.ts";
 
-/** An invocation may ask KV for a thousand, and takes forty such steps. */
-const TEXTS_AT_ONCE = 20;
 /** A body that is not in KV a while after it was written is lost; before, KV may only not show it here yet. */
 const SHOWN_WITHIN_MS = 600_000;
 /** No longer text is needed: a character of those that are indexed has three bytes at most. */
 const MAX_TEXT_BYTES = 3 * MAX_SEARCH_CHARACTERS;
-
-/** Whether all are indexed that are due: they are in no index yet. */
-export async function indexTexts(host: TableHost): Promise<boolean> {
-  const { sql } = host;
-  const due = sql
-    .exec<StoredRow>(
-      "SELECT resources.* FROM texts_due AS due JOIN resources ON resources.id = due.id LIMIT ?",
-      TEXTS_AT_ONCE,
-    )
-    .toArray();
-  const texts = await Promise.all(due.map(async (row) => [row, await indexedText(host, row)] as const));
-  host.transaction(() => {
-    for (const [row, text] of texts) {
-      // A row that was written anew has its text already, and perhaps the id of the one before it.
-      const isDue = sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", row.id).toArray().length > 0;
-      if (isDue) indexText(sql, row.id, { ...row, tags: JSON.parse(row.tags) as string[] }, text);
-    }
-  });
-  return due.length < TEXTS_AT_ONCE;
-}
 
 /** Of a resource, what of it is indexed. Rejects while the text cannot be read: without its words nobody would find it. */
 export async function indexedText(host: TableHost, { is_binary, hash, uri, revision }: StoredRow): Promise<string> {

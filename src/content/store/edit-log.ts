@@ -1,28 +1,19 @@
-// Owns what is asked of a tenant's authority about content where tenants have operators: the audit entries that the object of
-// the content sends, and deleting what an earlier release kept at the tenant's end. The admin API alone does either.
+// Writes the audit entries that the object of the content sends to the tenant's authority, which keeps the log.
 
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { hasTable } from "../../tenants/authority/has-table.ts";
-import { handoverTables, type HandoverMethods } from "./handover.ts";
 import type { EditEntry } from "./edit.ts";
-import { purgeKnown } from "./garbage.ts";
 
-export interface OperatedEarlierMethods extends HandoverMethods {
-  /** Deletes at most `limit` bodies of rows that were never handed over, as part of the tenant's end. */
-  purge(limit: number): Promise<{ readonly done: boolean }>;
+export interface EditLogMethods {
   /** Writes audit entries, each once. */
   record(entries: readonly EditEntry[]): void;
 }
 
-/** In the place of `handoverTables`, whose name it has. */
-export const operatedEarlierContent: Tables<OperatedEarlierMethods, TenantHost> = {
-  ...handoverTables,
-  ending: ["purge"],
+export const editLog: Tables<EditLogMethods, TenantHost> = {
+  name: "edit-log",
+  migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
   open: (host) => ({
     methods: {
-      ...handoverTables.open(host).methods,
-      purge: async (limit) => ({ done: !hasTable(host.sql, "resources") || (await purgeKnown(host, limit)) === 0 }),
       record: (entries) => {
         host.transaction(() => {
           recordAll(host, entries);
