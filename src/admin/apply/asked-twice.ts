@@ -38,7 +38,7 @@ const WRITES = {
 
 /** A tenant's end, which goes on from where it was cut off. Of its entry in the audit log there may be two, rather than none. */
 const ENDINGS = {
-  directory: "endDeclared remove forget",
+  directory: "endDeclared remove",
   operators: "record forgetTenant",
   policy: "closed erase",
   content: "close purge erase",

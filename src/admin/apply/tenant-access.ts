@@ -11,7 +11,7 @@ import type { DirectoryEntry, Lookup } from "../../tenants/directory/lookups-obj
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
-import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
 import { declaredIn } from "./declared-tenants.ts";
 import type { TenantShape, Infer } from "../contract.ts";
@@ -71,12 +71,12 @@ export function anyOf({ env }: Pick<Place, "env">, id: string, entry: DirectoryE
 /** Which tenant has the name now, in whatever state. Throws `not-found`. */
 export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
   const { entry, declared } = await namedBy(place, id);
-  if (entry && isEntered(entry.created)) return { entry, created: entry.created };
-  const isGone = !entry && !declared && !place.options.tenants.has(id);
+  if (entry) return { entry, created: entry.created };
+  const isGone = !declared && !place.options.tenants.has(id);
   if (isGone && !(place.options.asked && (await askedDirectory(place.env, id).isDeclared(id))))
     throw notFound(`tenant ${id}`);
-  const created = await anyOf(place, id, entry).incarnation(entry === null);
-  return { entry, created: created ?? entry?.created ?? "", declared, isGone };
+  const created = await anyOf(place, id, null).incarnation(true);
+  return { entry: null, created: created ?? "", declared, isGone };
 }
 
 /** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */

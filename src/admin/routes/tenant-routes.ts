@@ -105,9 +105,8 @@ export const tenantRoutes: readonly Route[] = [
 ];
 
 /** Throws where a tenant is named by when it was made, and another one has its name now. */
-function refuseOther({ id, created, entry }: Managed, named: string | undefined): void {
-  // Of a tenant that release 0.1.0 made, a list of tenants shows another time than the tenant itself.
-  if (named === undefined || [created, entry?.created].includes(named)) return;
+function refuseOther({ id, created }: Managed, named: string | undefined): void {
+  if (named === undefined || named === created) return;
   throw new ProblemError("precondition-failed", { detail: `The tenant ${id} is another one now, made ${created}` });
 }
 

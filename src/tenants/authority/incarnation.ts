@@ -16,19 +16,9 @@ export function newIncarnation(now: number): Incarnation {
   return `${new Date(now).toISOString().slice(0, -1)}${String(lot % 1000).padStart(3, "0")}Z`;
 }
 
-const TELLS_APART = /\.\d{6}Z$/;
-
-/** Whether the directory made it: then it is the same wherever it is asked for. Release 0.1.0 noted two times. */
-export function isEntered(entered: Incarnation): boolean {
-  return TELLS_APART.test(entered);
-}
-
-/**
- * What stands for the tenant in the names of objects and of bodies. A tenant's id has no "@". One that release 0.1.0 made
- * has its id alone, as everything it stored; whoever takes the name after it has another.
- */
+/** What stands for the tenant in the names of objects and of bodies; `incarnation` "": nobody has the name. Ids have no "@". */
 export function keptUnder(tenant: string, incarnation: Incarnation): string {
-  return isEntered(incarnation) ? `${tenant}@${incarnation}` : tenant;
+  return incarnation === "" ? tenant : `${tenant}@${incarnation}`;
 }
 
 /**

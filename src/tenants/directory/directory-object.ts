@@ -3,14 +3,13 @@
 // repeated until they are done.
 
 import { logFault } from "../../telemetry/fault-line.ts";
-import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
+import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
-import { askedAgain } from "../isolate/asked-again.ts";
-import { DIRECTORY_TABLES, earlierOf, takeOver, type Earlier } from "./directory-tables.ts";
+import { DIRECTORY_TABLES } from "./directory-tables.ts";
 import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
 import { placementKey } from "./placement.ts";
-import { earlierIn, shardAt, shardFor, SHARDS } from "./shards.ts";
+import { shardAt, shardFor, SHARDS } from "./shards.ts";
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -24,7 +23,7 @@ export type Claimed = "claimed" | "kept" | "taken" | "gone";
 /** Who has a hostname; `basis`: of the newest write that wanted it, the revision that it was to replace. */
 export interface HostnameClaim {
   readonly tenant: string;
-  /** "": of one in code, or as release 0.1.0 noted it. */
+  /** "": of one in code. */
   readonly created: Incarnation;
   readonly basis: number;
   /** Since when nobody claimed it, in milliseconds. */
@@ -66,21 +65,13 @@ export class DirectoryObject extends DirectoryLookups {
     return this.env as unknown as ShardEnv;
   }
 
-  /** What is taken over is there with the tables, or neither is: then it is tried again by whoever asks next. */
   async #open(): Promise<void> {
-    const earlier = !this.isKeeping && (await earlierIn(this.#bound.DIRECTORY).earlier(this.#shard));
     this.ctx.storage.transactionSync(() => {
       migrate(this.sql, [DIRECTORY_TABLES]);
-      if (earlier) takeOver(this.sql, earlier);
     });
     this.isKeeping = true;
-    // What was taken over, or left undone, is done soon.
+    // What was left undone is done soon.
     if (this.#isBehind()) await this.#wake();
-  }
-
-  /** Asked of the one object of release 0.1.0. */
-  async earlier(shard: number): Promise<Earlier> {
-    return earlierOf(this.sql, shard);
   }
 
   /**
@@ -147,8 +138,7 @@ export class DirectoryObject extends DirectoryLookups {
   /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
   async noteStanding({ id, created }: Named, suspended: number, version: number): Promise<void> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
-    // Release 0.1.0 noted another time here than in the tenant's object.
-    if (row?.created !== created && (isEntered(row?.created ?? "") || isEntered(created ?? ""))) return;
+    if (row?.created !== created) return;
     const set = "UPDATE tenants SET suspended = ?, told = ? WHERE id = ? AND told < ?";
     this.sql.exec(set, suspended, version, id, version);
   }
@@ -157,19 +147,11 @@ export class DirectoryObject extends DirectoryLookups {
   async remove(named: Named): Promise<void> {
     const { id, created } = named;
     if (!this.#has(named)) return;
-    const { BODIES, DIRECTORY } = this.#bound;
+    const { BODIES } = this.#bound;
     // Where it was made within the same second, KV refuses the deletion once.
     await onceASecond(() => BODIES.delete(placementKey(id)));
-    await askedAgain("directory.forget", () => earlierIn(DIRECTORY).forget(id));
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
     await this.#tellHiding();
-  }
-
-  /** Deletes what release 0.1.0 kept of a name. Asked of its one object. */
-  async forget(id: string): Promise<void> {
-    if (!this.isKeeping) return;
-    this.sql.exec("DELETE FROM tenants WHERE id = ?", id);
-    this.sql.exec("DELETE FROM hostnames WHERE tenant = ?", id);
   }
 
   /** Whether there is such a tenant, and none that is being deleted. */

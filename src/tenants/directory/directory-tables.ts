@@ -1,9 +1,4 @@
-// Owns the tables of a shard of the directory, and what a shard takes over of release 0.1.0, which had one object for all
-// names. That one's tables are read and not changed: who goes back to it finds them.
-
-import { hasTable } from "../authority/has-table.ts";
-import { shardOf } from "./shard.ts";
-import { SHARDS } from "./shards.ts";
+// The tables of a shard of the directory.
 
 export const DIRECTORY_TABLES = {
   name: "directory",
@@ -27,41 +22,3 @@ export const DIRECTORY_TABLES = {
     "ALTER TABLE tenants ADD COLUMN private_basis INTEGER NOT NULL DEFAULT 0",
   ],
 };
-
-interface Row {
-  [column: string]: SqlStorageValue;
-}
-
-/** `names`: rows of this shard, by table. `hiding`: the shards that have a private tenant. */
-export interface Earlier {
-  readonly names: Readonly<Record<string, readonly Row[]>>;
-  readonly hiding: readonly number[];
-}
-
-/** What release 0.1.0 keeps of a shard's names. */
-export function earlierOf(sql: SqlStorage, shard: number): Earlier {
-  const names: Record<string, Row[]> = {};
-  const hiding = new Set<number>();
-  for (const table of ["tenants", "hostnames", "declared"]) {
-    if (!hasTable(sql, table)) continue;
-    const rows: Row[] = (names[table] = []);
-    for (const row of sql.exec<Row>(`SELECT * FROM ${table}`)) {
-      const own = shardOf((row["hostname"] ?? row["id"]) as string, SHARDS);
-      if (row["is_private"] === 1) hiding.add(own);
-      if (own === shard) rows.push(row);
-    }
-  }
-  return { names, hiding: [...hiding] };
-}
-
-/** Its columns are some of ours. */
-export function takeOver(sql: SqlStorage, { names, hiding }: Earlier): void {
-  for (const [table, rows] of Object.entries(names)) {
-    for (const row of rows) {
-      const columns = Object.keys(row);
-      const into = `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => "?").join()})`;
-      sql.exec(into, ...Object.values(row));
-    }
-  }
-  for (const shard of hiding) sql.exec("INSERT INTO hiding (shard, hides, version) VALUES (?, 1, 0)", shard);
-}

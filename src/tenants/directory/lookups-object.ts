@@ -5,7 +5,6 @@ import { DurableObject } from "cloudflare:workers";
 import { hasTable } from "../authority/has-table.ts";
 import type { Incarnation } from "../authority/incarnation.ts";
 import type { Placement } from "./placement.ts";
-import { EARLIER, earlierIn } from "./shards.ts";
 
 export interface DirectoryEntry extends Placement {
   readonly id: string;
@@ -33,11 +32,6 @@ export interface DirectoryRow {
   region: string | null;
 }
 
-/** What it is bound to. */
-interface ShardEnv {
-  readonly DIRECTORY: DurableObjectNamespace<DirectoryLookups>;
-}
-
 /** All that a Worker asks whose tenants are in its code. */
 export class DirectoryLookups extends DurableObject {
   protected readonly sql: SqlStorage;
@@ -50,29 +44,19 @@ export class DirectoryLookups extends DurableObject {
     this.isKeeping = hasTable(this.sql, "tenants");
   }
 
-  protected get isEarlier(): boolean {
-    return this.ctx.id.name === EARLIER;
-  }
-
   async ready(): Promise<void> {}
 
   async lookup(id: string): Promise<Lookup> {
-    if (!this.isKeeping) return this.isEarlier ? { entry: null, anyPrivate: false } : this.#earlier().lookup(id);
+    if (!this.isKeeping) return { entry: null, anyPrivate: false };
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
-    // What release 0.1.0 kept does not say it without reading all of it.
-    const anyPrivate =
-      this.isEarlier || this.sql.exec("SELECT 1 FROM hiding WHERE hides = 1 LIMIT 1").toArray().length > 0;
+    const anyPrivate = this.sql.exec("SELECT 1 FROM hiding WHERE hides = 1 LIMIT 1").toArray().length > 0;
     return { entry: row ? directoryEntryOf(row) : null, anyPrivate };
   }
 
   async hostname(hostname: string): Promise<string | null> {
-    if (!this.isKeeping) return this.isEarlier ? null : this.#earlier().hostname(hostname);
+    if (!this.isKeeping) return null;
     const rows = this.sql.exec<{ tenant: string }>("SELECT tenant FROM hostnames WHERE hostname = ?", hostname);
     return rows.toArray()[0]?.tenant ?? null;
-  }
-
-  #earlier() {
-    return earlierIn((this.env as unknown as ShardEnv).DIRECTORY);
   }
 }
 

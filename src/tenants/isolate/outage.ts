@@ -191,7 +191,7 @@ export async function staleSnapshot(
   return aged(snapshot, copy.until);
 }
 
-/** `until` and `mostMs` as `lasts` has them. A copy of release 0.1.0 says no time, and is not served. */
+/** `until` and `mostMs` as `lasts` has them. */
 function aged(snapshot: Snapshot, until = 0, mostMs = Infinity): Snapshot | undefined {
   const now = Date.now();
   if (!lasts(until, mostMs, now) || staleMsOf(snapshot) === 0) return undefined;

@@ -54,7 +54,7 @@ export function contentStub(id: string, incarnation: Incarnation): TenantStub {
   return contentStubOf(env, { id, placement: ANYWHERE, incarnation });
 }
 
-/** Most tests need none to be made: then it is one of release 0.1.0. */
+/** Makes the tenant at its first call, unless the test did. */
 function contentOfAny(id: string): TenantStub {
   let created: Incarnation | undefined;
   return {
@@ -79,8 +79,8 @@ export function oneTenant(id: string, incarnation: Incarnation): TenantStub {
   return meaning(env.TENANTS.getByName(id), incarnation);
 }
 
-/** As release 0.1.0 noted when a tenant was made: what such a one keeps elsewhere has its id alone in its name. */
-export const MADE_BEFORE: Incarnation = "2026-11-21T10:00:00.000Z";
+/** Of most tenants of tests: what they keep elsewhere has their id alone in its name. */
+export const MADE_BEFORE: Incarnation = "";
 
 /** Open, and never ended. */
 export const NO_CLOSURE: TableHost["closure"] = {

@@ -1,14 +1,13 @@
-// The directory is shared among objects: what a lookup reads with many tenants, what release 0.1.0 kept in one object, what
+// The directory is shared among objects: what a lookup reads with many tenants, what
 // the shards and KV are told of each other's names, and that it is told until it has arrived.
 
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 import { allShards, directoryOf, findPlacement, lookUpPlaced } from "../../../src/tenants/directory/directory.ts";
-import { earlierOf } from "../../../src/tenants/directory/directory-tables.ts";
 import type { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
-import { EARLIER, SHARDS } from "../../../src/tenants/directory/shards.ts";
+import { SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../../src/tenants/directory/shard.ts";
 
@@ -16,13 +15,6 @@ const ANYWHERE = { jurisdiction: null, region: null };
 const MADE = "2026-11-20T10:00:00.000123Z";
 const nameOf = (shard: DurableObjectStub) => String(shard.name);
 const shardsOf = () => allShards(env);
-
-/** As release 0.1.0 made its tables, in its one object. */
-const EARLIER_TABLES = [
-  `CREATE TABLE tenants (id TEXT PRIMARY KEY, created TEXT NOT NULL, state TEXT NOT NULL, is_private INTEGER NOT NULL,
-     jurisdiction TEXT, region TEXT) WITHOUT ROWID`,
-  "CREATE TABLE hostnames (hostname TEXT PRIMARY KEY, tenant TEXT NOT NULL) WITHOUT ROWID",
-];
 
 /** How many rows SQLite reads while the object does this. */
 function rowsRead(
@@ -46,66 +38,6 @@ function rowsRead(
     return cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
   });
 }
-
-// First, while no shard was ever asked.
-describe("what release 0.1.0 kept in one object", () => {
-  it("is found where it belongs, once it was asked for, and stays where it was", async () => {
-    const old = env.DIRECTORY.getByName(EARLIER);
-    await runInDurableObject(old, (_instance, { storage: { sql } }) => {
-      for (const statement of EARLIER_TABLES) sql.exec(statement);
-      for (let at = 0; at < 100; at += 1) {
-        const values = [`old-${at}`, MADE, at === 7 ? 1 : 0, at === 8 ? "weur" : null];
-        sql.exec(
-          "INSERT INTO tenants (id, created, state, is_private, region) VALUES (?, ?, 'active', ?, ?)",
-          ...values,
-        );
-        sql.exec("INSERT INTO hostnames (hostname, tenant) VALUES (?, ?)", `old-${at}.example`, `old-${at}`);
-      }
-    });
-    await evictDurableObject(old);
-    const { entry } = await directoryOf(env, "old-8").lookup("old-8");
-    expect(entry).toEqual({
-      id: "old-8",
-      created: MADE,
-      state: "active",
-      isPrivate: false,
-      isSuspended: false,
-      jurisdiction: null,
-      region: "weur",
-    });
-    expect(await directoryOf(env, "old-9.example").hostname("old-9.example")).toBe("old-9");
-    expect((await listEntries(env, { after: "old-", limit: 1001 })).length).toBe(100);
-    const left = await runInDurableObject(old, (_instance, { storage: { sql } }) =>
-      Array.from({ length: SHARDS }, (_, shard) => earlierOf(sql, shard)),
-    );
-    expect(left.flatMap(({ names }) => names["tenants"] ?? []).length).toBe(100);
-  });
-
-  it("hides unknown names in every shard where it had a private tenant, until that is open", async () => {
-    const hidden = async () => Promise.all(shardsOf().map(async (shard) => (await shard.lookup("nobody")).anyPrivate));
-    expect(await hidden()).toEqual(Array(SHARDS).fill(true));
-    const named = { id: "old-7", created: MADE };
-    await directoryOf(env, named.id).mark(named, { isPrivate: false });
-    expect(await hidden()).toEqual(Array(SHARDS).fill(false));
-  });
-
-  it("is taken over once: a tenant that was removed since does not come back", async () => {
-    const named = { id: "old-3", created: MADE };
-    const shard = directoryOf(env, named.id);
-    await shard.remove(named);
-    await evictDurableObject(shard);
-    expect((await shard.lookup(named.id)).entry).toBeNull();
-    const old = await runInDurableObject(env.DIRECTORY.getByName(EARLIER), (_instance, { storage: { sql } }) => [
-      ...sql.exec("SELECT 1 FROM tenants WHERE id = 'old-3'"),
-      ...sql.exec("SELECT 1 FROM hostnames WHERE tenant = 'old-3'"),
-    ]);
-    expect(old).toEqual([]);
-  });
-
-  it("has its placements written to KV", async () => {
-    await expect.poll(() => findPlacement(env, "old-8")).toEqual({ created: MADE, jurisdiction: null, region: "weur" });
-  });
-});
 
 describe("a lookup", () => {
   it("reads two rows at most, of a hundred thousand tenants, none of whom is private or only the last", async () => {

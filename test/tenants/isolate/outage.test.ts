@@ -262,12 +262,6 @@ describe("while the authority is away", () => {
     expect(await stale(tenant)).toBeUndefined();
   });
 
-  it("a copy of release 0.1.0, which says no time, is not served", async () => {
-    const tenant = freshTenant();
-    await env.BODIES.put(`outage/${tenant.id}`, JSON.stringify({ version: 1, document: OPEN }));
-    expect(await stale(tenant)).toBeUndefined();
-  });
-
   it("a copy is of one tenant of its name, and of no other that was there before it or comes after it", async () => {
     const [first, second] = [newIncarnation(NOW), newIncarnation(NOW)];
     const tenant = freshTenant();
