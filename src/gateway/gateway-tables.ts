@@ -129,12 +129,9 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
   migrations: [
     `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
        due_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL, read_at INTEGER NOT NULL, failures INTEGER NOT NULL,
-       failing_since INTEGER) WITHOUT ROWID`,
+       failing_since INTEGER, said TEXT, allowed TEXT) WITHOUT ROWID`,
     "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
-    "ALTER TABLE upstreams ADD COLUMN said TEXT",
-    "UPDATE upstreams SET said = 'fresh' WHERE failing_since IS NULL AND read_at > 0",
-    "ALTER TABLE upstreams ADD COLUMN allowed TEXT",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };

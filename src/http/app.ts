@@ -9,6 +9,8 @@ import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { giveUpBody } from "../streams/request-body.ts";
+import { UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { isUnreleased } from "../tenants/isolate/outage.ts";
 import { lastSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { mostBodyBytes } from "./body.ts";
 import { enter } from "./enter.ts";
@@ -43,7 +45,8 @@ export function createApp(deployment: Deployment): App {
     // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
     const data = { requestId: requestIdOf(c.req.raw) };
     hooks.onError?.(error, undefined, { method: c.req.method, ...data });
-    const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
+    const message = isUnreleased(error) ? UNRELEASED : undefined;
+    const unavailable = { ...failure("unavailable", message, data), retryAfter: 5 };
     return turnAway(deployment, c.req.raw, unavailable);
   });
   const { name, version } = catalog.server;

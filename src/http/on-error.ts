@@ -3,7 +3,8 @@
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
-import { mayPass } from "../tenants/isolate/outage.ts";
+import { UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { isUnreleased, mayPass } from "../tenants/isolate/outage.ts";
 
 const RETRY_AFTER_S = 5;
 
@@ -13,6 +14,6 @@ export function failureOf(error: unknown, request: Request): Failure {
   // What stood behind it is in the logs.
   if (error instanceof AppError) return { data, ...error.toFailure() };
   return mayPass(error)
-    ? { ...failure("unavailable", undefined, data), retryAfter: RETRY_AFTER_S }
+    ? { ...failure("unavailable", isUnreleased(error) ? UNRELEASED : undefined, data), retryAfter: RETRY_AFTER_S }
     : failure("internal", undefined, data);
 }

@@ -51,10 +51,7 @@ export interface BaseMethods {
    * the revision of the tenant that the write changes; 0 of one that is being made.
    */
   take(tenant: BaseUser, names: readonly string[], basis?: number): BasesFound;
-  /**
-   * Tenants that may extend the base: those that a write which was cut off noted are among them. `created` is empty where
-   * release 0.1.0 noted the use.
-   */
+  /** Tenants that may extend the base: those that a write which was cut off noted are among them. */
   uses(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
   /**
    * Notes that the tenant extends these bases and no others since this revision. What a write notes that is based on it, or on
@@ -80,15 +77,10 @@ export const baseTables: Tables<BaseMethods> = {
   migrations: [
     `CREATE TABLE bases (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, document TEXT NOT NULL,
        changed TEXT NOT NULL) WITHOUT ROWID`,
-    "CREATE TABLE base_uses (base TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (base, tenant)) WITHOUT ROWID",
-    "CREATE INDEX base_uses_by_tenant ON base_uses (tenant)",
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
-    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL,
+    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL, basis INTEGER NOT NULL DEFAULT 0,
        PRIMARY KEY (base, tenant, created)) WITHOUT ROWID`,
-    "INSERT INTO base_users (base, tenant, created) SELECT base, tenant, '' FROM base_uses",
-    "DROP TABLE base_uses",
     "CREATE INDEX base_users_by_tenant ON base_users (tenant)",
-    "ALTER TABLE base_users ADD COLUMN basis INTEGER NOT NULL DEFAULT 0",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -136,7 +128,7 @@ function methodsOf(host: TableHost): BaseMethods {
         .toArray(),
     settle: (tenant, names, revision = Number.MAX_SAFE_INTEGER) => {
       host.transaction(() => {
-        const older = "DELETE FROM base_users WHERE tenant = ? AND created IN ('', ?) AND basis < ?";
+        const older = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND basis < ?";
         sql.exec(older, tenant.id, tenant.created, revision);
         // One that is settled late, of an older revision, leaves these.
         use(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);

@@ -36,6 +36,9 @@ export const WIRE = 1;
 export const OLDEST_WIRE = 1;
 /** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
 export const OTHER_RELEASE = "of another release";
+/** Said where the storage has no schema marker, or another one than this code knows. */
+export const UNRELEASED =
+  "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";
 
 /**
  * What most leases are answered. Its text is sent in the place of this very object: with an answer that is an object the

@@ -59,8 +59,7 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
 export function withdrawn(sql: SqlStorage, isBraked = false): Pick<Policy, "suspensions" | "retired"> {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
-      // Release 0.1.0 stored names without a successor, too, which had been taken away.
-      "SELECT * FROM retired WHERE successor IS NOT NULL",
+      "SELECT kind, profile, name, target, successor, until FROM retired",
     )
     .toArray();
   const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));

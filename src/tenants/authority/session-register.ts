@@ -29,9 +29,8 @@ export interface RegisterMethods {
 export const sessionRegister: Tables<RegisterMethods> = {
   name: "sessions",
   migrations: [
-    "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL, owner TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
     "CREATE INDEX remembered_by_expiry ON remembered_sessions (expires)",
-    "ALTER TABLE remembered_sessions ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX remembered_by_owner ON remembered_sessions (owner, expires)",
   ],
   ending: ["list", "forget"],

@@ -136,7 +136,7 @@ function refuseOthers(wire = 1): void {
 
 /** Somebody was made here, and not everything was erased. */
 function isUsed({ storage }: DurableObjectState): boolean {
-  return hasTable(storage.sql, "schema_versions");
+  return hasTable(storage.sql, "schema");
 }
 
 /**

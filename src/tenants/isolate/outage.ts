@@ -8,7 +8,7 @@ import { outageMsOf, type TenantDocument } from "../document/tenant-document.ts"
 import { EndedSessions } from "./ended-sessions.ts";
 import { lasts } from "./lasting.ts";
 import { isLeased, BASE_BYTES, lastSnapshot, type Snapshot } from "./snapshot.ts";
-import { keptUnder, OTHER_RELEASE, type Incarnation } from "../authority/incarnation.ts";
+import { keptUnder, OTHER_RELEASE, UNRELEASED, type Incarnation } from "../authority/incarnation.ts";
 import { isTooSoon, onceASecond } from "../authority/once-a-second.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -113,13 +113,18 @@ async function settle(key: string, done: Kept, work: () => Promise<void>): Promi
 /** Said by an object of another release, or of a method that its code does not have, as the platform does. */
 const SKEWED = new RegExp(`${OTHER_RELEASE}$|^no method|RPC receiver does not implement`);
 
+/** Whether storage was refused that no release made. Nobody's waiting ends that. */
+export function isUnreleased(error: unknown): boolean {
+  return error instanceof Error && error.message === UNRELEASED;
+}
+
 /**
  * Whether the platform says that an object has too much to do, or that the same call may be answered in a moment; or the object
  * is of another release than this Worker, until one of the two is deployed everywhere.
  */
 export function mayPass(error: unknown): boolean {
   if (isOverloaded(error)) return true;
-  return isRetryable(error) || isSkewed(error);
+  return isRetryable(error) || isSkewed(error) || isUnreleased(error);
 }
 
 /** Whether the object is of another release than this Worker. */

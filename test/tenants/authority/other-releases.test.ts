@@ -96,13 +96,13 @@ describe("tables that a later release made", () => {
     warned.mockRestore();
   });
 
-  it("are not touched by code that they need to know more, until it does", async () => {
+  it("are not touched by code that is older than their oldest reader", async () => {
     await inside(freshTenant(), ({ storage: { sql } }) => {
-      migrate(sql, [domain({ needs: 2 })]);
+      migrate(sql, [domain({ oldestReader: 2 })]);
       expect(() => {
         migrate(sql, [earlier]);
       }).toThrow("of another release");
-      migrate(sql, [domain({ needs: 2 })]);
+      migrate(sql, [domain({ oldestReader: 2 })]);
     });
   });
 
@@ -110,8 +110,7 @@ describe("tables that a later release made", () => {
     const tenant = freshTenant();
     await remote(tenant.stub, policyTables).create(BIRTH);
     await inside(tenant, async ({ storage }) => {
-      storage.sql.exec("UPDATE schema_versions SET version = 1000 WHERE name = 'policy'");
-      storage.sql.exec("INSERT INTO schema_versions (name, version) VALUES ('policy needs', 1000)");
+      storage.sql.exec("UPDATE schema SET version = 1000, oldest = 1000 WHERE name = 'policy'");
       await storage.setAlarm(Date.now() + 3_600_000);
     });
     await evictDurableObject(tenant.object);

@@ -1,6 +1,7 @@
 // How domains keep tables in one object: migrations that run once whatever the versions, methods called by name.
 
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { editLog } from "../../../src/content/store/edit-log.ts";
 import { callAuditTables } from "../../../src/records/call-audit-tables.ts";
@@ -96,9 +97,31 @@ describe("migrate", () => {
     expect(names).toEqual(["1", "2", "3"]);
   });
 
+  it.each([
+    ["has tables of before there was a marker", ["CREATE TABLE schema_versions (name TEXT)"]],
+    [
+      "has another marker",
+      [
+        "CREATE TABLE schema (name TEXT, version INTEGER, oldest INTEGER)",
+        "INSERT INTO schema VALUES ('marker', 0, 0)",
+      ],
+    ],
+  ])("refuses storage that %s, and writes nothing", async (_title, statements) => {
+    // An object of another class, in which nothing was made yet.
+    await runInDurableObject(env.UPSTREAMS.getByName(crypto.randomUUID()), (_instance, { storage: { sql } }) => {
+      for (const statement of statements) sql.exec(statement);
+      const stored = () => sql.exec("SELECT name, sql FROM sqlite_master ORDER BY name").toArray();
+      const before = stored();
+      expect(() => {
+        migrate(sql, [domain([CREATE])]);
+      }).toThrow("unreleased version");
+      expect(stored()).toEqual(before);
+    });
+  });
+
   it("has brought every domain of a tenant's object up to date, and does not run again after an eviction", async () => {
     const tenant = freshTenant();
-    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema_versions ORDER BY name");
+    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema WHERE name <> 'marker' ORDER BY name");
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
       { name: "call-audit", version: callAuditTables.migrations.length },
