@@ -227,7 +227,7 @@ const UpstreamRead = object(
     skipped: COUNT,
   },
   {
-    /** Definitions that are listed and deserve a second look, the first hundred; servers of earlier releases do not say. */
+    /** Definitions that are listed and deserve a second look, the first hundred. */
     flagged: list(object({ kind: oneOf(...ListedKinds), name: STRING, flags: list(STRING) })),
   },
 );

@@ -26,7 +26,7 @@ const SKEW_MS = 5_000;
 interface AskedUpstream {
   readonly id: string;
   readonly config: string;
-  /** Stands for what may keep it from being read beside its configuration; absent in what an earlier release asks. */
+  /** Stands for what may keep it from being read beside its configuration; absent: nothing does. */
   readonly allowed?: string;
 }
 
@@ -39,7 +39,7 @@ export interface RefreshAsk {
   readonly idle?: readonly string[];
   /** How many of them may be claimed; absent: all. */
   readonly most?: number;
-  /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. Absent in an earlier release's. */
+  /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. */
   readonly by?: string;
 }
 
@@ -120,7 +120,7 @@ interface UpstreamRow {
   failing_since: number | null;
   /** What the log was told last; null: nothing, of this configuration. */
   said: ReadState | null;
-  /** As it was asked for last; null: by an earlier release. */
+  /** As it was asked for last. */
   allowed: string | null;
 }
 

@@ -29,8 +29,7 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
 export function configOf(upstream: UpstreamDocument): string {
   const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;
   const url = upstreamUrl(upstream);
-  // Left out where it is the default: what an earlier release has read stays in force.
-  const text = canonicalJson({ url, era, headers, ...(auth && { auth }), ...(trust === "review" && { trust }) });
+  const text = canonicalJson({ url, era, headers, trust, ...(auth && { auth }) });
   return hashOf(text) + hashOf(`${text.length} ${text}`);
 }
 

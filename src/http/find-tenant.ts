@@ -100,6 +100,6 @@ export function tenantOfHost(env: HostEnv, headers: Headers): string | null | Pr
   const hostname = hostnameOf(host);
   const id = idInHostname(hostname, env);
   if (id !== undefined) return id;
-  // Not asked of the directory: an earlier release let tenants have these.
+  // Not asked of the directory: a tenant may have claimed it before it was the Worker's.
   return isWorkersOwn(hostname, env) ? null : tenantOfHostname(env, hostname);
 }

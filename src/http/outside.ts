@@ -129,7 +129,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
 async function changedTenant(where: Where): Promise<void> {
   if (!isTenantId(where.id)) return;
-  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changedFor());
+  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed());
   forgetName(where.id);
   await scheduler.wait(leftMs);
 }

@@ -68,7 +68,7 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
   const atStream = async ({ nonce }: Session, tell: "resubscribe" | "endSession") => {
     const shard = shardFor(nonce);
     if (await hub(shard)[tell](nonce)) return;
-    // An authority of an earlier release does not know, and one that is away is not waited for.
+    // An authority that is away is not waited for.
     const hubs = await remoteChanges(stub())
       .hubs()
       .catch(() => 0);

@@ -19,7 +19,7 @@ import { catalogNames } from "./tenant-offer.ts";
 import { boundMembers, brokenRules, beyondBounds, withoutLogin } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, giveBack } from "./hostnames.ts";
-import { endStale, expectTold, fromNow, leftMsOf, staleMsOf, untilInForce, type Staleness } from "./in-force.ts";
+import { endStale, expectTold, fromNow, untilInForce, type Staleness } from "./in-force.ts";
 import { ownUpstreams } from "./own-upstreams.ts";
 import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
@@ -136,7 +136,7 @@ async function write(
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
   if (intent.wait !== "never" && plan.withdraws) await expectTold(managed.stub());
   const staleUntil = plan.withdraws
-    ? await endStale(desk, effectiveAt, [[managed, fromNow(await staleMsOf(managed.policy))]])
+    ? await endStale(desk, effectiveAt, [[managed, fromNow(await managed.policy.staleMs())]])
     : {};
   return { revision: written.revision, effectiveAt, staleUntil, isOvertaken };
 }
@@ -149,7 +149,7 @@ async function confirm(
   { plan, intent }: Planned,
 ): Promise<number | null> {
   const inForceAt = Math.max(
-    fromNow(await leftMsOf(managed.policy)),
+    fromNow(await managed.policy.leftMs()),
     await settle(desk, managed, record, { ...plan, revision: record.revision }),
   );
   if (intent.wait === "always") await untilInForce(inForceAt);

@@ -5,7 +5,7 @@ import { askAgain } from "../../tenants/isolate/asked-again.ts";
 
 /** What changes nothing. */
 const READS = {
-  policy: "audit countKeys incarnation kept key keyPage keys leftMs read secrets staleMs",
+  policy: "audit countKeys incarnation kept key keyPage leftMs read secrets staleMs",
   changes: "told",
   content: "usage",
   limits: "use",
@@ -40,7 +40,7 @@ const WRITES = {
 const ENDINGS = {
   directory: "endDeclared remove",
   operators: "record forgetTenant",
-  policy: "closed erase",
+  policy: "close erase",
   content: "close purge erase",
   sessions: "forget",
 };

@@ -6,9 +6,7 @@ import { remoteChanges } from "../../tenants/authority/change-tables.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
 import { onceASecond } from "../../tenants/authority/once-a-second.ts";
-import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
-import type { Remote } from "../../tenants/authority/tables.ts";
-import { isSkewed, outageKey } from "../../tenants/isolate/outage.ts";
+import { outageKey } from "../../tenants/isolate/outage.ts";
 import { ProblemError } from "../problem.ts";
 import type { AdminEnv, AdminOptions, MetTenant } from "../route.ts";
 import { inLanes } from "./lanes.ts";
@@ -17,26 +15,10 @@ import { inLanes } from "./lanes.ts";
  * When what an object measured to take so much longer is over, by the clock of this machine: the object's may be ahead of it or
  * behind. To be called when the answer has come. Milliseconds; null stays null.
  */
-export function fromNow(leftMs: number | undefined): number;
-export function fromNow(leftMs: number | null | undefined): number | null;
-export function fromNow(leftMs: number | null | undefined): number | null {
-  return leftMs === null ? null : Date.now() + (leftMs ?? UNSAID_MS);
-}
-
-/** Where an object of an earlier release did not say how long: a brake is in force by then whatever a document says. */
-const UNSAID_MS = 12_000;
-
-/** How long until what was withdrawn so far is in force everywhere; undefined: the object is of a release that does not say. */
-export function leftMsOf(policy: Pick<Remote<PolicyMethods>, "leftMs">): Promise<number | undefined> {
-  return policy.leftMs().catch(unlessSkewed);
-}
-
-export function staleMsOf(policy: Pick<Remote<PolicyMethods>, "staleMs">): Promise<number | null | undefined> {
-  return policy.staleMs().catch(unlessSkewed);
-}
-
-function unlessSkewed(error: unknown): undefined {
-  if (!isSkewed(error)) throw error;
+export function fromNow(leftMs: number): number;
+export function fromNow(leftMs: number | null): number | null;
+export function fromNow(leftMs: number | null): number | null {
+  return leftMs === null ? null : Date.now() + leftMs;
 }
 
 /** Waits until `effectiveAt`, as `fromNow` gives it: then every lease from before it has ended. */

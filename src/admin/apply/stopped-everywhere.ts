@@ -51,7 +51,7 @@ export async function holdStops(
   own: TenantDocument,
 ): Promise<void> {
   if (desk.caller.role !== "tenant-admin") return;
-  const { own: before, effective, stops = [] } = record;
+  const { own: before, effective, stops } = record;
   const { profiles = {}, upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
   const errors: FieldRule[] = [];
   const profile = stops.find(({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name));
@@ -69,7 +69,7 @@ export async function holdStops(
 /** The same where they resume a tool of an upstream that they suspended themselves. */
 export async function holdResumed(desk: Desk, managed: Managed, record: TenantRecord, name: string): Promise<void> {
   if (desk.caller.role !== "tenant-admin") return;
-  const { effective, stops = [] } = record;
+  const { effective, stops } = record;
   const { upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
   const rule = isOfOne(upstreams, name) && (await stoppedTool(desk, stops, upstreams));
   if (rule) throw new ProblemError("forbidden", { errors: [{ field: "name", rule }] });
@@ -80,7 +80,7 @@ type Upstreams = NonNullable<TenantDocument["upstreams"]>;
 const isOfOne = (upstreams: Upstreams, name: string) => Object.hasOwn(upstreams, splitName(name)?.id ?? "");
 
 /** What is said of a tool of an upstream that an operator stopped; undefined: there is none. */
-async function stoppedTool(desk: Desk, stops: NonNullable<TenantRecord["stops"]>, upstreams: Upstreams) {
+async function stoppedTool(desk: Desk, stops: TenantRecord["stops"], upstreams: Upstreams) {
   const { tools } = await remote(platformOf(desk.env), brakeTables).stopped();
   const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...tools];
   const tool = stopped.find(({ name }) => isOfOne(upstreams, name));

@@ -44,7 +44,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
     await releaseNames(desk, managed, record.effective.hostnames ?? []);
   }
   // 2. No lease is given any more, and those that were given end.
-  await untilInForce(fromNow(await policy.closed(created)));
+  await untilInForce(fromNow(await policy.close(created)));
   dropSnapshot(id);
   // 3. What it stored.
   await content.close(created);

@@ -22,8 +22,8 @@ export function createContentObject(tables: readonly Tables[]): TablesObjectClas
   } as const;
   return class extends createTablesObject<Cloudflare.Env, TableHost>([...tables, admissionTables], shared) {
     override async run(...call: Parameters<Keeper["run"]>): ReturnType<Keeper["run"]> {
-      const [of, method, , meant, wire] = call;
-      const admitted = await super.run("admission", "admit", [meant, `${of}.${method}`], meant, wire);
+      const [of, method, , meant] = call;
+      const admitted = await super.run("admission", "admit", [meant, `${of}.${method}`], meant);
       const state = typeof admitted === "object" && "value" in admitted ? (admitted.value as Admitted) : "gone";
       if (state === "gone") return { gone: true };
       return state === "busy" ? { busy: true } : super.run(...call);

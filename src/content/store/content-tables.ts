@@ -46,8 +46,8 @@ export interface ContentMethods extends QueryMethods {
   copy(hash: string): ArrayBuffer | undefined;
   /** Whether there was such a resource. */
   remove(uri: string): boolean;
-  /** Asked before a body is uploaded. `by`: what this ask is called by; a Worker of an earlier release gives none. */
-  holds(hash: string, by?: string): UploadClaim | boolean;
+  /** Asked before a body is uploaded. `by`: what this ask is called by. */
+  holds(hash: string, by: string): UploadClaim;
   /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
   keepPart(hash: string, at: number, part: ArrayBuffer): boolean;
   /** The part that begins at this byte. */

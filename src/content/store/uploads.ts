@@ -33,13 +33,10 @@ function grantsOf(sql: SqlStorage): Map<string, Grant> {
   return known;
 }
 
-/** Without `by` for Workers of an earlier release, which are told whether KV has the body, and upload as they like. */
-export function claimUpload(host: TableHost, hash: string, by: string | undefined): UploadClaim | boolean {
+export function claimUpload(host: TableHost, hash: string, by: string): UploadClaim {
   const { sql } = host;
   const collected = collectedSince(sql, hash, null);
-  const isThere = collected === undefined && isHeld(sql, hash);
-  if (by === undefined) return isThere;
-  if (isThere) return { state: "held" };
+  if (collected === undefined && isHeld(sql, hash)) return { state: "held" };
   const granted = grantsOf(sql);
   const now = host.now();
   for (const [old, { at }] of granted) if (now >= at + GRANTED_MS || now < at) granted.delete(old);

@@ -1,7 +1,7 @@
 // Owns tools that the platform's operators blocked in every tenant, as one tenant's object keeps them: apart from the
 // tenant's own suspensions, so that lifting the one leaves the other.
 
-import { noteOutage, staleMs, staleUntil } from "./outage-times.ts";
+import { noteOutage, staleMs } from "./outage-times.ts";
 import type { Actor, TakingEffect } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
@@ -11,8 +11,6 @@ export interface BlockWrite extends TakingEffect {
   readonly changed: boolean;
   /** How long an isolate that cannot reach the tenant's object may serve what was before; null: none does, or nothing was withdrawn. */
   readonly staleMs: number | null;
-  /** The same, by the clock of the object, for Workers of an earlier release. */
-  readonly staleUntil: number | null;
 }
 
 export interface BlockMethods {
@@ -45,7 +43,6 @@ export function createBlockMethods(host: TenantHost): BlockMethods {
       changed,
       ...host.inForce(),
       staleMs: isBrake ? staleMs(host) : null,
-      staleUntil: isBrake ? staleUntil(host) : null,
     };
   };
   return {

@@ -8,8 +8,8 @@ import type { Incarnation } from "./incarnation.ts";
 export const CLOSED_FOR_MS = 3_600_000;
 const KEY = "closure";
 
-/** `created`: of the tenant that ended. */
-type State = { readonly created: Incarnation } & (
+/** `created`: of the tenant that ended; absent where none did. */
+type State = { readonly created?: Incarnation } & (
   | { readonly state: "closing" }
   | { readonly state: "erased"; readonly until: number }
 );

@@ -32,8 +32,6 @@ export interface KeyPage {
 }
 
 export interface KeyMethods {
-  /** All of them, for Workers of an earlier release. */
-  keys(): readonly KeyRecord[];
   keyPage(page: KeyPage): readonly KeyRecord[];
   key(id: string): KeyRecord | undefined;
   countKeys(): number;
@@ -110,7 +108,6 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
   const page = ({ after = { created: "", id: "" }, limit }: KeyPage) =>
     sql.exec<KeyRow>(PAGE, after.created, after.id, limit).toArray().map(used);
   return {
-    keys: () => page({ limit: -1 }),
     keyPage: page,
     key: (id) => {
       const row = find(id);
@@ -120,8 +117,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
-        if (isMade(host, key))
-          return { state: "written", revision: host.revision(), leftMs: 0, effectiveAt: host.now() };
+        if (isMade(host, key)) return { state: "written", revision: host.revision(), leftMs: 0 };
         if (workingKeys(host) >= Math.min(most ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
         insert(host, key);
         wakeForEnded(host);
@@ -129,7 +125,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
           before: null,
           after: find(key.id) && recordOf(find(key.id) as KeyRow),
         });
-        return { state: "written", revision: host.bump(), leftMs: 0, effectiveAt: host.now() };
+        return { state: "written", revision: host.bump(), leftMs: 0 };
       }),
     rotateKey: ({ old, key, overlapMs, most, leastAgeMs = 0 }, actor) =>
       host.transaction(() => {

@@ -16,8 +16,6 @@ export interface LeaseMethods {
    * What lies under the document has changed: streams look whether they may go on. Gives how long some isolate may
    * serve what was before, milliseconds.
    */
-  changedFor(): number;
-  /** The same; gives until when that is, milliseconds since the epoch, to Workers of an earlier release. */
   changed(): number;
   /** A secret as it is stored, sealed; null: there is none of this name. */
   sealedSecret(name: string): string | null;
@@ -82,10 +80,6 @@ export function leaseMethods(host: TenantHost): LeaseMethods {
       return UNCHANGED;
     },
     changed: () => {
-      if (rows.find()) host.bump();
-      return host.effectiveAt();
-    },
-    changedFor: () => {
       if (rows.find()) host.bump();
       return host.leftMs();
     },

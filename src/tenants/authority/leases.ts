@@ -52,10 +52,7 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
-/**
- * Everything that was taken away: suspensions, blocks and retired names. `isBraked`: whoever asks knows what is blocked
- * everywhere. What release 0.1.0 told each tenant of that may have been lifted since, of which tenants are not told.
- */
+/** Everything that was taken away: suspensions, blocks and retired names. `isBraked`: whoever asks knows what is blocked everywhere. */
 export function withdrawn(sql: SqlStorage, isBraked = false): Pick<Policy, "suspensions" | "retired"> {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(

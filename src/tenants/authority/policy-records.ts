@@ -99,13 +99,9 @@ export interface Actor {
   readonly name: string;
 }
 
-/**
- * `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered; `effectiveAt`: until
- * when, by the clock of the object.
- */
+/** `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered. */
 export interface TakingEffect {
   readonly leftMs: number;
-  readonly effectiveAt: number;
 }
 
 /** `absent`: there is no such tenant, or not the thing to be changed. */
@@ -124,8 +120,8 @@ export interface TenantRecord {
   /** With its base documents under it. */
   readonly effective: TenantDocument;
   readonly suspensions: readonly Suspension[];
-  /** Those of them that operators made; absent: an object of an earlier release says it. */
-  readonly stops?: readonly Pick<Suspension, "kind" | "name">[];
+  /** Those of them that operators made. */
+  readonly stops: readonly Pick<Suspension, "kind" | "name">[];
   readonly retired: readonly RetiredName[];
   readonly sections: Sections;
 }

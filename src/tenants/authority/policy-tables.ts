@@ -12,7 +12,7 @@ import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
 import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
-import { noteOutage, staleMs, staleUntil } from "./outage-times.ts";
+import { noteOutage, staleMs } from "./outage-times.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -65,12 +65,7 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Bl
    * none does, because the tenant did not choose so.
    */
   staleMs(): number | null;
-  /** `leftMs` and `staleMs` for Workers of an earlier release: milliseconds since the epoch. */
-  inForceAt(): number;
-  staleUntil(): number | null;
   /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
-  closed(incarnation: Incarnation): number;
-  /** The same for Workers of an earlier release; gives `inForceAt`. */
   close(incarnation: Incarnation): number;
   /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
   erase(): Promise<void>;
@@ -79,7 +74,7 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Bl
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
-  ending: ["read", "close", "closed", "erase"],
+  ending: ["read", "close", "erase"],
   record: recordAudit,
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
@@ -107,7 +102,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
         rows.insert(created, own, effective);
         host.closure.reopen();
         host.record(actor, action, "tenant", { before: null, after: own });
-        return { state: "written", revision: 1, leftMs: 0, effectiveAt: host.now() };
+        return { state: "written", revision: 1, leftMs: 0 };
       }),
     write: (write) =>
       host.transaction(() => {
@@ -129,13 +124,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     leftMs: () => host.leftMs(),
     staleMs: () => staleMs(host),
-    inForceAt: () => host.effectiveAt(),
-    staleUntil: () => staleUntil(host),
     close: (incarnation) => {
-      close(host, incarnation);
-      return host.effectiveAt();
-    },
-    closed: (incarnation) => {
       close(host, incarnation);
       return host.leftMs();
     },

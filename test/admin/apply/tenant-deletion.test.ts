@@ -27,6 +27,8 @@ async function post(tenant: string, message: object, session?: string): Promise<
   return response;
 }
 
+const OWNERSHIP = { owner: "ann", mostOfOwner: 10, mostOfAll: 100 };
+
 /** A session that remembers a subscription. */
 async function subscribed(tenant: string): Promise<string> {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
@@ -68,9 +70,9 @@ it("lets a session that remembers nothing begin without a word to anybody", asyn
 it("takes no session in that comes while the tenant is being deleted", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   const register = remote(oneTenant(tenant, await createdOf(tenant)), sessionRegister);
-  expect(await register.remember("nonce-before", Date.now() + 60_000)).toBe(true);
+  expect(await register.remember("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);
   await ask("DELETE", `/tenants/${tenant}`);
-  await expect(register.remember("nonce-after", Date.now() + 60_000)).rejects.toThrow("unknownTenant");
+  await expect(register.remember("nonce-after", Date.now() + 60_000, OWNERSHIP)).rejects.toThrow("unknownTenant");
 });
 
 it("ends more sessions than one request may call, over several of them", async () => {

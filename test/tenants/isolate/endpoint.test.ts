@@ -138,7 +138,7 @@ it("a name that does not exist looks protected though this isolate served it bef
   expect((await ask(id, LIST)).response.status).toBe(200);
   const policy = remote(anyTenant(id), policyTables);
   const created = (await policy.incarnation(false)) ?? "";
-  const over = fromNow(await policy.closed(created));
+  const over = fromNow(await policy.close(created));
   await directoryOf(env, id).remove({ id, created });
   await untilInForce(over);
   const gone = await ask(id, LIST);

@@ -149,7 +149,7 @@ describe("a lease that is about to end", () => {
     const token = await addKey();
     expect(await send(token)).toBe(200);
     const policy = remote(tenant.stub, policyTables);
-    const [key] = await policy.keys();
+    const [key] = await policy.keyPage({ limit: 100 });
     await policy.revokeKey(key?.id ?? "", ANN);
     await ending();
     expect(await send(token)).toBe(200);
