@@ -84,5 +84,9 @@ test("the log has the sentence and no stack, and nothing was written to what the
   expect(ours.length).toBeGreaterThan(0);
   for (const { stack } of ours) expect(stack).toBeUndefined();
   await server.kill();
-  expect(contents()).toMatchObject(before);
+  // Objects of which nothing was stored may come into being.
+  const fileOf = (key: string) => key.split(" ")[0];
+  const files = new Set(Object.keys(before).map(fileOf));
+  const after = Object.entries(contents()).filter(([key]) => files.has(fileOf(key)));
+  expect(Object.fromEntries(after)).toEqual(before);
 });

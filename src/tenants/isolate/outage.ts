@@ -128,7 +128,7 @@ export function mayPass(error: unknown): boolean {
 }
 
 /** Whether the object is of another release than this Worker. */
-export function isSkewed(error: unknown): boolean {
+function isSkewed(error: unknown): boolean {
   return error instanceof Error && SKEWED.test(error.message);
 }
 

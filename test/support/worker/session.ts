@@ -20,10 +20,15 @@ export const later = () => Date.now() + 3_600_000;
 
 /** Of a tenant that does not exist: whoever runs it ends it with a refusal. */
 const RECORD = {
+  mount: "",
   tenant: "nobody",
+  created: "",
   profile: null,
   keyHash: null,
   principal: "anonymous",
+  owner: "anonymous",
+  hops: 0,
+  requestId: "request",
   revision: "2025-11-25",
   session: { unofficial: false, capabilities: {}, nonce: "nonce", expires: 4_102_444_800_000 },
   call: { id: 1, method: "tools/call", params: {} },
