@@ -20,7 +20,6 @@ import {
 } from "../src/clients/cli/local/development.ts";
 import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
-import { keptByNpm } from "./script-options.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -60,10 +59,6 @@ if (args.includes("--help") || args.includes("-h")) {
 }
 const bare = Object.keys(given).find((name) => OURS.includes(name) && given[name] === true);
 if (bare !== undefined) fail(`--${bare}: its value is missing; npm start -- --help says what there is`);
-const kept = keptByNpm(OURS, args);
-if (kept !== undefined) fail(`npm kept ${kept} for itself; two dashes are missing: npm start -- ${kept}`);
-// npm keeps the flag of `npm start --port 9000` for itself, and hands on its value.
-if (/^\d+$/.test(args[0] ?? "")) fail(`${args[0]}: two dashes are missing: npm start -- --port ${args[0]}`);
 const port = textOf("port") ?? DEFAULT_PORT;
 if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail(`--port ${port}: a port is a number up to 65535`);
 const url = `http://localhost:${port}/mcp/demo`;

@@ -35,7 +35,6 @@ import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { asTyped } from "./terminal/as-typed.ts";
 import { refuseRepeated } from "./given-once.ts";
-import { refuseKeptByNpm } from "./kept-by-npm.ts";
 import { commandIn } from "./named-command.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { RulesBroken, ServerRefused } from "./terminal/problem.ts";
@@ -48,7 +47,6 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   const terminal = openTerminal(around);
   const program = createProgram(terminal);
   try {
-    refuseKeptByNpm(program, args, around.env);
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: "user" });
     return EXIT.ok;
