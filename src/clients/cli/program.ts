@@ -20,7 +20,6 @@ import { addLimitsCommand } from "./commands/limits.ts";
 import { addLogsCommands } from "./commands/logs.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
-import { addPingCommand } from "./commands/ping.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
 import { addSecretCommands } from "./commands/secret.ts";
@@ -103,7 +102,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
   ],
   "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
   "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
-  "Trying out": [addCallCommand, addWatchCommand, addPingCommand, addDoctorCommand],
+  "Trying out": [addCallCommand, addWatchCommand, addDoctorCommand],
   Clients: [addConnectCommand, addStdioCommand],
   "The whole server": [addBaseCommands, addFleetCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
