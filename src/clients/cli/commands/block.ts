@@ -1,4 +1,4 @@
-// Owns `tenantry block`: tools that are stopped in every tenant. What it does, `suspend --all-tenants` does as well.
+// Owns `tenantry block`: tools that are stopped in every tenant.
 
 import type { Command } from "commander";
 import type { Block, BlockDone, Infer } from "../../../admin/contract.ts";
@@ -26,7 +26,13 @@ export function addBlockCommands(program: Command, terminal: Terminal): void {
     .description("Block a tool everywhere. When this returns, it is in force.")
     .argument("<tool>", "its name, or ID__tool for one of every upstream with that id")
     .requiredOption("-n, --note <text>", "what callers are told")
-    .addHelpText("after", '\nExamples:\n  tenantry block add note_delete --note "Security fix under way"');
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry block add note_delete --note "Security fix under way"
+  tenantry block add tracker__delete --note "Upstream was broken into"`,
+    );
   act(add, terminal, addBlock);
 
   const lift = block

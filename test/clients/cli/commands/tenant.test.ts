@@ -178,14 +178,6 @@ test.each([
   expect((await cli.run(["resume", ...args])).exit).toBe(3);
 });
 
-test("a tool is suspended in all tenants at once", async () => {
-  const { admin, cli } = await commandLine();
-  expect((await cli.run(["suspend", "--all-tenants", "--tool", "note_write", "-n", "Repair"])).exit).toBe(0);
-  expect([...admin.blocks]).toEqual([["note_write", "Repair"]]);
-  expect((await cli.run(["resume", "--all-tenants", "--tool", "note_write"])).exit).toBe(0);
-  expect(admin.blocks.size).toBe(0);
-});
-
 test("operators are created with a role, listed and deleted", async () => {
   const { admin, cli } = await commandLine();
   const args = ["operator", "create", "team", "--role", "tenant-admin", "-t", "acme", "-t", "globex"];
