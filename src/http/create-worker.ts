@@ -20,7 +20,6 @@ import { hearing } from "../deployment/heard-calls.ts";
 import { checkOptions } from "../deployment/check-options.ts";
 import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
-import { warnOfNames } from "../deployment/names-in-code.ts";
 import { plainObjectsAreExported } from "../deployment/plain-objects.ts";
 import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
@@ -35,7 +34,6 @@ import type { Limits } from "../tenants/document/tenant-document.ts";
 import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
-import { hearingOut } from "./hear-out.ts";
 import { tenantOutside, type TenantOutside } from "./outside.ts";
 import { createStoredRuns, CURRENT_EVENT, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
@@ -171,7 +169,7 @@ export function createWorker<
   const whole = new WeakSet<object>();
   /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
   let told: string | undefined;
-  let fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
+  const fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
     const unfit = unfitFor(request, env, ctx);
     const fault = unfit ?? (whole.has(env) ? undefined : faultOf(deployment, env, ctx));
     if (fault === undefined) {
@@ -183,12 +181,7 @@ export function createWorker<
     return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault.message);
   };
   try {
-    // wrangler writes the mode in its place, and what is deployed is without this. Elsewhere `process` may be absent.
-    if (process.env.NODE_ENV === "development") {
-      fetch = hearingOut(fetch);
-      if (definitionFaults().length === 0) warnOfNames(deployment);
-    }
-    // A Worker under vitest has no mode.
+    // wrangler writes the mode in its place, and what is deployed is without this. A Worker under vitest has no mode.
     if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) watchContexts();
   } catch {
     // There is no `process`, so this is no development.
