@@ -102,8 +102,7 @@ function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): SnapshotAsk | Pr
   const { definition, maxStalenessMs, placement } = tenant;
   const { credential } = visit.knock;
   const memo = memoOf(credential);
-  const isBraked = visit.deployment.brakes !== undefined;
-  const ask = { maxStalenessMs, inCode: definition !== undefined, isBraked, placement, key: null };
+  const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key: null };
   if (memo === undefined) return ask;
   return keyHashOf(credential).then((hash) => ({ ...ask, key: hash === null ? null : { memo, hash } }));
 }

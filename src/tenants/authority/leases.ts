@@ -2,7 +2,6 @@
 
 import { idsOf } from "../../auth/seal.ts";
 import { authorityState } from "./authority-tables.ts";
-import { blocksOf } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
 import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, Policy, RetiredName } from "./policy-records.ts";
@@ -30,7 +29,7 @@ export function newsFor(
     state: "granted",
     version: revision,
     created,
-    policy: isCurrent ? null : { document, ...withdrawn(sql, ask.isBraked) },
+    policy: isCurrent ? null : { document, ...withdrawn(sql) },
     sections: isCurrent ? null : sectionsOf(sql),
     ring,
     seeded,
@@ -52,8 +51,8 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
-/** Everything that was taken away: suspensions, blocks and retired names. `isBraked`: whoever asks knows what is blocked everywhere. */
-export function withdrawn(sql: SqlStorage, isBraked = false): Pick<Policy, "suspensions" | "retired"> {
+/** Everything that was taken away: suspensions and retired names. */
+export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
       "SELECT kind, profile, name, target, successor, until FROM retired",
@@ -61,7 +60,7 @@ export function withdrawn(sql: SqlStorage, isBraked = false): Pick<Policy, "susp
     .toArray();
   const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));
   return {
-    suspensions: isBraked ? suspensionsOf(sql) : [...suspensionsOf(sql), ...blocksOf(sql)],
+    suspensions: suspensionsOf(sql),
     retired: retired as RetiredName[],
   };
 }

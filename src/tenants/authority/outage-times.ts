@@ -9,9 +9,7 @@ export function noteOutage(host: TenantHost): void {
   const { sql } = host;
   // A tenant with a brake is not served in an outage.
   const [served] = sql
-    .exec<{ effective: string }>(
-      "SELECT effective FROM tenant WHERE NOT EXISTS (SELECT 1 FROM suspensions UNION ALL SELECT 1 FROM blocks)",
-    )
+    .exec<{ effective: string }>("SELECT effective FROM tenant WHERE NOT EXISTS (SELECT 1 FROM suspensions)")
     .toArray();
   const forMs = served ? outageMsOf(JSON.parse(served.effective) as TenantDocument) : 0;
   const until = Math.max(staleUntil(host) ?? 0, host.effectiveAt() + forMs);

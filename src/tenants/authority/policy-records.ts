@@ -54,8 +54,6 @@ export interface LeaseAsk {
   readonly maxStalenessMs: number;
   /** The tenant is declared in code and exists without having been created. */
   readonly inCode: boolean;
-  /** What is blocked in every tenant the isolate has from the platform's replicas, under a lease of its own. */
-  readonly isBraked?: boolean | undefined;
   /** The ids of the sealing keys that the isolate has, in their order; absent: it has none. */
   readonly ring?: string | undefined;
   /** Hash of a key that the isolate wants to know about. */

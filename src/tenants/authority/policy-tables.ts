@@ -4,7 +4,6 @@
 
 import { auditPage, pruneAudit, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
-import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
 import { withdrawn } from "./leases.ts";
@@ -40,7 +39,7 @@ export interface Suspender extends Actor {
   readonly isTenantAdmin?: boolean;
 }
 
-export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, BlockMethods, SecretMethods {
+export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, SecretMethods {
   /** "absent": it was deleted before it came into being. */
   create(birth: TenantBirth): WriteResult;
   write(write: DocumentWrite): WriteResult;
@@ -92,7 +91,6 @@ function methodsOf(host: TenantHost): PolicyMethods {
     ...leaseMethods(host),
     ...createKeyMethods(host),
     ...createKeptMethods(host),
-    ...createBlockMethods(host),
     ...createSecretMethods(host),
     create: ({ created = newIncarnation(host.now()), own, effective, actor, action }) =>
       host.transaction(() => {
@@ -141,7 +139,7 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
     revision: found.revision,
     own: JSON.parse(found.own) as TenantDocument,
     effective: JSON.parse(found.effective) as TenantDocument,
-    ...withdrawn(host.sql, true),
+    ...withdrawn(host.sql),
     stops: host.sql
       .exec<{ kind: Suspension["kind"]; name: string }>("SELECT kind, name FROM suspensions WHERE by_operator = 1")
       .toArray(),
@@ -163,8 +161,6 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   noteOutage(host);
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
-  // The platform's replicas say what is blocked everywhere.
-  sql.exec("DELETE FROM blocks");
   for (const { kind, profile, name, target, successor, until } of write.retired) {
     sql.exec(
       "INSERT OR REPLACE INTO retired (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",

@@ -71,7 +71,6 @@ export interface SnapshotAsk {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
-  readonly isBraked?: boolean;
   /** A key that this isolate does not know yet: the text under which to remember it, and its hash. */
   readonly key: { readonly memo: string; readonly hash: string } | null;
 }
@@ -127,7 +126,6 @@ function askWith(before: Snapshot | undefined, ask: SnapshotAsk): LeaseAsk {
     version: before ? { number: before.version, created: before.created } : null,
     maxStalenessMs: ask.maxStalenessMs,
     inCode: ask.inCode,
-    isBraked: ask.isBraked,
     ring: before && idsOf(before.ring),
     keyHash: ask.key?.hash ?? null,
     endedAfter: before?.ended.cursor ?? null,

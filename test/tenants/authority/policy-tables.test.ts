@@ -86,7 +86,7 @@ describe("a lease", () => {
     });
   });
 
-  it("tells suspensions, blocks and retired names, each as it is", async () => {
+  it("tells suspensions and retired names, each as it is", async () => {
     const retired: RetiredName[] = [
       { kind: "tools", profile: null, name: "old", target: "add", successor: "plus", until: 1e15 },
       { kind: "prompts", profile: "p", name: "old", target: "hi", successor: "new", until: 1e15 },
@@ -95,12 +95,8 @@ describe("a lease", () => {
       const since = new Date(clock.now).toISOString();
       methods.suspend({ kind: "principal", name: "key k", note: "k" }, ANN);
       methods.write(writeOf({ title: "T" }, { retired }));
-      methods.blockTool("add", "b", ANN);
       const { policy } = granted(methods.lease(ask()));
-      expect(policy?.suspensions).toEqual([
-        { kind: "principal", name: "key k", note: "k", since },
-        { kind: "tool", name: "add", note: "b", since },
-      ]);
+      expect(policy?.suspensions).toEqual([{ kind: "principal", name: "key k", note: "k", since }]);
       expect(policy?.retired.toSorted((a, b) => (a.kind < b.kind ? 1 : -1))).toEqual(retired);
     });
   });
@@ -318,18 +314,7 @@ it("reads no table whole that grows without bounds", async () => {
     const scans = new Set([...statements].flatMap((statement) => scansOf(sql, statement)));
     // One row each, and what leases carry whole anyway.
     expect([...scans].toSorted()).toEqual(
-      [
-        "audit_kept",
-        "blocks",
-        "facts",
-        "leases",
-        "outages",
-        "retired",
-        "sealing_keys",
-        "sections",
-        "suspensions",
-        "tenant",
-      ]
+      ["audit_kept", "facts", "leases", "outages", "retired", "sealing_keys", "sections", "suspensions", "tenant"]
         .map((table) => `SCAN ${table}`)
         .filter((scan) => scans.has(scan)),
     );

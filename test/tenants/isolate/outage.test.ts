@@ -177,7 +177,6 @@ describe("a copy", () => {
       "has a suspended principal",
       (tenant) => policyOf(tenant).suspend({ kind: "principal", name: "anonymous", note: "n" }, ANN),
     ],
-    ["has a tool that is blocked everywhere", (tenant) => policyOf(tenant).blockTool("add", "n", ANN)],
   ])("is gone at once where the tenant %s, however new it is", async (_what, withdraw) => {
     const tenant = await served(OPEN);
     await withdraw(tenant);

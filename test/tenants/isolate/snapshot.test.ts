@@ -161,7 +161,6 @@ describe("a snapshot that is renewed", () => {
 
   it.each([
     ["suspension", (tenant: FreshTenant) => policyOf(tenant).suspend({ kind: "tenant", name: "", note: "n" }, ANN)],
-    ["block", (tenant: FreshTenant) => policyOf(tenant).blockTool("add", "n", ANN)],
     ["key", (tenant: FreshTenant) => policyOf(tenant).revokeKey("k1", ANN)],
   ])("learns of every withdrawal: a %s", async (_what, withdraw) => {
     const tenant = await made();
