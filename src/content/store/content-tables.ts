@@ -4,7 +4,8 @@
 import { logFault } from "../../telemetry/fault-line.ts";
 import type { OpenTables, Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { Edit, EditRefusal } from "./edit.ts";
-import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute } from "./garbage.ts";
+import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
+import { collect, collectedSince, COPY_LIFETIME_MS, discard } from "./garbage.ts";
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";

@@ -1,8 +1,9 @@
 // Owns who uploads a body to KV: one writer at a time for each key, because KV takes one write of a key in a second. What was
 // granted is in memory, for two seconds: whoever is told wrongly after a restart is refused by KV, and asks again.
 
+import { DELETING } from "../../tenants/authority/body-garbage.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
-import { collectedSince, DELETING, isHeld } from "./garbage.ts";
+import { collectedSince, isHeld } from "./garbage.ts";
 
 /**
  * "held": KV has the body. "upload": it is for the caller to upload; `collected` as in `PutResource.resent`. "wait": somebody

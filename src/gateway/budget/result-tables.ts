@@ -1,7 +1,7 @@
 // Owns what was left out of results that were too long for a profile: each for one principal in one profile, for some
 // minutes, in pieces as large as a row may be. Bounded: the oldest make room. Refuses to give it to anybody else.
 
-import { onTheMinute } from "../../content/store/garbage.ts";
+import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 
 export const RESULT_LIFETIME_MS = 15 * 60_000;
