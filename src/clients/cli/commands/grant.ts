@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Acknowledged, GrantShape, Infer, LoginClientShape } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { parseKeyId } from "./option-values.ts";
+import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
 import { staleEnd } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
@@ -20,7 +20,7 @@ export function addGrantCommands(program: Command, terminal: Terminal): void {
     .command("list")
     .description("List what people let clients do, and which tools they left out.")
     .argument("<tenant>")
-    .option("--principal <id>", 'only of this one: "key ID" or "oauth ISSUER SUBJECT"', parseKeyId)
+    .option("--principal <id>", `only of ${PRINCIPAL}`, parsePrincipal)
     .addHelpText(
       "after",
       `

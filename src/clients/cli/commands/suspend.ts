@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
-import { parseKeyId } from "./option-values.ts";
+import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
 import { staleEnd } from "../terminal/changes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -48,11 +48,7 @@ function withTarget(command: Command, verb: string): Command {
   return command
     .argument("<tenant>")
     .option("--profile <name>", `only ${verb} this profile`)
-    .option(
-      "--principal <id>",
-      `only ${verb} this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`,
-      parseKeyId,
-    )
+    .option("--principal <id>", `only ${verb} ${PRINCIPAL}`, parsePrincipal)
     .option("--tool <name>", `only ${verb} this tool`);
 }
 
