@@ -16,7 +16,7 @@ const READS = {
   "gateway-review": "approved waiting",
   login: "grants clients",
   sessions: "list",
-  directory: "isDeclared list listDeclared",
+  directory: "isDeclared list listDeclared named",
   operators: "operatorByHash operators audit",
   bases: "base bases resolve uses blocks",
   brakes: "stopped",

@@ -3,6 +3,7 @@
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { askedDirectory } from "../apply/asked-directory.ts";
+import type { NamedHere } from "../../tenants/directory/directory-object.ts";
 import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -25,7 +26,7 @@ import { inLanes } from "../apply/lanes.ts";
 import { withStops } from "../apply/stopped-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, giveBack, type Replaced } from "../apply/hostnames.ts";
-import { listDeclared, listEntries, type NamesAsk } from "../apply/listed-names.ts";
+import { listDeclared, listEntries, listNamed, type NamesAsk } from "../apply/listed-names.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
@@ -114,23 +115,21 @@ type Summary = Infer<typeof TenantSummary>;
 
 async function listTenants(desk: Desk, query: PageAsk) {
   const after = positionOf("tenants", query);
-  const { caller, options, env } = desk;
+  const { caller, options } = desk;
   const asked = { after: after ?? null, limit: query.limit + 1 };
-  const inCode = [...options.tenants.keys(), ...(await declaredAfter(desk, asked))].map((id): Summary => ({
+  const isAfter = (id: string) => after === undefined || id > after;
+  const own = caller.tenants?.filter(isAfter);
+  const { entries, declared } = own ? await ownTenants(desk, own) : await allTenants(desk, asked);
+  const inCode = [...options.tenants.keys(), ...declared].map((id): Summary => ({
     id,
     created: null,
     state: "code",
     suspended: null,
   }));
-  const made = caller.tenants
-    ? (await Promise.all(caller.tenants.map((id) => askedDirectory(env, id).lookup(id)))).flatMap(
-        ({ entry }) => entry ?? [],
-      )
-    : await listEntries(env, asked);
-  const entered = made.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
+  const entered = entries.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
   const isMade = new Set(entered.map(({ id }) => id));
   const visible = [...inCode.filter(({ id }) => !isMade.has(id)), ...entered]
-    .filter(({ id }) => (after === undefined || id > after) && (caller.tenants?.includes(id) ?? true))
+    .filter(({ id }) => isAfter(id) && (own?.includes(id) ?? true))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const page = pageFrom("tenants", visible, query.limit, ({ id }) => id);
   return { ...page, items: await inLanes(page.items, (item) => withState(desk, item)) };
@@ -145,14 +144,22 @@ async function withState(desk: Desk, item: Summary): Promise<Summary> {
 }
 
 /** Of those that the author's function declares, all that were ever asked for. */
-async function declaredAfter(desk: Desk, asked: NamesAsk): Promise<readonly string[]> {
-  const { caller, options, env } = desk;
-  if (!options.asked) return [];
-  if (!caller.tenants) return listDeclared(env, asked);
-  const isThere = async (id: string) =>
-    (await askedDirectory(env, id).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
-  const own = await Promise.all(caller.tenants.map(async (id) => ((await isThere(id)) ? [id] : [])));
-  return own.flat();
+async function allTenants({ env, options }: Desk, asked: NamesAsk): Promise<NamedHere> {
+  const [entries, declared] = await Promise.all([
+    listEntries(env, asked),
+    options.asked ? listDeclared(env, asked) : [],
+  ]);
+  return { entries, declared };
+}
+
+/** Of those that the author's function declares, also those that nobody asked for yet. */
+async function ownTenants(desk: Desk, ids: readonly string[]): Promise<NamedHere> {
+  const { entries, declared } = await listNamed(desk.env, ids);
+  if (!desk.options.asked) return { entries, declared: [] };
+  const known = new Set([...entries.map(({ id }) => id), ...declared]);
+  const unknown = ids.filter((id) => !known.has(id));
+  const said = await Promise.all(unknown.map(async (id) => ((await declaredIn(desk, id)) ? [id] : [])));
+  return { entries, declared: [...declared, ...said.flat()] };
 }
 
 function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary {

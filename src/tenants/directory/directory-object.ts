@@ -31,6 +31,11 @@ export interface HostnameClaim {
 }
 
 /** `revision`: of the tenant's document, the one that says so, or that the write which is to say so replaces. */
+export interface NamedHere {
+  readonly entries: readonly DirectoryEntry[];
+  readonly declared: readonly string[];
+}
+
 export interface Marking {
   readonly isPrivate?: boolean;
   readonly state?: "active" | "deleting";
@@ -99,6 +104,15 @@ export class DirectoryObject extends DirectoryLookups {
   /** Whether such a tenant was ever asked for. */
   async isDeclared(id: string): Promise<boolean> {
     return this.sql.exec("SELECT 1 FROM declared WHERE id = ?", id).toArray().length > 0;
+  }
+
+  /** Which of these ids are tenants that were made, and which ones the author's function was asked for and declares. */
+  async named(ids: readonly string[]): Promise<NamedHere> {
+    const among = "WHERE id IN (SELECT value FROM json_each(?))";
+    const list = JSON.stringify(ids);
+    const entries = this.sql.exec<DirectoryRow>(`SELECT * FROM tenants ${among}`, list).toArray();
+    const declared = this.sql.exec<{ id: string }>(`SELECT id FROM declared ${among}`, list).toArray();
+    return { entries: entries.map(directoryEntryOf), declared: declared.map(({ id }) => id) };
   }
 
   /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */

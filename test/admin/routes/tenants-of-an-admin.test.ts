@@ -1,0 +1,41 @@
+// A list of tenants for a tenant-admin asks each shard of the directory once, however many tenants the admin has: it asked for
+// each of 500 tenants, up to four times.
+
+import { expect, it } from "vitest";
+import { adminEnv, ask, newTenant, operator } from "../../support/worker/admin.ts";
+
+type Called = Readonly<Record<string | symbol, (...args: unknown[]) => unknown>>;
+
+/** Calls to objects of the directory. */
+function counted(): { env: Partial<typeof adminEnv>; calls: () => number } {
+  let calls = 0;
+  const stubOf = (stub: Called) =>
+    new Proxy(stub, {
+      get:
+        (_stub, name) =>
+        (...args: unknown[]) => {
+          calls += 1;
+          return stub[name]?.(...args);
+        },
+    });
+  const { DIRECTORY } = adminEnv;
+  const getByName = (name: string) => stubOf(DIRECTORY.getByName(name) as unknown as Called);
+  return { env: { DIRECTORY: { getByName } as unknown as typeof DIRECTORY }, calls: () => calls };
+}
+
+it("is listed page by page with one call for each shard", async () => {
+  const made = [await newTenant(), await newTenant(), await newTenant()].toSorted();
+  const missing = Array.from({ length: 200 }, (_none, at) => `not-there-${at}`);
+  const { token } = await operator("tenant-admin", { tenants: [...missing, ...made] });
+  const { env, calls } = counted();
+  const page = async (query: string) => {
+    const { body } = await ask("GET", `/tenants?limit=2${query}`, { token, env });
+    return body as { items: { id: string }[]; cursor?: string };
+  };
+  const first = await page("");
+  const second = await page(`&cursor=${first.cursor}`);
+  expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(made);
+  expect(second.cursor).toBeUndefined();
+  // Two pages of 16 shards; who asks is an operator of the platform's object.
+  expect(calls()).toBeLessThanOrEqual(32);
+});
