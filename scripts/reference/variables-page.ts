@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
   ],
   MAX_BODY_BYTES: [
     "variable",
-    "the most that a request's body may have, 4 MiB when unset; a document's `bodyBytes` may say less",
+    "the most that a request's body may have; when unset, `bodyBytes` of the tenant says it, 4 MiB where nothing else does",
   ],
   OBJECT_BYTES: ["variable", "how much a Durable Object may store, 10 GB when unset: [state.md](state.md)"],
   OPERATORS: ["variable", "who else calls the admin API, by an authorization server: [operators.md](operators.md)"],

@@ -245,8 +245,8 @@ function broughtBy({ request, user }: Invocation): Credential {
 }
 
 function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
-  const { request, deployment, env } = visit;
-  if (request.method === "POST") return endpoint.post(visit, mostBodyBytes(deployment, env));
+  const { request, env } = visit;
+  if (request.method === "POST") return endpoint.post(visit, mostBodyBytes(env));
   giveUpBody(request);
   return endpoint.other(visit);
 }

@@ -24,6 +24,7 @@ import { idInHostname } from "../tenants/directory/worker-hosts.ts";
 import { isEnding, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
+import { usualBodyBytes } from "./body.ts";
 import { Entered } from "./entered.ts";
 import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
 import { hold, TENANT_AWAY, unauthorized, unknownTenant } from "./hold-tenant.ts";
@@ -109,7 +110,7 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Prin
   const { profile } = visit.knock;
   const principal = judged(visit, snapshot.policy, document, found);
   if (isFailure(principal)) return principal;
-  visit.mostBytes = document.limits?.bodyBytes ?? Infinity;
+  visit.mostBytes = document.limits?.bodyBytes ?? usualBodyBytes(visit.deployment, visit.env);
   if (isEnding(snapshot)) renewAhead(visit, tenant, snapshot);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
   const { catalog } = visit.deployment;

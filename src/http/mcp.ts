@@ -60,7 +60,7 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.
     visit.onError(error);
-    text ??= await textOf(body, maxBytes).catch(() => failure("parseError"));
+    text ??= await textOf(body, Math.min(maxBytes, visit.mostBytes)).catch(() => failure("parseError"));
     return respondEach(request, text, failureOf(error, request));
   } finally {
     visit.done();

@@ -174,7 +174,7 @@ async function callAs(entered: Entered, method: string, params: JsonObject): Pro
   const sent = parseJson(JSON.stringify(params));
   if (isFailure(sent)) throw new TenantError(sent);
   const { visit } = entered;
-  const most = Math.min(visit.mostBytes, mostBodyBytes(visit.deployment, visit.env));
+  const most = Math.min(visit.mostBytes, mostBodyBytes(visit.env));
   if (!isWithin(sent.text, most)) throw new TenantError(bodyTooLarge(most));
   const call: Call = {
     dialect: LATEST_2025,

@@ -86,8 +86,8 @@ export class Visit implements TrailVisit {
   #working = 0;
   /** About how often it asked objects and others: what it does for long is asked to go on elsewhere. */
   asked = 0;
-  /** How large its tenant lets a body be; Infinity until it was let in. */
-  mostBytes = Infinity;
+  /** How large its tenant lets a body be, from when it was let in. */
+  mostBytes = USUAL_LIMITS.bodyBytes;
   /** The tenant's, from when it was let in. */
   limits: LimitsInForce = USUAL_LIMITS;
   /** Of a stored call, whose request is gone: whose what it keeps is. */
