@@ -21,7 +21,7 @@ declare const process: {
 export const owners: { calls: Calls | undefined } = { calls: undefined };
 let isHeard = false;
 
-/** The hooks of all Workers in this isolate: of a promise that no call let go, nobody knows whose it is. */
+/** The hooks of all Workers in this isolate: of a promise that no call let go, nobody knows whose it is. Bound: one for each Worker. */
 const hooks: NonNullable<Hooks["onError"]>[] = [];
 
 /** `onError`: of promises that no call let go. */

@@ -29,7 +29,7 @@ export async function listDeclared(env: DirectoryEnv, { after, limit }: NamesAsk
 }
 
 /** What the directory has of these ids: each shard is asked once. */
-export async function listNamed(env: DirectoryEnv, ids: readonly string[]): Promise<NamedHere> {
+export async function listOfIds(env: DirectoryEnv, ids: readonly string[]): Promise<NamedHere> {
   const pages = await Promise.all(
     askedShards(env).map(async (shard, at): Promise<NamedHere> => {
       const own = ids.filter((id) => shardOf(id, SHARDS) === at);

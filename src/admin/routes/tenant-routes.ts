@@ -26,7 +26,7 @@ import { inLanes } from "../apply/lanes.ts";
 import { withStops } from "../apply/stopped-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, giveBack, type Replaced } from "../apply/hostnames.ts";
-import { listDeclared, listEntries, listNamed, type NamesAsk } from "../apply/listed-names.ts";
+import { listDeclared, listEntries, listOfIds, type NamesAsk } from "../apply/listed-names.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
@@ -154,7 +154,7 @@ async function allTenants({ env, options }: Desk, asked: NamesAsk): Promise<Name
 
 /** Of those that the author's function declares, also those that nobody asked for yet. */
 async function ownTenants(desk: Desk, ids: readonly string[]): Promise<NamedHere> {
-  const { entries, declared } = await listNamed(desk.env, ids);
+  const { entries, declared } = await listOfIds(desk.env, ids);
   if (!desk.options.asked) return { entries, declared: [] };
   const known = new Set([...entries.map(({ id }) => id), ...declared]);
   const unknown = ids.filter((id) => !known.has(id));

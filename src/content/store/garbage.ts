@@ -1,12 +1,7 @@
 // Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end
 // everything is. Whoever writes a body while it is being deleted is told to upload it again.
 
-import {
-  collectBodies,
-  collectedSince as collectedOf,
-  discardBody,
-  type BodyGarbage,
-} from "../../tenants/authority/body-garbage.ts";
+import { collectBodies, deletedSince, dropLater, type BodyGarbage } from "../../tenants/authority/body-garbage.ts";
 import { onceASecond } from "../../tenants/authority/once-a-second.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey } from "./resource-row.ts";
@@ -26,16 +21,16 @@ export function isHeld(sql: SqlStorage, hash: string): boolean {
   return sql.exec(query, hash, hash).toArray().length > 0;
 }
 
-/** As `collectedSince` of `body-garbage.ts`. */
+/** As `deletedSince`. */
 export function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
-  return collectedOf(sql, RESOURCE_BODIES, hash, resent);
+  return deletedSince(sql, RESOURCE_BODIES, hash, resent);
 }
 
 /** Has a body deleted after the grace, unless a row names it. */
 export function discard(host: TableHost, hash: string): void {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
-  discardBody(host, RESOURCE_BODIES, hash);
+  dropLater(host, RESOURCE_BODIES, hash);
 }
 
 /** Deletes copies whose time is over, and some of the bodies; gives when to go on, milliseconds since the epoch. */

@@ -31,7 +31,7 @@ export function onTheMinute(time: number): number {
  * The time to put into an answer "resend", or undefined where the body is in KV for certain: it was not deleted lately,
  * or the writer uploaded it again after the deletion had ended, as `resent` proves by repeating that answer's time.
  */
-export function collectedSince(
+export function deletedSince(
   sql: SqlStorage,
   { collected }: BodyGarbage,
   hash: string,
@@ -45,7 +45,7 @@ export function collectedSince(
 }
 
 /** Has a body deleted after the grace. The caller knows that no row names it. */
-export function discardBody(host: TableHost, { garbage }: BodyGarbage, hash: string): void {
+export function dropLater(host: TableHost, { garbage }: BodyGarbage, hash: string): void {
   const at = onTheMinute(host.now() + GARBAGE_GRACE_MS);
   host.sql.exec(`INSERT OR REPLACE INTO ${garbage} (hash, collect_at) VALUES (?, ?)`, hash, at);
   host.wakeAt(at);

@@ -1,7 +1,7 @@
 // Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
 // has which sections there are. A section is what a feature leases beside the policy because it is large.
 
-import { collectBodies, collectedSince, discardBody, nextGarbage, type BodyGarbage } from "./body-garbage.ts";
+import { collectBodies, deletedSince, dropLater, nextGarbage, type BodyGarbage } from "./body-garbage.ts";
 import { sectionHash } from "./section-rows.ts";
 import type { TakingEffect } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -114,7 +114,7 @@ function put(host: TenantHost, section: SectionBody): SectionPut {
     discard(host, hash);
     return { state: "full" };
   }
-  const collected = collectedSince(sql, SECTION_BODIES, hash, resent);
+  const collected = deletedSince(sql, SECTION_BODIES, hash, resent);
   if (collected !== undefined) return { state: "resend", collected };
   storeParts(sql, hash, body);
   host.definitionsChanged(name, hash);
@@ -158,5 +158,5 @@ function discard(host: TenantHost, hash: string | null): void {
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
   sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
-  discardBody(host, SECTION_BODIES, hash);
+  dropLater(host, SECTION_BODIES, hash);
 }

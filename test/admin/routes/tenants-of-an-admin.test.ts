@@ -4,23 +4,21 @@
 import { expect, it } from "vitest";
 import { adminEnv, ask, newTenant, operator } from "../../support/worker/admin.ts";
 
-type Called = Readonly<Record<string | symbol, (...args: unknown[]) => unknown>>;
-
 /** Calls to objects of the directory. */
 function counted(): { env: Partial<typeof adminEnv>; calls: () => number } {
   let calls = 0;
-  const stubOf = (stub: Called) =>
+  const stubOf = (stub: object) =>
     new Proxy(stub, {
       get:
-        (_stub, name) =>
+        (target, name) =>
         (...args: unknown[]) => {
           calls += 1;
-          return stub[name]?.(...args);
+          return (Reflect.get(target, name) as (...given: unknown[]) => unknown)(...args);
         },
     });
-  const { DIRECTORY } = adminEnv;
-  const getByName = (name: string) => stubOf(DIRECTORY.getByName(name) as unknown as Called);
-  return { env: { DIRECTORY: { getByName } as unknown as typeof DIRECTORY }, calls: () => calls };
+  const env: Partial<typeof adminEnv> = {};
+  Reflect.set(env, "DIRECTORY", { getByName: (name: string) => stubOf(adminEnv.DIRECTORY.getByName(name)) });
+  return { env, calls: () => calls };
 }
 
 it("is listed page by page with one call for each shard", async () => {

@@ -28,7 +28,7 @@ Examples:
   tenantry suspend acme --principal Yk3v0Qp8sD --note "Too many calls"
   tenantry suspend acme --principal "oauth https://login.example.com 00u1a2b3" --note "Left"
 
-tenant show lists what is suspended; resume ends it. tenantry block stops a tool in every tenant. Who signed in has a principal in tenantry grant list.`,
+tenant show lists what is suspended; resume ends it. tenantry block add stops a tool in every tenant. Who signed in has a principal in tenantry grant list.`,
     );
   act(suspend, terminal, runSuspend);
 
