@@ -34,7 +34,7 @@ class FillableDirectory extends worker.exports.DirectoryObject {
   /** Enters those of this shard. */
   async enter(names: readonly string[]): Promise<void> {
     this.sql.exec(
-      "INSERT INTO tenants (id, created, state, is_private, placed) SELECT value, ?, 'active', 0, 1 FROM json_each(?)",
+      "INSERT INTO tenants (id, created, state, placed) SELECT value, ?, 'active', 1 FROM json_each(?)",
       CREATED,
       JSON.stringify(names),
     );

@@ -8,17 +8,14 @@ import { addressOf } from "../limits/address.ts";
 import { Limiter } from "../limits/limiter.ts";
 import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
 import type { KeyGrant, LeaseAsk, TenantRecord } from "../tenants/authority/policy-records.ts";
-import { shardOf } from "../tenants/directory/shard.ts";
 import { mergeDocuments } from "../tenants/document/tenant-document.ts";
 import { withStops } from "./apply/stopped-everywhere.ts";
-import { anyOf, managedOf, meetTenant, type Managed } from "./apply/tenant-access.ts";
+import { managedOf, meetTenant, type Managed } from "./apply/tenant-access.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, MetTenant } from "./route.ts";
 
 /** What is served from this lease is this one answer. */
 const LEASE_MS = 50;
-/** As where endpoints are asked for a name that is nobody's. */
-const NOBODIES = 16;
 
 /** How often an address may try in a minute: each time an object is asked. */
 const MOST_A_MINUTE = 100;
@@ -40,7 +37,7 @@ export async function authenticateKey(request: Request, place: Place, id: string
     if (error instanceof ProblemError && error.key === "not-found") return undefined;
     throw error;
   });
-  const key = await keyIn(place, { id, met }, await hashToken(token));
+  const key = await keyIn(place, id, met, await hashToken(token));
   return { name: keyPrincipalId(key.id), role: "tenant-admin", tenants: [id] };
 }
 
@@ -51,18 +48,9 @@ export function countTry(tries: Limiter, { headers }: Pick<Request, "headers">):
   throw new ProblemError("limited", { headers: { "retry-after": String(Math.ceil(tooOften.waitMs / 1000)) } });
 }
 
-interface Named {
-  readonly id: string;
-  readonly met: MetTenant | undefined;
-}
-
-async function keyIn(place: Place, { id, met }: Named, keyHash: string): Promise<KeyGrant> {
-  const ask: LeaseAsk = { version: null, maxStalenessMs: LEASE_MS, inCode: met?.entry === null, keyHash };
-  if (!met || met.isGone || met.entry?.state === "deleting") {
-    // No tenant's id: those have no question mark.
-    await anyOf(place, `?${shardOf(id, NOBODIES)}`, null).lease({ ...ask, inCode: false });
-    throw refused();
-  }
+async function keyIn(place: Place, id: string, met: MetTenant | undefined, keyHash: string): Promise<KeyGrant> {
+  if (!met || met.isGone || met.entry?.state === "deleting") throw refused();
+  const ask: LeaseAsk = { version: null, maxStalenessMs: LEASE_MS, inCode: met.entry === null, keyHash };
   const managed = managedOf(place, id, met);
   const lease = await managed.policy.lease(ask);
   const key = lease.state === "granted" ? lease.key : null;

@@ -14,12 +14,7 @@ export interface BrakeGround {
 
 /** What operators stop in every tenant, under a lease of its own: a visit needs both. */
 export interface Brakes {
-  /** Asks while it is found out whose a name is, for a name that is nobody's as for others: `hold` waits for that. */
-  ahead(ground: Pick<BrakeGround, "env" | "request"> & { readonly ctx: Pick<BrakeGround, "waitUntil"> }): void;
-  /**
-   * The snapshot with what is stopped in it, which lasts as long as both leases do. `taken` is under way already. Who is refused
-   * because a name must look like a tenant's waits for the lease, too.
-   */
+  /** The snapshot with what is stopped in it, which lasts as long as both leases do. `taken` is under way already. */
   hold(
     ground: BrakeGround,
     taken: Snapshot | Failure | Promise<Snapshot | Failure>,

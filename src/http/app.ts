@@ -15,7 +15,7 @@ import { lastSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { mostBodyBytes } from "./body.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
-import { hold, unknownTenant } from "./hold-tenant.ts";
+import { hold, notFound, refuseName } from "./hold-tenant.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
 import { limitMessages, refusal, refusedAddress, wholly } from "./limit-messages.ts";
@@ -213,10 +213,9 @@ async function serveTenant(
   const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
   if (refused) return turnAway(deployment, request, refused);
-  const finding = findAhead(deployment, invocation, id, credential);
+  const finding = findTenant(env, deployment, id);
   const found = finding instanceof Promise ? await finding : finding;
-  const { tenant } = found;
-  const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
+  const known = found ?? refuseName({ request, deployment }, id, credential);
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path, isHosted, credential, known });
   // 3. Origins, which a tenant may add to.
   if (!isAllowed && !(await tenantAllows(visit, origin))) {
@@ -226,18 +225,6 @@ async function serveTenant(
   const answered = await answeredBy(endpoint, visit);
   if (hops > 0) await sayWhose(visit, answered);
   return withOrigin(answered, origin);
-}
-
-/** Whoever has the name, what is stopped in every tenant is asked beside it, or nobody's would be refused the sooner. */
-function findAhead(
-  deployment: Deployment,
-  invocation: Invocation,
-  id: string,
-  credential: Credential,
-): ReturnType<typeof findTenant> {
-  const finding = findTenant(invocation.env, deployment, id, credential);
-  if (finding instanceof Promise) deployment.brakes?.ahead(invocation);
-  return finding;
 }
 
 function broughtBy({ request, user }: Invocation): Credential {
@@ -305,7 +292,7 @@ function respondUnknown(deployment: Deployment, request: Request): Response {
   const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
   const unknown = isRegistering
     ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
-    : unknownTenant({ request, deployment }, { kind: "none" }, false);
+    : notFound({ request, deployment });
   return turnAway(deployment, request, unknown);
 }
 

@@ -27,7 +27,7 @@ import { appCaller } from "./ask-app.ts";
 import { usualBodyBytes } from "./body.ts";
 import { Entered } from "./entered.ts";
 import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
-import { hold, TENANT_AWAY, unauthorized, unknownTenant } from "./hold-tenant.ts";
+import { hold, notFound, TENANT_AWAY, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {
@@ -69,8 +69,7 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
   const { profile, credential, isHosted } = visit.knock;
-  if (isHosted && hasLeft(visit, document))
-    return unknownTenant(visit, credential, (document.mode ?? "open") !== "open");
+  if (isHosted && hasLeft(visit, document)) return notFound(visit);
   const found =
     credential.kind === "app"
       ? appCaller(visit, credential.user, document)

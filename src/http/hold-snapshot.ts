@@ -79,9 +79,9 @@ async function takeSnapshot(
 }
 
 /**
- * Asks for the next lease beside the request of somebody who was let in: whoever is refused learns nothing from how long that
- * takes. Once for each lease; where it fails, who finds the lease ended asks again. Not where an author's function says under
- * each lease what the tenant is: it would be asked more often, and waited for in the middle of one.
+ * Asks for the next lease beside the request of somebody who was let in. Once for each lease; where it fails, who finds the
+ * lease ended asks again. Not where an author's function says under each lease what the tenant is: it would be asked more
+ * often, and waited for in the middle of one.
  */
 export function renewAhead(visit: Visit, tenant: Tenant<NewResource>, { renewal }: Snapshot): void {
   const turn = turnFor(tenant);

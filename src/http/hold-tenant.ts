@@ -6,10 +6,9 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { managedTenant } from "../tenants/document/tenant-definition.ts";
+import { isTenantId, managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
-import { mayHide } from "./find-tenant.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
 import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
@@ -74,29 +73,28 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
   return declaredOr(visit, now);
 }
 
-/** What is answered for a name that is no tenant. */
-export function unknownTenant(
-  visit: Pick<Visit, "request" | "deployment">,
-  credential: Credential,
-  anyPrivate: boolean,
-): Failure {
-  // Where any tenant is private, nobody learns which names exist, whatever credential they bring.
-  if (anyPrivate) return unauthorized(credential);
-  const { origin } = new URL(visit.request.url);
-  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
+/** What is answered where the URL is no endpoint's, whatever tenants there are. */
+export function notFound({ request, deployment }: Pick<Visit, "request" | "deployment">): Failure {
+  const { origin } = new URL(request.url);
+  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${deployment.path}/mcp/{tenant}`);
+}
+
+/** What is answered for a name that no tenant has: what a private tenant answers, unless no tenant can have the name. */
+export function refuseName(visit: Pick<Visit, "request" | "deployment">, id: string, credential: Credential): Failure {
+  return isTenantId(id) ? unauthorized(credential) : notFound(visit);
 }
 
 /**
- * The tenant that was meant is not there any more, though this isolate or KV thought so: the directory knows what to answer, or
- * where another one of its name is. `isAbsent`: nobody was where it was looked for.
+ * The tenant that was meant is not there any more, though this isolate or KV thought so: the directory knows where another one of
+ * its name is. `isAbsent`: nobody was where it was looked for.
  */
 async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<Snapshot | Failure> {
-  const { entry, anyPrivate } = await lookUp(visit.env, visit.tenant);
+  const { entry } = await lookUp(visit.env, visit.tenant);
   if (isAbsent && entry && entry.jurisdiction !== visit.placement.jurisdiction) {
     visit.knock.known = managedTenant(visit.tenant, entry);
     return holdOwn(visit, revision);
   }
-  return unknownTenant(visit, visit.knock.credential, anyPrivate || mayHide(visit.deployment));
+  return unauthorized(visit.knock.credential);
 }
 
 const INVALID = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
@@ -107,5 +105,6 @@ const INVALID = "Invalid credential: the API key is mistyped, has ended, or is f
  */
 export function unauthorized({ kind }: Credential): Failure {
   if (kind === "none") return failure("unauthorized");
+  if (kind === "app") return failure("unauthorized", "Invalid credential");
   return { ...failure("unauthorized", INVALID), challenge: `${CHALLENGE}, error="invalid_token"` };
 }

@@ -158,14 +158,14 @@ async function enterAs(where: Where, principal: Principal, profile: string | nul
   const { knock } = visit;
   const unknown = knock.known;
   try {
-    knock.known = (await findTenant(where.env, where.deployment, where.id, knock.credential)).tenant ?? unknown;
+    knock.known = (await findTenant(where.env, where.deployment, where.id)) ?? unknown;
   } catch (error) {
     visit.onError(error);
     throw new TenantError(TENANT_AWAY);
   }
   const entered = await enter(visit);
   if (!isFailure(entered)) return entered;
-  // Where names are secret, nobody else is told this. What acts here is known, so nothing else is ever unauthorized.
+  // A client is not told this. What acts here is known, so nothing else is ever unauthorized.
   throw new TenantError(entered.error === "unauthorized" && isFailure(unknown) ? unknown : entered);
 }
 

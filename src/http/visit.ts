@@ -65,7 +65,7 @@ export interface Address {
 
 export interface Knock extends Address {
   readonly credential: Credential;
-  /** A failure: there is no such tenant. Where names are secret, it is what a protected tenant would answer. */
+  /** A failure: there is no such tenant. It is what a private tenant would answer. */
   known: Tenant<NewResource> | Failure;
 }
 

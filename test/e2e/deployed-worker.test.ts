@@ -33,7 +33,7 @@ test("it starts with no tenant, serves nobody, and says what a URL looks like", 
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const headers = { "content-type": "application/json" };
   const asked = async (path: string) => fetch(`${worker.origin}${path}`, { method: "POST", headers, body });
-  expect((await asked("/mcp/demo")).status).toBe(404);
+  expect((await asked("/mcp/demo")).status).toBe(401);
   const bare = await asked("/mcp");
   expect(bare.status).toBe(404);
   expect(await bare.text()).toContain("/mcp/{tenant}");

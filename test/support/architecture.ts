@@ -214,7 +214,6 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
       "src/admin/platform/platform-door.ts",
       "src/admin/apply/tenant-access.ts",
       "src/http/visit.ts",
-      "src/http/nobody.ts",
     ],
   },
   {

@@ -32,7 +32,7 @@ const WRITES = {
   edits: "deliver",
   bases: "take settle release block unblock",
   brakes: "push stopTenant releaseTenant",
-  directory: "add declare mark release",
+  directory: "add declare markDeleting release",
   operators: "removeOperator",
 };
 

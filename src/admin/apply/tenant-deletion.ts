@@ -37,7 +37,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   const entry = managed.entry ?? (await directory.endDeclared(id, created));
   const operators = remote(platformOf(env), operatorTables);
   // 1. No isolate that does not know it yet finds it, by id or hostname.
-  await directory.mark(entry, { state: "deleting" });
+  await directory.markDeleting(entry);
   const record = await policy.read(false);
   if (record) {
     await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });

@@ -57,24 +57,13 @@ let chosen = -1;
 /** Until when the others wait for who asks; milliseconds since the epoch. */
 let askedUntil = 0;
 
-/** What requests asked before they knew whose name they have. */
-const begun = new WeakMap<Request, Promise<Lease>>();
-
 /** One lease for all tenants of an isolate. */
 export const brakes: Brakes = {
-  ahead: ({ env, request, ctx }) => {
-    if ((held && isValid(held)) || isAsked()) return;
-    const asking = ask(env as LeaseEnv);
-    begun.set(request, asking);
-    // Said by `hold`, where anybody waits for it.
-    ctx.waitUntil(asking.catch(() => {}));
-  },
   hold: (ground, taken) => {
-    // Where no name is secret, nobody's needs nothing.
-    if (!(taken instanceof Promise) && isFailure(taken) && taken.error === "unknownTenant") return taken;
+    if (!(taken instanceof Promise) && isFailure(taken)) return taken;
     const lease = currentLease(ground);
     if (lease instanceof Promise || taken instanceof Promise) return holdLater(ground, taken, lease);
-    return isFailure(taken) ? taken : braked(taken, lease);
+    return braked(taken, lease);
   },
   changed: async (ground, { tenant, created, policy }, view) => {
     watchBrakes(ground, chosenReplica, (version) => {
@@ -106,8 +95,7 @@ async function holdLater(
 ): Promise<Snapshot | Failure> {
   const snapshot = await taken;
   let lease = await asked;
-  // Who is refused waits for both leases as well: whose name it is, is not to be seen from what is waited for.
-  if (isFailure(snapshot)) return isFailure(lease) ? lease : snapshot;
+  if (isFailure(snapshot)) return snapshot;
   // The tenant's own object may have taken longer than this lease lasts.
   if (!isFailure(lease) && !isValid(lease)) lease = await currentLease(ground);
   return isFailure(lease) ? lease : braked(snapshot, lease);
@@ -120,10 +108,7 @@ function isValid({ validUntil, leaseMs }: Lease): boolean {
 }
 
 function currentLease(ground: BrakeGround): Leasing {
-  // Once: a stream's visit goes on long after what was asked ahead for it.
-  const own = begun.get(ground.request);
-  begun.delete(ground.request);
-  if (!held || !isValid(held)) return takeLease(ground, own);
+  if (!held || !isValid(held)) return takeLease(ground);
   const isEnding = held.validUntil - Date.now() < RENEWED_IN * held.leaseMs;
   if (isEnding && !isAsked()) ground.waitUntil(ask(ground.env as LeaseEnv).catch((error) => ground.onError(error)));
   return held;
@@ -133,13 +118,13 @@ function isAsked(): boolean {
   return lasts(askedUntil, WAITED_MS, Date.now());
 }
 
-async function takeLease(ground: BrakeGround, own?: Promise<Lease>): Promise<Lease | Failure> {
+async function takeLease(ground: BrakeGround): Promise<Lease | Failure> {
   // Nothing is awaited between finding that nobody asks and asking: fifty who come at once would all find that.
-  const others = own || !isAsked() ? undefined : await leaseOfOthers();
+  const others = isAsked() ? await leaseOfOthers() : undefined;
   if (others) return others;
   const wanted = told;
   try {
-    const lease = await (own ?? ask(ground.env as LeaseEnv));
+    const lease = await ask(ground.env as LeaseEnv);
     // A replica that was not told itself knows less, until its own lease ends.
     if (told === wanted && lease.stopped.version >= wanted) told = -1;
     return lease;

@@ -251,11 +251,7 @@ async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   const { entry, declared } = await namedBy(desk, id);
   if (declared) throw taken(id);
   if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
-  const managed = birthOf(
-    desk,
-    id,
-    entry ?? { ...place, created: "", state: "active", isPrivate: true, isSuspended: false },
-  );
+  const managed = birthOf(desk, id, entry ?? { ...place, created: "", state: "active", isSuspended: false });
   if (entry && (await anyOf(desk, id, entry).read(false))) throw taken(id);
   return managed;
 }

@@ -142,8 +142,7 @@ async function visitOf(
   const named: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
   const nobody: Credential = user ? { kind: "app", user } : named;
   const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
-  const { tenant } = await findTenant(invocation.env, deployment, id, credential);
-  const known = tenant ?? failure("unknownTenant");
+  const known = (await findTenant(invocation.env, deployment, id)) ?? failure("unknownTenant");
   const visit = new Visit(deployment, observed(deployment, invocation), {
     tenant: id,
     profile,

@@ -1,6 +1,6 @@
 // Owns entering tenants and hostnames, and taking them out, when they come and go; and telling which there are. The admin API
-// does that, so a Worker without it has the lookups alone. What KV and the other shards keep of it follows, in steps that are
-// repeated until they are done.
+// does that, so a Worker without it has the lookups alone. What KV keeps of it follows, in steps that are repeated until
+// they are done.
 
 import { logFault } from "../../telemetry/fault-line.ts";
 import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
@@ -9,7 +9,7 @@ import { migrate } from "../authority/tables.ts";
 import { DIRECTORY_TABLES } from "./directory-tables.ts";
 import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
 import { placementKey } from "./placement.ts";
-import { shardAt, shardFor, SHARDS } from "./shards.ts";
+import { shardFor } from "./shards.ts";
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -30,16 +30,9 @@ export interface HostnameClaim {
   readonly age: number;
 }
 
-/** `revision`: of the tenant's document, the one that says so, or that the write which is to say so replaces. */
 export interface NamedHere {
   readonly entries: readonly DirectoryEntry[];
   readonly declared: readonly string[];
-}
-
-export interface Marking {
-  readonly isPrivate?: boolean;
-  readonly state?: "active" | "deleting";
-  readonly revision?: number;
 }
 
 interface ShardEnv {
@@ -118,15 +111,14 @@ export class DirectoryObject extends DirectoryLookups {
   /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */
   async endDeclared(id: string, created: Incarnation): Promise<DirectoryEntry> {
     this.sql.exec("DELETE FROM declared WHERE id = ?", id);
-    const values = "VALUES (?, ?, 'deleting', 0)";
-    this.sql.exec(`INSERT OR IGNORE INTO tenants (id, created, state, is_private) ${values}`, id, created);
+    this.sql.exec("INSERT OR IGNORE INTO tenants (id, created, state) VALUES (?, ?, 'deleting')", id, created);
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
   /** Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id. */
   async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<DirectoryEntry> {
     this.sql.exec(
-      "INSERT OR IGNORE INTO tenants (id, created, state, is_private, jurisdiction, region) VALUES (?, ?, 'active', 0, ?, ?)",
+      "INSERT OR IGNORE INTO tenants (id, created, state, jurisdiction, region) VALUES (?, ?, 'active', ?, ?)",
       id,
       newIncarnation(Date.now()),
       about.jurisdiction,
@@ -136,17 +128,9 @@ export class DirectoryObject extends DirectoryLookups {
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
-  /**
-   * Where a tenant becomes private, unknown names are hidden in every shard when this resolves. It is not shown again by a
-   * revision that a write may replace which wants it private.
-   */
-  async mark({ id, created }: Named, { isPrivate, state, revision }: Marking): Promise<void> {
-    const set = (change: string, ...values: SqlStorageValue[]) =>
-      this.sql.exec(`UPDATE tenants SET ${change} WHERE id = ? AND created = ?`, ...values, id, created);
-    if (isPrivate) set("is_private = 1, private_basis = max(private_basis, ?)", revision ?? 0);
-    if (isPrivate === false) set("is_private = iif(private_basis < ?, 0, is_private)", revision ?? ANY);
-    if (state !== undefined) set("state = ?", state);
-    await this.#tellHiding();
+  /** A tenant ends: it is not served from now on, and its name is not free yet. */
+  async markDeleting({ id, created }: Named): Promise<void> {
+    this.sql.exec("UPDATE tenants SET state = 'deleting' WHERE id = ? AND created = ?", id, created);
   }
 
   /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
@@ -165,7 +149,6 @@ export class DirectoryObject extends DirectoryLookups {
     // Where it was made within the same second, KV refuses the deletion once.
     await onceASecond(() => BODIES.delete(placementKey(id)));
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
-    await this.#tellHiding();
   }
 
   /** Whether there is such a tenant, and none that is being deleted. */
@@ -233,17 +216,10 @@ export class DirectoryObject extends DirectoryLookups {
       .map(directoryEntryOf);
   }
 
-  /** Whether another shard has private tenants. What comes later than a telling with a higher number is old. */
-  async noteHiding(shard: number, hides: number, version: number): Promise<void> {
-    this.#noteHiding({ shard, hides, version, done: 1 });
-  }
-
   /** Nothing is thrown: the runtime gives up an alarm that fails too often. */
   override async alarm(): Promise<void> {
     try {
-      // Where KV is away, the others are told all the same.
-      const done = await Promise.allSettled([this.#place(), this.#tellHiding()]);
-      for (const one of done) if (one.status === "rejected") throw one.reason;
+      await this.#place();
       if (this.#isBehind()) await this.#wake();
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
@@ -275,7 +251,7 @@ export class DirectoryObject extends DirectoryLookups {
   }
 
   #isBehind(): boolean {
-    return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0 || this.#untoldHiding() !== undefined;
+    return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0;
   }
 
   /** Writes the placements that KV does not have, some of them. */
@@ -293,50 +269,4 @@ export class DirectoryObject extends DirectoryLookups {
       }),
     );
   }
-
-  /** What is to be told of this shard; undefined: all have heard how it is. */
-  #untoldHiding(): Hiding | undefined {
-    const { sql } = this;
-    const shard = this.#shard;
-    const hides = sql.exec("SELECT 1 FROM tenants WHERE is_private = 1 LIMIT 1").toArray().length;
-    const [last] = sql.exec<Hiding>("SELECT * FROM hiding WHERE shard = ?", shard).toArray();
-    const isTold = last ? last.done === 1 && last.hides === hides : hides === 0;
-    // What others may be telling right now is told under the same number: whoever is done first is done for all.
-    const version = (last?.version ?? 0) + (last?.hides === hides ? 0 : 1);
-    return isTold ? undefined : { shard, hides, version, done: 0 };
-  }
-
-  #noteHiding({ shard, hides, version, done }: Hiding): void {
-    const set = "hides = excluded.hides, version = excluded.version, done = excluded.done";
-    this.sql.exec(
-      `INSERT INTO hiding (shard, hides, version, done) VALUES (?, ?, ?, ?)
-         ON CONFLICT (shard) DO UPDATE SET ${set} WHERE excluded.version > version`,
-      shard,
-      hides,
-      version,
-      done,
-    );
-  }
-
-  /** Written down first, so that it is told again until everybody has heard it, though this is cut off. */
-  async #tellHiding(): Promise<void> {
-    for (let next = this.#untoldHiding(); next; next = this.#untoldHiding()) {
-      const { shard, hides, version } = next;
-      this.#noteHiding(next);
-      await this.#wake(RETRY_MS);
-      const others = Array.from({ length: SHARDS }, (_, at) => at).filter((at) => at !== shard);
-      const objects = this.#bound.DIRECTORY;
-      await Promise.all(others.map((at) => shardAt(objects, at).noteHiding(shard, hides, version)));
-      this.sql.exec("UPDATE hiding SET done = 1 WHERE shard = ? AND version = ?", shard, version);
-    }
-  }
-}
-
-interface Hiding {
-  [column: string]: SqlStorageValue;
-  shard: number;
-  hides: number;
-  version: number;
-  /** Of the own shard: 0 while some may not have heard it. */
-  done: number;
 }

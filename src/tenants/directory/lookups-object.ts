@@ -10,15 +10,12 @@ export interface DirectoryEntry extends Placement {
   readonly id: string;
   readonly created: Incarnation;
   readonly state: "active" | "deleting";
-  readonly isPrivate: boolean;
   /** As the tenant's own object last said, some moments ago; for lists. */
   readonly isSuspended: boolean;
 }
 
-/** `anyPrivate`: some tenant's existence is secret, whichever shard has it, so nobody may learn which names are unknown. */
 export interface Lookup {
   readonly entry: DirectoryEntry | null;
-  readonly anyPrivate: boolean;
 }
 
 export interface DirectoryRow {
@@ -26,7 +23,6 @@ export interface DirectoryRow {
   id: string;
   created: string;
   state: string;
-  is_private: number;
   suspended: number;
   jurisdiction: string | null;
   region: string | null;
@@ -47,10 +43,9 @@ export class DirectoryLookups extends DurableObject {
   async ready(): Promise<void> {}
 
   async lookup(id: string): Promise<Lookup> {
-    if (!this.isKeeping) return { entry: null, anyPrivate: false };
+    if (!this.isKeeping) return { entry: null };
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
-    const anyPrivate = this.sql.exec("SELECT 1 FROM hiding WHERE hides = 1 LIMIT 1").toArray().length > 0;
-    return { entry: row ? directoryEntryOf(row) : null, anyPrivate };
+    return { entry: row ? directoryEntryOf(row) : null };
   }
 
   async hostname(hostname: string): Promise<string | null> {
@@ -65,7 +60,6 @@ export function directoryEntryOf(row: DirectoryRow): DirectoryEntry {
     id: row.id,
     created: row.created,
     state: row.state as DirectoryEntry["state"],
-    isPrivate: row.is_private === 1,
     isSuspended: row.suspended === 1,
     jurisdiction: row.jurisdiction,
     region: row.region,

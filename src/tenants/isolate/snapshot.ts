@@ -21,7 +21,7 @@ const KEY_BYTES = 512;
 const HOUR_MS = 3_600_000;
 
 /** What an isolate remembers of keys is of one hour. */
-export function hourOf(time: number): number {
+function hourOf(time: number): number {
   return Math.floor(time / HOUR_MS);
 }
 /** What is made of a section and kept in `derived` costs several times the section's own bytes. */
@@ -153,9 +153,8 @@ function renewed(
   const kept = current ?? (answer.policy === null ? before : fresh(answer, answer.policy));
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const leaseMs = kept.policy.document.maxStalenessMs ?? ask.maxStalenessMs;
-  const since = beginOf({ ask, answer, asked }, current ?? before);
   const { policy, sections, derived, bytes } = kept;
-  const known = keysIn([current, before], derived, since);
+  const known = keysIn([current, before], derived, asked);
   // Each by its name: every lease makes one of these, and spreading what is there costs several times as much.
   return {
     tenant,
@@ -167,8 +166,8 @@ function renewed(
     ring: before && idsOf(before.ring) === idsOf(ring) ? before.ring : ring,
     seeded,
     leaseMs,
-    validUntil: since + leaseMs,
-    renewal: { from: since + leaseMs * (1 - RENEWED_IN) },
+    validUntil: asked + leaseMs,
+    renewal: { from: asked + leaseMs * (1 - RENEWED_IN) },
     keys: known.keys,
     asked: known.asked,
     keysHour: known.keysHour,
@@ -178,13 +177,6 @@ function renewed(
     placement,
     inCode: ask.inCode,
   };
-}
-
-type Asked = Readonly<{ ask: SnapshotAsk; answer: LeaseGranted; asked: number }>;
-
-/** Who is refused renews nothing, or would see from the time of a later answer that there is a tenant. */
-function beginOf({ ask, answer, asked }: Asked, known: Snapshot | undefined): number {
-  return ask.key && !answer.key && known && isLeased(known) ? known.validUntil - known.leaseMs : asked;
 }
 
 /** Those of the same version, and which of them were asked about in this hour. */

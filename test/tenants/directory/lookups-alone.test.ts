@@ -9,7 +9,7 @@ it("knows nobody, and makes no tables", async () => {
   // The half that every Worker has, over the storage of another class's object.
   await runInDurableObject(env.UPSTREAMS.getByName("names-3"), async (_instance, ctx) => {
     const object = new DirectoryLookups(ctx, {} as Cloudflare.Env);
-    expect(await object.lookup("nobody")).toEqual({ entry: null, anyPrivate: false });
+    expect(await object.lookup("nobody")).toEqual({ entry: null });
     expect(await object.hostname("nobody.example")).toBeNull();
     expect(
       ctx.storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),

@@ -178,7 +178,7 @@ describe.each([
     expect(await ask(id)).toMatchObject({ status: 200 });
     await end(old);
     later(6000);
-    expect(await ask(id)).toMatchObject({ status: 404 });
+    expect(await ask(id)).toMatchObject({ status: 401 });
     expect(lastSnapshot(id)).toBeUndefined();
     await make(id, after);
     later(6000);

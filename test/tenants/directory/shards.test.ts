@@ -1,5 +1,5 @@
-// The directory is shared among objects: what a lookup reads with many tenants, what
-// the shards and KV are told of each other's names, and that it is told until it has arrived.
+// The directory is shared among objects: what a lookup reads with many tenants, what KV is told of its names, and that it is told
+// until it has arrived.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -9,7 +9,6 @@ import { allShards, directoryOf, findPlacement, lookUpPlaced } from "../../../sr
 import type { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
 import { SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { shardOf } from "../../../src/tenants/directory/shard.ts";
 
 const ANYWHERE = { jurisdiction: null, region: null };
 const MADE = "2026-11-20T10:00:00.000123Z";
@@ -40,90 +39,28 @@ function rowsRead(
 }
 
 describe("a lookup", () => {
-  it("reads two rows at most, of a hundred thousand tenants, none of whom is private or only the last", async () => {
+  it("reads a row at most, of a hundred thousand tenants", async () => {
     const [shard] = shardsOf();
     if (!shard) throw new Error("there are shards");
     await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
       sql.exec(`WITH RECURSIVE many (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM many WHERE at < 100000)
-        INSERT INTO tenants (id, created, state, is_private, placed) SELECT 'many-' || at, '${MADE}', 'active', 0, 1 FROM many`);
+        INSERT INTO tenants (id, created, state, placed) SELECT 'many-' || at, '${MADE}', 'active', 1 FROM many`);
       sql.exec(
         "INSERT INTO hostnames (hostname, tenant, created) SELECT id || '.example', id, created FROM tenants WHERE id LIKE 'many-%'",
       );
     });
-    const most = async () => {
-      for (const id of ["many-99999", "nobody"]) {
-        expect(await rowsRead(shard, (object) => object.lookup(id))).toBeLessThanOrEqual(2);
-        expect(await rowsRead(shard, (object) => object.hostname(`${id}.example`))).toBeLessThanOrEqual(1);
-      }
-    };
-    await most();
+    for (const id of ["many-99999", "nobody"]) {
+      expect(await rowsRead(shard, (object) => object.lookup(id))).toBeLessThanOrEqual(1);
+      expect(await rowsRead(shard, (object) => object.hostname(`${id}.example`))).toBeLessThanOrEqual(1);
+    }
     // What counts sees what is read.
     expect(await rowsRead(shard, (object) => object.lookup("many-99999"))).toBeGreaterThan(0);
-    const last = { id: "many-99999", created: MADE };
-    await runInDurableObject(shard, async (object) => object.mark(last, { isPrivate: true }));
-    await most();
-    // And so does what a shard has to know of itself when it is told or comes back.
+    // And so does what a shard has to know of itself when it comes back.
     expect(await rowsRead(shard, async (object) => object.alarm())).toBeLessThan(20);
-    await runInDurableObject(shard, async (object) => object.mark(last, { isPrivate: false }));
     await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
       sql.exec("DELETE FROM tenants WHERE id LIKE 'many-%'");
       sql.exec("DELETE FROM hostnames WHERE tenant LIKE 'many-%'");
     });
-  });
-});
-
-describe("a private tenant", () => {
-  const all = async () => Promise.all(shardsOf().map(async (shard) => (await shard.lookup("nobody")).anyPrivate));
-
-  it("hides unknown names in every shard before its marking is answered, and no more when it is gone", async () => {
-    const one = await directoryOf(env, "secret").add("secret", ANYWHERE);
-    await directoryOf(env, one.id).mark(one, { isPrivate: true });
-    expect(await all()).toEqual(Array(SHARDS).fill(true));
-    await directoryOf(env, one.id).remove(one);
-    expect(await all()).toEqual(Array(SHARDS).fill(false));
-  });
-
-  it("is told again by the alarm to a shard that could not be reached", async () => {
-    const id = "secret-again";
-    const one = await directoryOf(env, id).add(id, ANYWHERE);
-    const own = shardOf(id, SHARDS);
-    const away = `names-${(own + 1) % SHARDS}`;
-    await runInDurableObject(directoryOf(env, id), async (object) => {
-      const bound = Reflect.get(object, "env") as typeof env;
-      const { DIRECTORY } = bound;
-      const broken = {
-        getByName: (name: string) =>
-          name === away
-            ? { noteHiding: () => Promise.reject(new Error("Network connection lost.")) }
-            : DIRECTORY.getByName(name),
-      };
-      Object.defineProperty(object, "env", { value: { ...bound, DIRECTORY: broken }, configurable: true });
-      await expect(object.mark(one, { isPrivate: true })).rejects.toThrow("lost");
-      Object.defineProperty(object, "env", { value: bound, configurable: true });
-    });
-    expect((await env.DIRECTORY.getByName(away).lookup("nobody")).anyPrivate).toBe(false);
-    expect(await runDurableObjectAlarm(directoryOf(env, id))).toBe(true);
-    expect(await all()).toEqual(Array(SHARDS).fill(true));
-    await directoryOf(env, id).remove(one);
-  });
-
-  it("is one of several that are marked at once", async () => {
-    const made = await Promise.all(
-      ["at-once-a", "at-once-b", "at-once-c"].map((id) => env.DIRECTORY.getByName("names-5").add(id, ANYWHERE)),
-    );
-    const shard = env.DIRECTORY.getByName("names-5");
-    await Promise.all(made.map((one) => shard.mark(one, { isPrivate: true })));
-    expect(await all()).toEqual(Array(SHARDS).fill(true));
-    await Promise.all(made.map((one) => shard.mark(one, { isPrivate: false })));
-    expect(await all()).toEqual(Array(SHARDS).fill(false));
-    for (const one of made) await shard.remove(one);
-  });
-
-  it("is counted as its shard said last, whichever telling arrives last", async () => {
-    const shard = env.DIRECTORY.getByName("names-2");
-    await shard.noteHiding(99, 0, 5);
-    await shard.noteHiding(99, 1, 4);
-    expect((await shard.lookup("nobody")).anyPrivate).toBe(false);
   });
 });
 
@@ -186,7 +123,7 @@ it("lists all tenants in the order of ids, whichever shard has them", async () =
 
 it("refuses a hostname to a tenant that ended while it was claimed, and gives it to another", async () => {
   const first = await directoryOf(env, "claims").add("claims", ANYWHERE);
-  await directoryOf(env, "claims").mark(first, { state: "deleting" });
+  await directoryOf(env, "claims").markDeleting(first);
   const shard = directoryOf(env, "claims.example");
   expect(await shard.claimHostname("claims.example", first)).toBe("gone");
   expect(await shard.hostname("claims.example")).toBeNull();

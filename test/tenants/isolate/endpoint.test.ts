@@ -58,19 +58,21 @@ const INITIALIZE = {
 async function made(document: TenantDocument): Promise<string> {
   const tenant = freshTenant();
   const entry = await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
-  await directoryOf(env, tenant.id).mark(entry, { isPrivate: document.mode === "key" });
   const policy = remote(tenant.stub, policyTables);
   await policy.create({ created: entry.created, own: document, effective: document, actor: ANN, action: "create" });
   return tenant.id;
 }
 
-/** Before any test makes a tenant private: the directory knows of none here. */
-it("a name that does not exist looks protected where a tenant in code is", async () => {
+it("a name that no tenant has looks like a private tenant, whatever tenants there are", async () => {
   const closed = await ask("closed", LIST, { tenants: { closed: { mode: "key" } } });
-  const never = await ask("never-1", LIST, { tenants: { closed: { mode: "key" } } });
-  expect([never.response.status, never.message]).toEqual([closed.response.status, closed.message]);
-  expect(never.response.status).toBe(401);
-  expect((await ask("never-2", LIST, { tenants: { open: {} } })).message.error?.message).toContain("/mcp/{tenant}");
+  expect(closed.response.status).toBe(401);
+  for (const tenants of [{ closed: { mode: "key" } }, { open: {} }] as const) {
+    const never = await ask("never", LIST, { tenants });
+    expect([never.response.status, never.message]).toEqual([closed.response.status, closed.message]);
+  }
+  // No tenant can have it.
+  const impossible = await ask("No_Tenant", LIST, { tenants: { open: {} } });
+  expect(impossible.message.error?.message).toContain("/mcp/{tenant}");
 });
 
 describe("while the authority is away", () => {
