@@ -15,7 +15,7 @@ import { lastSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { mostBodyBytes } from "./body.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
-import { hold, notFound, refuseName } from "./hold-tenant.ts";
+import { hold, noEndpoint, refuseName } from "./hold-tenant.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
 import { limitMessages, refusal, refusedAddress, wholly } from "./limit-messages.ts";
@@ -292,7 +292,7 @@ function respondUnknown(deployment: Deployment, request: Request): Response {
   const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
   const unknown = isRegistering
     ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
-    : notFound({ request, deployment });
+    : noEndpoint({ request, deployment });
   return turnAway(deployment, request, unknown);
 }
 

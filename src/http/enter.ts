@@ -27,7 +27,7 @@ import { appCaller } from "./ask-app.ts";
 import { usualBodyBytes } from "./body.ts";
 import { Entered } from "./entered.ts";
 import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
-import { hold, notFound, TENANT_AWAY, unauthorized } from "./hold-tenant.ts";
+import { hold, noEndpoint, TENANT_AWAY, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {
@@ -69,7 +69,7 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
   const { profile, credential, isHosted } = visit.knock;
-  if (isHosted && hasLeft(visit, document)) return notFound(visit);
+  if (isHosted && hasLeft(visit, document)) return noEndpoint(visit);
   const found =
     credential.kind === "app"
       ? appCaller(visit, credential.user, document)

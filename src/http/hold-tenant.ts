@@ -74,14 +74,14 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
 }
 
 /** What is answered where the URL is no endpoint's, whatever tenants there are. */
-export function notFound({ request, deployment }: Pick<Visit, "request" | "deployment">): Failure {
+export function noEndpoint({ request, deployment }: Pick<Visit, "request" | "deployment">): Failure {
   const { origin } = new URL(request.url);
   return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${deployment.path}/mcp/{tenant}`);
 }
 
 /** What is answered for a name that no tenant has: what a private tenant answers, unless no tenant can have the name. */
 export function refuseName(visit: Pick<Visit, "request" | "deployment">, id: string, credential: Credential): Failure {
-  return isTenantId(id) ? unauthorized(credential) : notFound(visit);
+  return isTenantId(id) ? unauthorized(credential) : noEndpoint(visit);
 }
 
 /**

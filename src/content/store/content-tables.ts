@@ -1,7 +1,6 @@
 // Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
 // Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
 
-import { logFault } from "../../telemetry/fault-line.ts";
 import type { OpenTables, Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { Edit, EditRefusal } from "./edit.ts";
 import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
@@ -11,8 +10,6 @@ import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { indexText, textMigrations, unindexText } from "./text-index.ts";
 import { keepPart, partMigrations, partOf } from "./copy-parts.ts";
-import { placeViews } from "./place-views.ts";
-import { leaveViews, showInViews, viewMigrations } from "./placed-views.ts";
 import { claimUpload, type UploadClaim } from "./uploads.ts";
 
 export interface PutResource {
@@ -57,19 +54,6 @@ export interface ContentMethods extends QueryMethods {
 
 export type RemoteContent = Remote<ContentMethods>;
 
-const RETRY_MS = 60_000;
-
-/**
- * A row behind every URI, and one behind every tag, for a BLOB is larger than any text: a look into a range ends at a row
- * behind it, whether or not something hidden is there, and so reads as many rows. No range of texts has them.
- */
-const lastRowMigrations: readonly string[] = [
-  `INSERT INTO resources (id, uri, name, mime_type, is_binary, size, hash, last_modified, tags)
-     VALUES (0, x'FF', '', '', 0, 0, x'FF', '', '[]')`,
-  "UPDATE totals SET resources = resources - 1",
-  "INSERT INTO resource_tags (tag, uri) VALUES (x'FF', x'FF')",
-];
-
 export const contentTables: Tables<ContentMethods> = {
   name: "content",
   migrations: [
@@ -85,9 +69,7 @@ export const contentTables: Tables<ContentMethods> = {
     `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     ...totalsMigrations,
-    ...lastRowMigrations,
     ...textMigrations,
-    ...viewMigrations,
     ...partMigrations,
   ],
   open: openContent,
@@ -102,18 +84,7 @@ export interface Editing {
 
 /** `editing`: where tenants have operators. */
 export function openContent(host: TableHost, editing?: Editing): OpenTables<ContentMethods> {
-  return { methods: methodsOf(host, editing), alarm: (now) => ring(host, now) };
-}
-
-async function ring(host: TableHost, now: number): Promise<number | undefined> {
-  const next = await collect(host, now);
-  try {
-    return (await placeViews(host)) ? next : now;
-  } catch (error) {
-    logFault(error, { tenant: host.tenant, method: "alarm content" });
-    // KV is away: what is not placed is looked at one by one.
-    return Math.min(next ?? Infinity, now + RETRY_MS);
-  }
+  return { methods: methodsOf(host, editing), alarm: async (now) => collect(host, now) };
 }
 
 export function storedAt(sql: SqlStorage, uri: string): StoredRow | undefined {
@@ -228,7 +199,6 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
     .one();
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
-  showInViews(sql, row.uri);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
     const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
@@ -239,11 +209,9 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
 
 export function removeRow(host: TableHost, row: StoredRow): void {
   drop(host, row);
-  leaveViews(host.sql, row.uri);
   host.changes.updated(row.uri, true);
 }
 
-/** What is written anew stays in the views that see it. */
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
   unindexText(sql, row.id);

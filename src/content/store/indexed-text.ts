@@ -10,7 +10,7 @@ const SHOWN_WITHIN_MS = 600_000;
 const MAX_TEXT_BYTES = 3 * MAX_SEARCH_CHARACTERS;
 
 /** Of a resource, what of it is indexed. Rejects while the text cannot be read: without its words nobody would find it. */
-export async function indexedText(host: TableHost, { is_binary, hash, uri, revision }: StoredRow): Promise<string> {
+async function indexedText(host: TableHost, { is_binary, hash, uri, revision }: StoredRow): Promise<string> {
   if (is_binary === 1) return "";
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const copies = host.sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray();

@@ -1,13 +1,9 @@
 // Owns the full-text index: how a resource gets into it and out of it. Refuses to read bodies.
 
-import { hidingWords } from "./placed-views.ts";
-import { placeOf } from "./seen-places.ts";
-
 /** Of a longer text, the beginning is indexed. */
 export const MAX_SEARCH_CHARACTERS = 256 * 1024;
 
 interface Worded {
-  readonly uri: string;
   readonly name: string;
   readonly title: string | null;
   readonly description: string | null;
@@ -16,22 +12,16 @@ interface Worded {
 
 export const textMigrations: readonly string[] = [
   `CREATE VIRTUAL TABLE resource_words USING fts5(
-     title, tags, body, place, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
+     title, tags, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
 ];
 
-export function indexText(
-  sql: SqlStorage,
-  id: number,
-  { uri, name, title, description, tags }: Worded,
-  text: string,
-): void {
+export function indexText(sql: SqlStorage, id: number, { name, title, description, tags }: Worded, text: string): void {
   sql.exec(
-    "INSERT INTO resource_words (rowid, title, tags, body, place) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO resource_words (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
     id,
     `${name} ${title ?? ""} ${description ?? ""}`,
     tags.join(" "),
     text,
-    placeOf(uri) + hidingWords(sql, uri),
   );
 }
 
