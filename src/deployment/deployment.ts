@@ -405,8 +405,6 @@ export interface Feature<Exported extends Objects = Objects> {
   sources?(ground: SourceGround): readonly Source<CallHost>[];
   /** Of features whose callers bring credentials: why what comes with one is refused before that is read. */
   readonly exposed?: (request: Request) => Failure | undefined;
-  /** Another Worker of ours asks, perhaps for this very tenant: says in the headers of the answer whose things are in it. */
-  readonly via?: (host: SeenHost, headers: Headers) => Promise<void>;
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature at which people sign in. */

@@ -13,7 +13,6 @@ import type { CallOutcome } from "../protocol/outcome.ts";
 import { Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
-import { LEADS_BACK, VIA, viaOfCall } from "./guard/circle.ts";
 import { CALLS } from "./guard/crowd.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
@@ -37,11 +36,6 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
-  const marking = viaOfCall(host.ring, host.clientHeader(VIA));
-  const via = marking instanceof Promise ? await marking : marking;
-  if (via === undefined) {
-    return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
-  }
   const continued = continuedWith(upstream, forwarded, call, host);
   const sent = continued instanceof Promise ? await continued : continued;
   if (isFailure(sent)) return sent;
@@ -50,11 +44,7 @@ export async function forwardCall(
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {
-    return await attempt(
-      upstream,
-      { forwarded: sent, call, host, deadline, room, via },
-      { isTokenNew: false, retries: 0 },
-    );
+    return await attempt(upstream, { forwarded: sent, call, host, deadline, room }, { isTokenNew: false, retries: 0 });
   } finally {
     deadline.end();
     room.release();

@@ -197,8 +197,7 @@ async function serveTenant(
   const { request, env } = invocation;
   const { headers } = request;
   // 1. Hosts, before anything is looked at.
-  const hops = hopsOf(headers);
-  const unwelcome = unwelcomeIn(request, env, hops);
+  const unwelcome = unwelcomeIn(request, env, hopsOf(headers));
   if (unwelcome) return turnAway(deployment, request, unwelcome);
   if (!address) return respondUnknown(deployment, request);
   const origin = headers.get("origin");
@@ -223,7 +222,6 @@ async function serveTenant(
   }
   // 4. The method.
   const answered = await answeredBy(endpoint, visit);
-  if (hops > 0) await sayWhose(visit, answered);
   return withOrigin(answered, origin);
 }
 
@@ -240,11 +238,6 @@ function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
 
 function exposedIn({ features }: Deployment, request: Request): Failure | undefined {
   return features.find((one) => one.exposed)?.exposed?.(request);
-}
-
-/** To a Worker of ours. */
-async function sayWhose({ deployment, host }: Visit, { headers }: Response): Promise<void> {
-  if (host) for (const { via } of deployment.features) await via?.(host, headers);
 }
 
 /** A failure: neither the directory nor an authority is asked who this is: too many were refused there, or others listen. */
