@@ -74,7 +74,7 @@ async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SEN
     id: "a",
     config,
     upstream,
-    filled: { ...sent, ofClient: {}, trace: {} },
+    filled: { ...sent, trace: {} },
     clientInfo: { name: "test", version: "1" },
     prefixes: [],
   };
