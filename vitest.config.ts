@@ -80,7 +80,12 @@ const ALONE = [
 
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
   return {
-    plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
+    plugins: [
+      cloudflareTest({
+        wrangler: { configPath: "./test/fixtures/wrangler.toml" },
+        miniflare: { durableObjects: { SESSIONS_TO_LIST: "SessionObject" } },
+      }),
+    ],
     test: {
       name,
       provide,

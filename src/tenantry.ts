@@ -19,11 +19,9 @@ export {
 export type { Env, LimitEnv } from "./http/visit.ts";
 export type { OriginVars } from "./auth/origin.ts";
 export type { SecretsKeyEnv } from "./auth/secrets-key.ts";
-export type { ContentEnv } from "./content/store/content-door.ts";
 export type { HostEnv } from "./http/find-tenant.ts";
 export type { OutboundVars } from "./outbound/outbound-door.ts";
 export type { StreamEnv } from "./sessions/doors.ts";
-export type { SessionEnv } from "./sessions/session-door.ts";
 export type { DirectoryEnv } from "./tenants/directory/directory.ts";
 export type { HostVars } from "./tenants/directory/worker-hosts.ts";
 export { admin } from "./admin/admin.ts";

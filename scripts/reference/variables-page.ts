@@ -66,8 +66,7 @@ are set by \`npx wrangler secret put NAME\`, on your machine in \`.dev.vars\`. W
 const TAIL = `\`TENANT__NAME\`, a secret, stands in where a tenant has no secret of that name: \`ACME__API_TOKEN\` for the secret \`API_TOKEN\` of the tenant
 \`acme\`. \`NODE_ENV\` is of the build and of \`wrangler dev\` alone: \`production\` refuses what a deployment would be refused for.
 
-What every Worker binds is in [api-start.md](api-start.md): \`TENANTS\`, \`CONTENT\`, \`SESSIONS\`, \`HUBS\`, \`DIRECTORY\` and \`BODIES\`; with \`admin()\` also
-\`PLATFORM\`, with \`gateway()\` also \`UPSTREAMS\`.
+What every Worker needs beside it is in [api-start.md](api-start.md): the KV binding \`BODIES\`, and a migration that names its classes.
 
 ## Of the command line
 

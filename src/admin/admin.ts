@@ -33,7 +33,6 @@ export function admin(...options: readonly never[]): Feature<{
     name: "admin",
     // It makes the keys that tenants take.
     exposed: exposedBy,
-    bindings: ["PLATFORM"],
     objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
     tables: [policyTables, standingTables, limitUseTables, editLog],
     routes: { path: "/admin/*", open },

@@ -376,8 +376,6 @@ export interface BrokenMember {
 export interface Feature<Exported extends Objects = Objects> {
   readonly name: string;
   readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
-  /** Bindings that a request must find. */
-  readonly bindings?: readonly string[];
   /** Durable Object classes and entrypoints, by the name under which the Worker exports them. */
   readonly objects?: Exported;
   /** Tables in each tenant's object; they may ask for the object's alarm. */

@@ -73,7 +73,6 @@ export function upstreamsFeature(options: GatewayOptions): Feature<{
   askAgain({ ...AGAIN, ...RESULTS_AGAIN });
   return {
     name: "gateway",
-    bindings: ["UPSTREAMS"],
     objects: {
       UpstreamObject,
       UpstreamRefreshes: class extends UpstreamRefreshes {

@@ -14,7 +14,8 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { stubOf, type Placement } from "../tenants/directory/placement.ts";
+import type { Placement } from "../tenants/directory/placement.ts";
+import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { loadSection, writeSection, type SectionPlace } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
@@ -68,9 +69,7 @@ export interface RefreshBinding {
 }
 
 interface RefreshEnv extends OutboundVars {
-  readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
-  readonly CONTENT: DurableObjectNamespace;
 }
 
 /**

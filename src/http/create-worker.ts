@@ -18,7 +18,8 @@ import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
 import { hearing } from "../deployment/heard-calls.ts";
 import { checkOptions } from "../deployment/check-options.ts";
-import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
+import { missingBinding, missingObject } from "../deployment/check-configuration.ts";
+import { checkDeclared, checkDeployment } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
 import { plainObjectsAreExported } from "../deployment/plain-objects.ts";
 import { limitTables } from "../limits/limit-tables.ts";
@@ -29,6 +30,7 @@ import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
+import { isObjectClass } from "../tenants/directory/namespaces.ts";
 import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
@@ -160,7 +162,7 @@ export function createWorker<
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
     refusePlainObjects(deployment);
-    const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
+    const missing = isDeployed() ? missingBinding(startBindings()) : undefined;
     if (missing !== undefined) throw new TypeError(missing);
   });
   hearLostPromises(deployment.hooks.onError);
@@ -213,7 +215,8 @@ function unfitFor({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Err
 function faultOf({ features }: Deployment, env: Env, ctx?: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
   if (mistake !== undefined) return mistake;
-  const missing = missingBinding(env as unknown as Bound, features) ?? (ctx && missingExport(ctx, features));
+  const bound = env as unknown as Bound;
+  const missing = missingBinding(bound) ?? (ctx && missingExport(ctx, features)) ?? missingObject(bound, features);
   return missing === undefined ? undefined : new TypeError(missing);
 }
 
@@ -224,7 +227,8 @@ function missingExport({ exports }: ExecutionContext, features: readonly Feature
   if (exports === undefined)
     return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
   const needed = [STORED_RUNS, ...features.flatMap(({ objects = {} }) => Object.keys(objects))];
-  const missing = needed.find((name) => !(name in exports));
+  const exported = exports as unknown as Bound;
+  const missing = needed.find((name) => !isObjectClass(name) && exported[name] === undefined);
   return missing && `the Worker does not export ${missing}: export const { ${missing}, ... } = worker.exports`;
 }
 

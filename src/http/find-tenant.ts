@@ -15,9 +15,7 @@ import {
 import { idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 
-export interface HostEnv extends DirectoryEnv, HostVars {
-  readonly TENANTS: DurableObjectNamespace;
-}
+export interface HostEnv extends DirectoryEnv, HostVars {}
 
 type FoundTenant = Tenant<NewResource> | undefined;
 type Declaring = Pick<Deployment, "tenants" | "asked"> & { readonly features?: Deployment["features"] };

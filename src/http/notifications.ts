@@ -15,7 +15,7 @@ import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } fro
 import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
 import { SharedNews } from "../streams/shared-news.ts";
-import { remoteChanges } from "../tenants/authority/change-tables.ts";
+import { remoteChanges } from "../tenants/authority/remote-changes.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
 import { lasts } from "../tenants/isolate/lasting.ts";
 import type { Changes } from "../tenants/authority/changes.ts";

@@ -18,9 +18,10 @@ import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/doors.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import type { RequestBody } from "../streams/request-body.ts";
-import { contentStubOf, type ContentEnv } from "../content/store/content-door.ts";
+import { contentStubOf } from "../content/store/content-door.ts";
 import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
-import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
+import { ANYWHERE, type Placement } from "../tenants/directory/placement.ts";
+import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
@@ -33,9 +34,7 @@ export interface LimitEnv {
 }
 
 /** What a Worker must bind; see wrangler.toml. A feature may want more. */
-export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv, ContentEnv {
-  readonly TENANTS: DurableObjectNamespace;
-  readonly BODIES: KVNamespace;
+export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv {
   /** Bytes; 4 MiB when unset. */
   readonly MAX_BODY_BYTES?: string;
 }

@@ -2,7 +2,7 @@
 // was told of it after everybody had been told that it was lifted. Tenants are not told any more, so none can be told too late.
 
 import { createExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { admin, createWorker, defineTool, type Env } from "../../src/tenantry.ts";
 import { ROOT } from "../support/worker/admin.ts";
@@ -26,7 +26,7 @@ function bindingsWith(before: () => Promise<void>): Env {
         };
       },
     });
-  const DIRECTORY = new Proxy(env.DIRECTORY, {
+  const DirectoryObject = new Proxy(exports.DirectoryObject, {
     get: (target, member) => {
       const found = Reflect.get(target, member) as (...args: unknown[]) => unknown;
       if (member === "getByName" || member === "get")
@@ -34,7 +34,7 @@ function bindingsWith(before: () => Promise<void>): Env {
       return typeof found === "function" ? found.bind(target) : found;
     },
   });
-  return Object.assign({ ...env, DIRECTORY }, { ADMIN_TOKEN: ROOT, BRAKE_LEASE_MS: "50" });
+  return Object.assign({ ...env, DirectoryObject }, { ADMIN_TOKEN: ROOT, BRAKE_LEASE_MS: "50" });
 }
 
 const plain = { ...env, ADMIN_TOKEN: ROOT, BRAKE_LEASE_MS: "50" } as unknown as Env;

@@ -2,7 +2,7 @@
 // acknowledged when the last lease has ended, not when another machine's clock says so.
 
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createWorker } from "../../src/tenantry.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
@@ -39,7 +39,7 @@ async function skewed(object: DurableObjectStub, ms: number): Promise<void> {
 /** A tenant to which this isolate has a lease, given by an object with another clock. */
 async function leased(ms: number, document: object = {}): Promise<string> {
   const id = await newTenant({ mode: "open", maxStalenessMs: LEASE_MS, ...document });
-  await skewed(env.TENANTS.getByName(id), ms);
+  await skewed(exports.TenantObject.getByName(id), ms);
   expect((await list(id)).status).toBe(200);
   return id;
 }
@@ -72,7 +72,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
 
   it("a key that is revoked is", async () => {
     const id = await newTenant({ mode: "key", maxStalenessMs: LEASE_MS });
-    await skewed(env.TENANTS.getByName(id), ms);
+    await skewed(exports.TenantObject.getByName(id), ms);
     const key = await keyOf(id);
     await list(id);
     const until = lastSnapshot(id)?.validUntil ?? Infinity;
@@ -88,7 +88,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     const base = `base-${crypto.randomUUID().slice(0, 8)}`;
     await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
     const id = await leased(ms, { extends: [base] });
-    await skewed(env.PLATFORM.getByName("platform"), -ms);
+    await skewed(exports.PlatformObject.getByName("platform"), -ms);
     const until = lastSnapshot(id)?.validUntil ?? Infinity;
     const began = Date.now();
     await ask("POST", "/fleet/apply", { json: { base, document: { title: "new" } } });
@@ -105,7 +105,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
 
   it("an author hears that what changed is in force", async () => {
     const id = `t-${crypto.randomUUID()}`;
-    await skewed(env.TENANTS.getByName(id), ms);
+    await skewed(exports.TenantObject.getByName(id), ms);
     expect((await list(id)).status).toBe(200);
     const until = lastSnapshot(id)?.validUntil ?? Infinity;
     const began = Date.now();

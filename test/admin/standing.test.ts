@@ -1,6 +1,6 @@
 // Whether a tenant is suspended, as the list of tenants says: its own object tells the directory, until it has arrived.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory.ts";
 import { newIncarnation } from "../../src/tenants/authority/incarnation.ts";
@@ -16,7 +16,7 @@ async function listed(id: string): Promise<unknown> {
 const suspensionOf = (sql: SqlStorage) =>
   sql.exec("INSERT INTO suspensions (kind, name, note, since, by_operator) VALUES ('tenant', '', 'x', 'now', 1)");
 
-const AWAY = { DIRECTORY: { getByName: () => ({ noteStanding: () => Promise.reject(new Error("away")) }) } };
+const AWAY = { DirectoryObject: { getByName: () => ({ noteStanding: () => Promise.reject(new Error("away")) }) } };
 
 describe("the list of tenants", () => {
   it("says that a tenant is suspended, and that it is no more", async () => {
@@ -56,7 +56,7 @@ describe("a telling", () => {
         await open.alarm?.(0);
         expect(numberOf()).toEqual({ told: 1, version: 2 });
       },
-      { tenant, env: { DIRECTORY: env.DIRECTORY } },
+      { tenant, env: { DirectoryObject: exports.DirectoryObject } },
     );
     expect(await listed(id)).toBe(true);
   });

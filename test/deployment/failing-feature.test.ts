@@ -48,7 +48,7 @@ describe.each(["2025-11-25", "2026-07-28"])("%s", (version) => {
     const away = () => {
       throw new Error("a secret of the platform");
     };
-    const at = { ...env, DIRECTORY: { idFromName: away, getByName: away, get: away } } as unknown as Env;
+    const at = { ...env, DirectoryObject: { idFromName: away, getByName: away, get: away } } as unknown as Env;
     const answered = await post(
       worker,
       { jsonrpc: "2.0", id: 7, method: "tools/list" },

@@ -1,7 +1,7 @@
 // Stored calls whose run meets an authority that is away for a moment: nothing of them is lost, and nothing is done twice.
 
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
@@ -182,16 +182,16 @@ it.each([
     const tenant = await servedTenant();
     const { feature, runs } = payFeature();
     const worker = createWorker({ tenants: {}, features: [feature], hooks: { onError: () => {} } });
-    const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+    const known = new Set((await listDurableObjectIds(env.SESSIONS_TO_LIST)).map(String));
     const headers = await sessionAt(worker, tenant.id, { elicitation: {} });
     const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "pay", arguments: {} } };
     const stream = readerOf(await sendTo(worker, tenant.id, { message, headers }));
     const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
-    const [id] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
+    const [id] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
     // A person takes longer to answer than a lease lasts.
     dropSnapshot(tenant.id);
     const away = failures > 0 ? await authorityAway(tenant) : undefined;
-    const object = env.SESSIONS.get(id as DurableObjectId);
+    const object = exports.SessionObject.get(id as DurableObjectId);
     await object.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
     if (away) await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
     away?.back();
@@ -207,20 +207,21 @@ it("a call that is stored is answered with the place to resume it by, though its
   const slow = defineTool({ name: "slow", description: "Takes its time.", resumable: true, handler: () => "done" });
   const worker = createWorker({ tenants: {}, tools: [slow], hooks: { onError: () => {} } });
   const headers = await sessionAt(worker, tenant.id);
-  const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+  const known = new Set((await listDurableObjectIds(env.SESSIONS_TO_LIST)).map(String));
   const message = { jsonrpc: "2.0", id: 5, method: "tools/call", params: { name: "slow", arguments: {} } };
   const reset = () => Promise.reject(new Error("Durable Object reset because its code was updated."));
   /** The session's object with every socket to it failing. */
   const socketless = (name: string) =>
-    new Proxy(env.SESSIONS.getByName(name), {
+    new Proxy(exports.SessionObject.getByName(name), {
       get: (target, member) => (member === "fetch" ? reset : (Reflect.get(target, member) as unknown)),
     });
-  const at = { ...env, SESSIONS: { getByName: socketless } as unknown as typeof env.SESSIONS };
+  const at = { ...env, SessionObject: { getByName: socketless } as unknown as typeof exports.SessionObject };
   const text = await (await sendTo(worker, tenant.id, { message, headers, at })).text();
   expect(text).toMatch(/^id: [0-9a-f]{16}-0$/m);
-  const [id] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
-  const rows = await runInDurableObject(env.SESSIONS.get(id as DurableObjectId), (_instance: unknown, { storage }) =>
-    storage.sql.exec("SELECT count(*) AS calls FROM calls").toArray(),
+  const [id] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
+  const rows = await runInDurableObject(
+    exports.SessionObject.get(id as DurableObjectId),
+    (_instance: unknown, { storage }) => storage.sql.exec("SELECT count(*) AS calls FROM calls").toArray(),
   );
   expect(rows).toEqual([{ calls: 1 }]);
 });

@@ -88,12 +88,7 @@ describe.each([
       return new Map([
         ...files,
         ["src/worker.ts", imports + lines],
-        [
-          "wrangler.toml",
-          toml
-            .replace("\n]\n", `\n  { name = "PLATFORM", class_name = "PlatformObject" },\n]\n`)
-            .replace(`"DirectoryObject"]`, `"DirectoryObject", "PlatformObject"]`),
-        ],
+        ["wrangler.toml", toml.replace(`"DirectoryObject"]`, `"DirectoryObject", "PlatformObject"]`)],
       ]);
     },
   ],

@@ -9,9 +9,9 @@ import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support
 /** Longer than any test here, so that a lease ends in none that does not wait for it. */
 const LONG_MS = 300_000;
 const SHORT_MS = 500;
-const LEASE = "TENANTS policy.lease";
+const LEASE = "TenantObject policy.lease";
 /** Of an isolate, for all tenants: counted apart. */
-const BRAKES = "PLATFORM brakes.lease";
+const BRAKES = "PlatformObject brakes.lease";
 const SESSION_REVISION = "2025-11-25";
 
 let workers: TwoWorkers;
@@ -151,20 +151,20 @@ describe("a stored resource", () => {
   test("is searched with one call, and none to the authority", async () => {
     const search = ["tools/call", { name: "search", arguments: { query: "counted" } }] as const;
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, search)).toEqual(["CONTENT content.search"]);
+      expect(await callsOf({ tenant }, search)).toEqual(["ContentObject content.search"]);
     }
   });
 
   test("is listed with one call, and none to the authority", async () => {
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["CONTENT content.list"]);
+      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["ContentObject content.list"]);
     }
   });
 
   test("is read with one call, none of them to the authority, and its body once from KV", async () => {
-    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get", "BODIES get"]);
+    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["ContentObject content.get", "BODIES get"]);
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get"]);
+      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["ContentObject content.get"]);
     }
   });
 });
@@ -186,7 +186,7 @@ describe("an isolate that knows nothing yet", () => {
     // Where there is a tenant to hide, none is told from a name that is nobody's: KV is read, and one object is asked.
     const about = { to: workers.two, status: 401 };
     expect(await callsOf({ tenant }, ECHO, about)).toEqual(["BODIES get", LEASE]);
-    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["BODIES get", "DIRECTORY lookup"]);
+    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["BODIES get", "DirectoryObject lookup"]);
     expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual([]);
   });
 

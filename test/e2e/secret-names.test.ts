@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => workers.stop());
 
 const ASKED = "an object, for one answer";
-const BRAKES = "PLATFORM brakes.lease";
+const BRAKES = "PlatformObject brakes.lease";
 
 const tenantName = (at: number) => `secret-${String(at).padStart(2, "0")}`;
 const nobodyName = (at: number) => `nobody-${String(at).padStart(2, "0")}`;
@@ -145,8 +145,8 @@ test("and ask alike what is stopped in every tenant, beside what else they ask, 
 });
 
 test("and are refused alike while nobody says what is stopped", async () => {
-  await workers.one.cutOff("PLATFORM");
-  onTestFinished(() => workers.one.reconnect("PLATFORM"));
+  await workers.one.cutOff("PlatformObject");
+  onTestFinished(() => workers.one.reconnect("PlatformObject"));
   await new Promise((resolve) => setTimeout(resolve, BRAKE_LEASE_MS + 20));
   for (const next of [{ method: "POST" }, { method: "GET" }]) {
     const [tenants, nobodys] = [await approach(tenantName(NAMES - 20), next), await approach(nobodyName(80), next)];

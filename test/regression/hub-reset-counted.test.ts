@@ -50,11 +50,11 @@ test.each(STREAM_KINDS)(
     const made = async () => {
       const calls = Object.groupBy(await one.calls(), (call) => call);
       // The holder of an HTTP+SSE stream has a socket at the object of its session, too, which is its own.
-      const { "SESSIONS fetch": _holders, "SESSIONS holding": _calls, ...others } = calls;
+      const { "SessionObject fetch": _holders, "SessionObject holding": _calls, ...others } = calls;
       // Who tells its client of a change, or keeps its stream, has a lease of what is stopped in every tenant, and a socket that
       // tells of it: one for all of the isolate and all tenants, of no tenant's authority.
-      const { "PLATFORM brakes.lease": leases = [], "PLATFORM fetch": sockets = [], ...ofTenants } = others;
-      const { "TENANTS policy.lease": own = [], ...asked } = ofTenants;
+      const { "PlatformObject brakes.lease": leases = [], "PlatformObject fetch": sockets = [], ...ofTenants } = others;
+      const { "TenantObject policy.lease": own = [], ...asked } = ofTenants;
       const passed = Date.now() - reset;
       expect(leases.length).toBeLessThanOrEqual(Math.ceil(passed / BRAKE_LEASE_MS));
       expect(sockets.length).toBeLessThanOrEqual(1);
@@ -63,13 +63,13 @@ test.each(STREAM_KINDS)(
       return Object.fromEntries(Object.entries(asked).map(([call, all]) => [call, all?.length]));
     };
     const counted = async (call: string) => (await one.calls()).filter((each) => each === call).length;
-    await expect.poll(() => counted("HUBS fetch"), { timeout: 30_000 }).toBe(STREAMS);
-    expect(await made()).toEqual({ "HUBS fetch": STREAMS });
+    await expect.poll(() => counted("HubObject fetch"), { timeout: 30_000 }).toBe(STREAMS);
+    expect(await made()).toEqual({ "HubObject fetch": STREAMS });
     await change();
     await after;
     const then = await made();
     process.stdout.write(`${kind}: ${JSON.stringify(then)}\n`);
-    expect(then).toEqual({ "HUBS fetch": STREAMS });
+    expect(then).toEqual({ "HubObject fetch": STREAMS });
     await Promise.all(streams.map(({ events }) => events.close()));
   },
 );

@@ -13,7 +13,7 @@ import { CrowdClock } from "../support/crowd-clock.ts";
 
 const STREAMS = 20_000;
 const FEWER = 1000;
-const HUBS = 4;
+const HubObject = 4;
 /** Of a machine that does much else. */
 const PATIENCE_MS = 120_000;
 const LEASE_MS = 5000;
@@ -126,7 +126,7 @@ interface Isolate {
 /** `inIsolate`: how many streams share what they know. */
 async function standing(seed: number, inIsolate: number, streams = STREAMS) {
   const clock = new CrowdClock(seed);
-  const hubs = Array.from({ length: HUBS }, () => new SimulatedHub(clock));
+  const hubs = Array.from({ length: HubObject }, () => new SimulatedHub(clock));
   const authority = { revision: 1, content: 3, updated: [] as string[], withdrawn: new Set<string>() };
   const counts = { listens: 0, leases: 0 };
   const connects: number[] = [];
@@ -144,7 +144,7 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
     return {
       connect: async () => {
         connects.push(clock.now());
-        const hub = hubs[Math.floor(clock.random() * HUBS)];
+        const hub = hubs[Math.floor(clock.random() * HubObject)];
         if (!hub) throw new Error("there is no such hub");
         return hub.join(principal);
       },
@@ -215,7 +215,7 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
 
 const MOST_CALLS = 0.02 * STREAMS;
 
-describe.each([200, 20])(`${STREAMS} streams over ${HUBS} hubs, %i in an isolate`, (inIsolate) => {
+describe.each([200, 20])(`${STREAMS} streams over ${HubObject} hubs, %i in an isolate`, (inIsolate) => {
   it(
     "come back in their turn after a reset, again and again, and ask the authority nothing where nothing happened",
     async () => {
@@ -240,7 +240,7 @@ describe.each([200, 20])(`${STREAMS} streams over ${HUBS} hubs, %i in an isolate
   );
 });
 
-describe(`${STREAMS} streams over ${HUBS} hubs`, () => {
+describe(`${STREAMS} streams over ${HubObject} hubs`, () => {
   it(
     "are told of a change that came while they were away, each once, and one stream of an isolate asks",
     async () => {

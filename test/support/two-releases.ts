@@ -38,7 +38,7 @@ export async function startAlone(
   { storage, port = 0 }: { readonly storage: string; readonly port?: number },
 ): Promise<Alone> {
   let said = "";
-  const objects = Object.entries(OBJECTS).map(([binding, className]) => [binding, { className, useSQLite: true }]);
+  const objects = OBJECTS.map((className) => [className, { className, useSQLite: true }]);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
@@ -69,8 +69,8 @@ export async function startReleases(holder: Release, storage: string): Promise<T
       name: at === 0 ? "objects" : "caller",
       ...(await settingsOf(release)),
       durableObjects: Object.fromEntries(
-        Object.entries(OBJECTS).map(([binding, className]) => [
-          binding,
+        OBJECTS.map((className) => [
+          className,
           { className, useSQLite: true, ...(at === 0 ? {} : { scriptName: "objects" }) },
         ]),
       ),

@@ -5,7 +5,7 @@ import type { Bindings } from "../../deployment/deployment.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import type { RunRecord, RunResult, WaitingTenant } from "../platform/fleet-records.ts";
 import { fleetTables } from "../platform/fleet-tables.ts";
-import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import { ProblemError } from "../problem.ts";
 import type { AdminEnv, AdminOptions, Desk } from "../route.ts";
 import { applyDocument } from "./apply-document.ts";
@@ -17,7 +17,7 @@ const WAITED_MS = 3000;
 const LOOK_AGAIN_MS = 100;
 
 export const runName = (id: number) => `run-${id}`;
-export const fleetOf = (env: PlatformEnv) => remote(platformOf(env), fleetTables);
+export const fleetOf = (env: object) => remote(platformOf(env), fleetTables);
 
 /** In an invocation that the platform's object began. */
 export async function fleetStep(options: AdminOptions, env: Bindings, order: unknown): Promise<void> {

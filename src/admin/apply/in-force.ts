@@ -2,7 +2,7 @@
 // of it lies in KV. An isolate that is cut off from the tenant's object may serve it longer, if the tenant chose that for
 // outages: then the answer says so.
 
-import { remoteChanges } from "../../tenants/authority/change-tables.ts";
+import { remoteChanges } from "../../tenants/authority/remote-changes.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
 import { onceASecond } from "../../tenants/authority/once-a-second.ts";

@@ -7,7 +7,7 @@ import { mergeDocuments, type TenantDocument } from "../../tenants/document/tena
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { brakeTables } from "../platform/brake-tables.ts";
-import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import type { FieldRule } from "../inspect.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -16,7 +16,7 @@ import type { Managed } from "./tenant-access.ts";
 import { areLess } from "./upstream-bounds.ts";
 
 /** Resolves when no isolate serves what was before; gives when that was, ISO 8601. A repeated write waits, too. */
-export async function stoppedEverywhere(env: PlatformEnv): Promise<string> {
+export async function stoppedEverywhere(env: object): Promise<string> {
   const left = await remote(platformOf(env), brakeTables).push();
   if (left > 0) await scheduler.wait(left);
   return isoTime(Date.now());
@@ -24,7 +24,7 @@ export async function stoppedEverywhere(env: PlatformEnv): Promise<string> {
 
 /** The record with what the platform stops in this tenant among its suspensions. */
 export async function withStops<R extends Pick<TenantRecord, "suspensions">>(
-  env: PlatformEnv,
+  env: object,
   { id, created }: Pick<Managed, "id" | "created">,
   record: R,
 ): Promise<R> {

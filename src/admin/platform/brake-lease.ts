@@ -13,7 +13,7 @@ import { asStale } from "../../tenants/isolate/outage.ts";
 import type { Snapshot } from "../../tenants/isolate/snapshot.ts";
 import { BRAKE_LEASE_MS, brakeTables, RENEWED_IN, type BrakeGrant, type StoppedTenant } from "./brake-tables.ts";
 import { unwatchBrakes, watchBrakes } from "./brake-watch.ts";
-import { platformAt, replicaName, REPLICAS, type PlatformEnv } from "./platform-door.ts";
+import { platformAt, replicaName, REPLICAS } from "./platform-door.ts";
 
 /** The same object as long as nothing of it changes. */
 interface Stopped {
@@ -32,7 +32,7 @@ interface Lease {
 }
 
 /** Bindings; `BRAKE_LEASE_MS` may shorten the lease, as tests do. */
-type LeaseEnv = PlatformEnv & { readonly BRAKE_LEASE_MS?: string };
+type LeaseEnv = { readonly BRAKE_LEASE_MS?: string };
 
 /** A replica that takes longer is one that cannot be reached. */
 const ANSWERED_WITHIN_MS = 2000;
@@ -110,7 +110,7 @@ function isValid({ validUntil, leaseMs }: Lease): boolean {
 function currentLease(ground: BrakeGround): Leasing {
   if (!held || !isValid(held)) return takeLease(ground);
   const isEnding = held.validUntil - Date.now() < RENEWED_IN * held.leaseMs;
-  if (isEnding && !isAsked()) ground.waitUntil(ask(ground.env as LeaseEnv).catch((error) => ground.onError(error)));
+  if (isEnding && !isAsked()) ground.waitUntil(ask(ground.env).catch((error) => ground.onError(error)));
   return held;
 }
 
@@ -124,7 +124,7 @@ async function takeLease(ground: BrakeGround): Promise<Lease | Failure> {
   if (others) return others;
   const wanted = told;
   try {
-    const lease = await ask(ground.env as LeaseEnv);
+    const lease = await ask(ground.env);
     // A replica that was not told itself knows less, until its own lease ends.
     if (told === wanted && lease.stopped.version >= wanted) told = -1;
     return lease;

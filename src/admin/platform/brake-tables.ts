@@ -9,7 +9,7 @@ import { remote, type TableHost, type Tables } from "../../tenants/authority/tab
 import { persistently } from "../../streams/persistently.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
-import { platformAt, platformOf, type PlatformEnv } from "./platform-door.ts";
+import { platformAt, platformOf } from "./platform-door.ts";
 
 /** How long each of the two leases lasts at most: both, one after the other, and a slow push are less than 12 s. */
 export const BRAKE_LEASE_MS = 5000;
@@ -178,7 +178,7 @@ function pushing(host: TableHost) {
   const untold = new Set(leased.keys());
   const tell = async (name: string): Promise<number> => {
     const copy = { version: versionOf(host.sql), policy: stoppedIn(host.sql) };
-    const take = () => remote(platformAt(host.env as PlatformEnv, name), brakeTables).take(copy);
+    const take = () => remote(platformAt(host.env as object, name), brakeTables).take(copy);
     try {
       const left = await inTime(persistently(take), TOLD_WITHIN_MS, name);
       if (copy.version === versionOf(host.sql)) untold.delete(name);
@@ -238,7 +238,7 @@ function following(host: BrakeHost): Pick<BrakeMethods, "lease" | "take"> {
     const asked = host.now();
     const ask = { version: copy?.version ?? null, forMs: BRAKE_LEASE_MS };
     const { version, policy } = await inTime(
-      remote(platformOf(host.env as PlatformEnv), brakeTables).follow(host.tenant, ask),
+      remote(platformOf(host.env as object), brakeTables).follow(host.tenant, ask),
       ANSWERED_WITHIN_MS,
     );
     if (policy) keep({ version, policy }, ask.version ?? 0);

@@ -3,7 +3,7 @@
 
 import type { BrakeGround } from "../../deployment/brakes.ts";
 import { HeldSocket, type Opened } from "../../streams/held-socket.ts";
-import { openWatch, type PlatformEnv } from "./platform-door.ts";
+import { openWatch } from "./platform-door.ts";
 
 /** A stream that has not kept itself alive for so long, which is twice and a half as long as that takes, is gone. */
 const GONE_AFTER_MS = 55_000;
@@ -31,7 +31,7 @@ export function watchBrakes(by: BrakeGround, replica: () => number, tell: (versi
 
 function hold(by: BrakeGround, replica: () => number, tell: (version: number) => void): void {
   const open = async (): Promise<Opened> => {
-    const opened = await openWatch(by.env as PlatformEnv, replica());
+    const opened = await openWatch(by.env, replica());
     if ("socket" in opened) tell(Number(opened.hello));
     return opened;
   };

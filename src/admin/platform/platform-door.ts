@@ -4,11 +4,8 @@
 import { openSocket, type Opened } from "../../streams/held-socket.ts";
 import { beforeAnother } from "../../tenants/isolate/asked-again.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
+import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { meaning, WHOEVER, type Again, type Keeper, type TenantStub } from "../../tenants/authority/incarnation.ts";
-
-export interface PlatformEnv {
-  readonly PLATFORM: DurableObjectNamespace;
-}
 
 const MAIN = "platform";
 /** A replica that does not answer by then holds up hearing for the whole isolate. */
@@ -17,12 +14,12 @@ const OPENED_WITHIN_MS = 5000;
 export const REPLICAS = 4;
 export const replicaName = (number: number) => `policy-${number % REPLICAS}`;
 
-export function platformOf(env: PlatformEnv): TenantStub {
+export function platformOf(env: object): TenantStub {
   return platformAt(env, MAIN);
 }
 
-export function platformAt({ PLATFORM }: PlatformEnv, name: string): TenantStub {
-  const keeper = () => PLATFORM.getByName(name) as unknown as Keeper;
+export function platformAt(env: object, name: string): TenantStub {
+  const keeper = () => namespaceOf(env, "PlatformObject").getByName(name) as unknown as Keeper;
   return keptBy(keeper(), async (call, error) => {
     await beforeAnother(call, error);
     return keeper();
@@ -35,9 +32,9 @@ export function keptBy(object: Keeper, again?: Again): TenantStub {
 }
 
 /** A socket on which the replica tells that something else is stopped. Rejects where it takes too long. */
-export async function openWatch({ PLATFORM }: PlatformEnv, replica: number): Promise<Opened> {
+export async function openWatch(env: object, replica: number): Promise<Opened> {
   const name = replicaName(replica);
-  const opening = openSocket(PLATFORM.getByName(name), {});
+  const opening = openSocket(namespaceOf(env, "PlatformObject").getByName(name), {});
   try {
     return await inTime(opening, OPENED_WITHIN_MS, name);
   } catch (error) {

@@ -13,7 +13,7 @@ import { fleetTables, type FleetHost } from "./fleet-tables.ts";
 import { operatorTables } from "./operator-tables.ts";
 import { keptBy } from "./platform-door.ts";
 
-/** Bind it as `PLATFORM`. It has tables as a tenant's object has; `platform-door.ts` says which instances there are. */
+/** It has tables as a tenant's object has; `platform-door.ts` says which instances there are. */
 export class PlatformObject extends createTablesObject<unknown, FleetHost & BrakeHost>(
   [operatorTables, baseTables, brakeTables, fleetTables, platformFaultTables],
   {

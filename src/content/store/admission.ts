@@ -6,6 +6,7 @@ import { authorityTables } from "../../tenants/authority/authority-tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { remote, type Remote, type TableHost, type Tables } from "../../tenants/authority/tables.ts";
 import { beforeAnother } from "../../tenants/isolate/asked-again.ts";
+import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
 
 const AT_THE_END = ["content.close", "content.purge", "content.erase"];
@@ -35,8 +36,7 @@ export function authorityOf<Methods extends object>(
   created: Incarnation,
   tables: Tables<Methods, TenantHost>,
 ): Remote<Methods> {
-  const { TENANTS } = env as { TENANTS: DurableObjectNamespace };
-  const keeper = () => objectsIn(TENANTS, jurisdiction).getByName(tenant) as unknown as Keeper;
+  const keeper = () => objectsIn(namespaceOf(env, "TenantObject"), jurisdiction).getByName(tenant) as unknown as Keeper;
   const again = async (call: string, error: unknown) => {
     await beforeAnother(call, error);
     return keeper();

@@ -31,5 +31,4 @@ export function createContentObject(tables: readonly Tables[]): TablesObjectClas
   };
 }
 
-/** Bind it as `CONTENT`. */
 export class ContentObject extends createContentObject([contentTables]) {}

@@ -4,6 +4,7 @@
 import type { Bindings, TrailVisit } from "../../deployment/deployment.ts";
 import { faultTables, type FaultRecord } from "../../tenants/authority/fault-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
+import { hasNamespace, namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { ANYWHERE, keeperOf } from "../../tenants/directory/placement.ts";
 import { RecentMap } from "../../limits/recent-map.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
@@ -66,8 +67,8 @@ export async function keepFault(error: unknown, place: FaultPlace, { env, visit 
   const isKept =
     host !== undefined &&
     (await kept(`tenant ${record.tenant}`, () => remote(host.stub(), faultTables).noteFault(record)));
-  const platform = env["PLATFORM"] as DurableObjectNamespace | undefined;
-  if (!platform) return;
+  if (!hasNamespace(env, "PlatformObject")) return;
+  const platform = namespaceOf(env, "PlatformObject");
   const object = () => keeperOf(platform, "platform", { id: "platform", placement: ANYWHERE, incarnation: "" });
   // What a tenant must keep where it is stays there, though its own object could not be reached.
   const isBound = (visit?.placement.jurisdiction ?? null) !== null;

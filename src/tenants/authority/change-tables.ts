@@ -1,7 +1,7 @@
 // Owns one log of what changed in a tenant and since which version, and sending it to the hub: at least once, in bursts,
 // and only while somebody listens. Refuses to know who listens, and who may.
 
-import type { ChangeLog, ChangeLogName, Changes, ChangedSection } from "./changes.ts";
+import { CHANGES, type ChangeLog, type ChangeLogName, type Changes, type ChangedSection } from "./changes.ts";
 import {
   createAnnouncer,
   type Announcer,
@@ -9,8 +9,7 @@ import {
   type ChangeKind,
   type ChangeRecord,
 } from "./announcer.ts";
-import { remote, type Remote, type Tables } from "./tables.ts";
-import type { TenantStub } from "./incarnation.ts";
+import type { Tables } from "./tables.ts";
 
 export interface ChangeMethods {
   /**
@@ -51,7 +50,7 @@ export function createChanges(name: ChangeLogName): Changing {
   };
   return {
     tables: {
-      name: "changes",
+      name: CHANGES,
       migrations: changeMigrations,
       open: (host) => {
         announcer = createAnnouncer(changeRecord(host, name));
@@ -84,13 +83,6 @@ export function createChanges(name: ChangeLogName): Changing {
       },
     },
   };
-}
-
-const { tables: shape } = createChanges("definitions");
-
-/** The same methods, called from a Worker. */
-export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
-  return remote(stub, shape);
 }
 
 function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {

@@ -19,10 +19,7 @@ const own: readonly Tables<object, TenantHost>[] = [
   sectionRows,
 ];
 
-/**
- * The class to bind as `TENANTS`. Of tables with one name the last are opened: policy-tables.ts takes the place of
- * lease-tables.ts.
- */
+/** Of tables with one name the last are opened: policy-tables.ts takes the place of lease-tables.ts. */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
   const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
   const all = [...byName.values()];

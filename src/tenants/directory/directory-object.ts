@@ -8,6 +8,7 @@ import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
 import { DIRECTORY_TABLES } from "./directory-tables.ts";
 import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
+import { namespaceOf } from "./namespaces.ts";
 import { placementKey } from "./placement.ts";
 import { shardFor } from "./shards.ts";
 
@@ -36,7 +37,6 @@ export interface NamedHere {
 }
 
 interface ShardEnv {
-  readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
   readonly BODIES: KVNamespace;
 }
 
@@ -237,7 +237,8 @@ export class DirectoryObject extends DirectoryLookups {
 
   /** A tenant in code is not entered here. */
   async #isThere(named: Named): Promise<boolean> {
-    return named.created === null || shardFor(this.#bound.DIRECTORY, named.id).serves(named);
+    if (named.created === null) return true;
+    return shardFor(namespaceOf<DirectoryObject>(this.env, "DirectoryObject"), named.id).serves(named);
   }
 
   /** At once, or after this time unless it is to ring before. */

@@ -7,11 +7,11 @@ import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { validSnapshot } from "../isolate/snapshot.ts";
 import type { DirectoryObject } from "./directory-object.ts";
+import { namespaceOf, type ObjectBindings } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";
 import { shardAt, shardFor, SHARDS } from "./shards.ts";
 
-export interface DirectoryEnv {
-  readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
+export interface DirectoryEnv extends ObjectBindings {
   readonly BODIES: KVNamespace;
 }
 
@@ -25,12 +25,13 @@ const PLACED_WITHIN_MS = 1000;
 const unknown = new Map<string, number>();
 
 /** The shard that has a tenant's id, or a hostname. */
-export function directoryOf(env: DirectoryEnv, name: string): DurableObjectStub<DirectoryObject> {
-  return shardFor(env.DIRECTORY, name);
+export function directoryOf(env: object, name: string): DurableObjectStub<DirectoryObject> {
+  return shardFor(namespaceOf<DirectoryObject>(env, "DirectoryObject"), name);
 }
 
-export function allShards({ DIRECTORY }: DirectoryEnv): readonly DurableObjectStub<DirectoryObject>[] {
-  return Array.from({ length: SHARDS }, (_, at) => shardAt(DIRECTORY, at));
+export function allShards(env: object): readonly DurableObjectStub<DirectoryObject>[] {
+  const objects = namespaceOf<DirectoryObject>(env, "DirectoryObject");
+  return Array.from({ length: SHARDS }, (_, at) => shardAt(objects, at));
 }
 
 /** Where a tenant is that has the name, or had it a moment ago: its own object says which. null: ask the directory. */

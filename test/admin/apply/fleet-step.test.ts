@@ -2,7 +2,7 @@
 // until the run is done or somebody stopped it.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { fleetOf, takeFleetStep } from "../../../src/admin/apply/fleet-step.ts";
 import type { FleetRun, Infer } from "../../../src/admin/contract.ts";
@@ -52,7 +52,7 @@ const titles = async () =>
   );
 /** As when the time has come for the next step. */
 const due = ({ id }: RunRecord) =>
-  runInDurableObject(env.PLATFORM.getByName("platform"), (_object, { storage }) => {
+  runInDurableObject(exports.PlatformObject.getByName("platform"), (_object, { storage }) => {
     storage.sql.exec("UPDATE runs SET due = 0 WHERE id = ?", id);
     return storage.setAlarm(Date.now());
   });
@@ -78,7 +78,7 @@ describe("a run of more tenants than one invocation takes", () => {
   it("makes no more calls in one invocation than its step takes", async () => {
     const run = await begin();
     const { at, calls } = countedEnv();
-    await takeFleetStep(deskOf(at as unknown as AdminEnv), run);
+    await takeFleetStep(deskOf(at), run);
     expect(calls.length).toBeLessThanOrEqual(STEP * CALLS_A_TENANT + CALLS_A_STEP);
     await fleetOf(env).stop(run.id);
   });
@@ -88,7 +88,7 @@ describe("a run of more tenants than one invocation takes", () => {
     const stopped = (await ask("POST", `/fleet/runs/run-${run.id}/stop`)).body as Run;
     expect(stopped).toMatchObject({ state: "stopped", done: 0, total: TENANTS });
     await due(run);
-    await runDurableObjectAlarm(env.PLATFORM.getByName("platform"));
+    await runDurableObjectAlarm(exports.PlatformObject.getByName("platform"));
     expect(await takeFleetStep(deskOf(), await running(run))).toMatchObject({ state: "stopped", done: 0 });
     expect((await ask("POST", `/fleet/runs/run-${run.id}/resume`)).status).toBe(200);
     await expect.poll(() => shown(run), { timeout: 25_000 }).toMatchObject({ state: "done", done: TENANTS });
@@ -111,7 +111,7 @@ async function running({ id }: RunRecord): Promise<RunRecord> {
 describe("a run that a release before went on with, while it was rolled back to", () => {
   it("is done when all its tenants are, whatever its totals say", async () => {
     const run = await begin({ step: TENANTS });
-    await runInDurableObject(env.PLATFORM.getByName("platform"), (_object, { storage: { sql } }) => {
+    await runInDurableObject(exports.PlatformObject.getByName("platform"), (_object, { storage: { sql } }) => {
       // That one writes rows, and knows of no totals: of its own runs they are 0.
       sql.exec("UPDATE run_tenants SET state = 'done' WHERE run = ? AND tenant = ?", run.id, tenants[0]);
       sql.exec("UPDATE runs SET total = 0 WHERE id = ?", run.id);
@@ -125,7 +125,7 @@ describe("a run that a release before went on with, while it was rolled back to"
   it("ends though its totals say that some are left, and counts them anew where it is taken up", async () => {
     const run = await begin({ step: TENANTS });
     const setTotal = (total: number) =>
-      runInDurableObject(env.PLATFORM.getByName("platform"), (_object, { storage: { sql } }) => {
+      runInDurableObject(exports.PlatformObject.getByName("platform"), (_object, { storage: { sql } }) => {
         sql.exec("UPDATE runs SET total = ? WHERE id = ?", total, run.id);
       });
     await setTotal(TENANTS + 7);
@@ -137,7 +137,7 @@ describe("a run that a release before went on with, while it was rolled back to"
 });
 
 describe("the platform's object", () => {
-  const PLATFORM = env.PLATFORM.getByName("platform");
+  const PLATFORM = exports.PlatformObject.getByName("platform");
 
   it("keeps a run that still runs, however many end after it", async () => {
     const run = await begin({ dryRun: true });

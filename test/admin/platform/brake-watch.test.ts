@@ -2,7 +2,7 @@
 // a replica that was not told, storage that was set back, sockets that are not opened.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { baseTables } from "../../../src/admin/platform/base-tables.ts";
 import { brakes } from "../../../src/admin/platform/brake-lease.ts";
@@ -106,7 +106,7 @@ describe("replicas that were not told", () => {
       REPLICAS.map((name) => spoilObject(name, (method) => (method === "brakes.take" ? lost() : undefined))),
     );
     await block(tool);
-    const platform = env.PLATFORM.getByName("platform");
+    const platform = exports.PlatformObject.getByName("platform");
     // The alarm of another domain is months away.
     const isSoon = () =>
       runInDurableObject(
@@ -134,7 +134,10 @@ describe("the socket by which an isolate hears", () => {
       );
     };
     const sockets = () =>
-      runInDurableObject(env.PLATFORM.getByName("policy-0"), (_object, state) => state.getWebSockets().length);
+      runInDurableObject(
+        exports.PlatformObject.getByName("policy-0"),
+        (_object, state) => state.getWebSockets().length,
+      );
     const before = await sockets();
     watches(first);
     const now = Date.now;
@@ -150,7 +153,7 @@ describe("the socket by which an isolate hears", () => {
 
   it("is held by another stream where a replica never answers the one that asked for it", async () => {
     const silent = { getByName: () => ({ fetch: () => new Promise(() => {}) }) };
-    const first = visit({ ...at, PLATFORM: silent }).ground;
+    const first = visit({ ...at, PlatformObject: silent }).ground;
     const second = visit().ground;
     const heard: number[] = [];
     const watches = (by: BrakeGround) => {
@@ -194,7 +197,7 @@ describe("a clock that was half a minute ahead when leases were given", () => {
 describe("storage of who decides that was set back to an earlier time", () => {
   const setBack = async (version: number) => {
     for (const name of REPLICAS) await remote(platformAt(env, name), brakeTables).lease({ version: null, forMs: 0 });
-    await runInDurableObject(env.PLATFORM.getByName("platform"), (_object, { storage }) => {
+    await runInDurableObject(exports.PlatformObject.getByName("platform"), (_object, { storage }) => {
       storage.sql.exec("UPDATE brakes SET version = ?", version);
       storage.sql.exec("DELETE FROM blocks");
     });

@@ -1,7 +1,7 @@
 // What is stopped in every tenant: a lease of its own for all of them, from replicas, which close what they cannot answer for.
 
 import { createExecutionContext, evictDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { brakeTables } from "../../../src/admin/platform/brake-tables.ts";
 import { platformAt } from "../../../src/admin/platform/platform-door.ts";
@@ -70,7 +70,7 @@ describe("a block", () => {
     const { id } = await patient();
     await block();
     for (const name of [...REPLICAS, "platform"]) {
-      const object = env.PLATFORM.getByName(name);
+      const object = exports.PlatformObject.getByName(name);
       await object.ready();
       await evictDurableObject(object);
     }
@@ -96,7 +96,7 @@ describe("a block", () => {
     for (let made = 0; made < 8; made += 1) await call((await patient()).id, "see");
     const { at, calls } = countedEnv(SHORT);
     expect((await ask("POST", "/tools/wipe/block", { note: "n" }, at)).status).toBe(200);
-    expect(calls.filter((one) => !one.startsWith("PLATFORM platform"))).toEqual([]);
+    expect(calls.filter((one) => !one.startsWith("PlatformObject platform"))).toEqual([]);
     expect(calls.length).toBeLessThanOrEqual(4);
     await lift();
   });
@@ -131,8 +131,8 @@ describe("the lease on what is stopped", () => {
     await until(LEASE_MS + 10);
     const { at, calls } = countedEnv({ ...SHORT, BRAKE_LEASE_MS: "5000" });
     for (const { id } of tenants) for (let again = 0; again < 5; again += 1) await call(id, "see", at);
-    expect(calls.filter((one) => one.startsWith("PLATFORM"))).toHaveLength(1);
-    expect(calls.filter((one) => one.startsWith("TENANTS"))).toHaveLength(3);
+    expect(calls.filter((one) => one.startsWith("PlatformObject"))).toHaveLength(1);
+    expect(calls.filter((one) => one.startsWith("TenantObject"))).toHaveLength(3);
     await block();
     await lift();
   });
@@ -194,7 +194,7 @@ describe("the streams of an isolate", () => {
     await first.until("acknowledged");
     const others = await Promise.all([1, 2, 3].map(async () => readerOf(await listenTo(id, at))));
     for (const one of others) await one.until("acknowledged");
-    const sockets = () => calls.filter((one) => /^PLATFORM policy-\d fetch$/.test(one)).length;
+    const sockets = () => calls.filter((one) => /^PlatformObject policy-\d fetch$/.test(one)).length;
     await expect.poll(sockets).toBe(1);
     await untilNobodyAsks(calls);
     calls.length = 0;

@@ -1,6 +1,7 @@
 // A list of tenants for a tenant-admin asks each shard of the directory once, however many tenants the admin has: it asked for
 // each of 500 tenants, up to four times.
 
+import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { adminEnv, ask, newTenant, operator } from "../../support/worker/admin.ts";
 
@@ -17,7 +18,7 @@ function counted(): { env: Partial<typeof adminEnv>; calls: () => number } {
         },
     });
   const env: Partial<typeof adminEnv> = {};
-  Reflect.set(env, "DIRECTORY", { getByName: (name: string) => stubOf(adminEnv.DIRECTORY.getByName(name)) });
+  Reflect.set(env, "DirectoryObject", { getByName: (name: string) => stubOf(exports.DirectoryObject.getByName(name)) });
   return { env, calls: () => calls };
 }
 

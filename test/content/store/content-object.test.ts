@@ -2,7 +2,7 @@
 // reaches the audit log whatever fails on the way.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { operatedContent } from "../../../src/content/store/operated-content.ts";
 import { editLog } from "../../../src/content/store/edit-log.ts";
@@ -23,7 +23,7 @@ async function born({ id, stub }: FreshTenant = freshTenant()) {
   const policy = remote(stub, policyTables);
   await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
   const content = remote(contentStub(id, created), operatedContent);
-  return { id, created, policy, content, object: env.CONTENT.getByName(keptUnder(id, created)) };
+  return { id, created, policy, content, object: exports.ContentObject.getByName(keptUnder(id, created)) };
 }
 
 const refusal = (key: string) => expect.objectContaining({ key }) as Error;

@@ -32,17 +32,7 @@ export const adminOptions: AdminOptions = {
   },
 };
 
-/** With everything that a whole Worker needs beside it. */
-export const adminEnv: AdminEnv & Pick<Cloudflare.Env, "HUBS"> = {
-  TENANTS: env.TENANTS,
-  CONTENT: env.CONTENT,
-  SESSIONS: env.SESSIONS,
-  HUBS: env.HUBS,
-  DIRECTORY: env.DIRECTORY,
-  PLATFORM: env.PLATFORM,
-  BODIES: env.BODIES,
-  ADMIN_TOKEN: ROOT,
-};
+export const adminEnv: AdminEnv = { BODIES: env.BODIES, ADMIN_TOKEN: ROOT };
 
 export const appOf = (options: AdminOptions = adminOptions) => createAdmin(options);
 const app = appOf();

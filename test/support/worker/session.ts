@@ -2,7 +2,7 @@
 // and view them. Refuses assertions.
 
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import type { NewCall, NewQuestion } from "../../../src/sessions/call-tables.ts";
 import { openSessionSocket, type SessionStub } from "../../../src/sessions/session-door.ts";
 import type { AskQuestions } from "../../../src/sessions/call-desk.ts";
@@ -12,7 +12,7 @@ import { listening } from "./sockets.ts";
 
 /** A session that no other test knows, in whichever file: several share a Worker. */
 export function freshSession(): SessionStub {
-  return env.SESSIONS.getByName(`tenant/${crypto.randomUUID()}`);
+  return exports.SessionObject.getByName(`tenant/${crypto.randomUUID()}`);
 }
 
 /** When a session ends that is meant to outlive its test. */

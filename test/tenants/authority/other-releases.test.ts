@@ -2,7 +2,7 @@
 // understood, or refused so that whoever asks again is served. None of it is taken for something else.
 
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { openProgress } from "../../../src/calls/request-state.ts";
 import { seal } from "../../../src/auth/seal.ts";
@@ -33,7 +33,7 @@ describe("an object that a Worker of a later release calls", () => {
     await remote(tenant.stub, policyTables).create(BIRTH);
     const keeper = tenant.object as unknown as Keeper;
     expect(mayPass(await refusalOf(() => keeper.run("policy", "leaseBySeason", [ASK], WHOEVER)))).toBe(true);
-    const hub = env.HUBS.getByName("releases") as unknown as { sing(): Promise<void> };
+    const hub = exports.HubObject.getByName("releases") as unknown as { sing(): Promise<void> };
     expect(mayPass(await refusalOf(() => hub.sing()))).toBe(true);
   });
 

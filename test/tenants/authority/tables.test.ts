@@ -1,7 +1,7 @@
 // How domains keep tables in one object: migrations that run once whatever the versions, methods called by name.
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { editLog } from "../../../src/content/store/edit-log.ts";
 import { callAuditTables } from "../../../src/records/call-audit-tables.ts";
@@ -108,15 +108,18 @@ describe("migrate", () => {
     ],
   ])("refuses storage that %s, and writes nothing", async (_title, statements) => {
     // An object of another class, in which nothing was made yet.
-    await runInDurableObject(env.UPSTREAMS.getByName(crypto.randomUUID()), (_instance, { storage: { sql } }) => {
-      for (const statement of statements) sql.exec(statement);
-      const stored = () => sql.exec("SELECT name, sql FROM sqlite_master ORDER BY name").toArray();
-      const before = stored();
-      expect(() => {
-        migrate(sql, [domain([CREATE])]);
-      }).toThrow("unreleased version");
-      expect(stored()).toEqual(before);
-    });
+    await runInDurableObject(
+      exports.UpstreamObject.getByName(crypto.randomUUID()),
+      (_instance, { storage: { sql } }) => {
+        for (const statement of statements) sql.exec(statement);
+        const stored = () => sql.exec("SELECT name, sql FROM sqlite_master ORDER BY name").toArray();
+        const before = stored();
+        expect(() => {
+          migrate(sql, [domain([CREATE])]);
+        }).toThrow("unreleased version");
+        expect(stored()).toEqual(before);
+      },
+    );
   });
 
   it("has brought every domain of a tenant's object up to date, and does not run again after an eviction", async () => {

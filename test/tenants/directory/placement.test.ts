@@ -7,10 +7,11 @@ import { expect, it } from "vitest";
 import { findTenant } from "../../../src/http/find-tenant.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
-import { ANYWHERE, stubOf } from "../../../src/tenants/directory/placement.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
 
-const whole = { ...adminEnv, SESSIONS: env.SESSIONS } as unknown as Env;
+const whole = adminEnv as unknown as Env;
 const worker = createWorker({ tenants: { coded: {} }, hooks: { onError: () => {} } });
 
 async function ping(tenant: string): Promise<number> {

@@ -70,7 +70,7 @@ describe("a placement", () => {
     const placement = { created, jurisdiction: null, region: "apac" };
     await expect.poll(() => findPlacement(env, "placed-one")).toEqual(placement);
     const nobody = { getByName: () => ({ lookup: () => Promise.reject(new Error("asked")) }) } as never;
-    expect((await lookUpPlaced({ ...env, DIRECTORY: nobody }, "placed-one")).entry).toEqual(placement);
+    expect((await lookUpPlaced({ ...env, DirectoryObject: nobody }, "placed-one")).entry).toEqual(placement);
   });
 
   it("is not needed: the directory is asked where KV has none, fails, or does not answer", async () => {

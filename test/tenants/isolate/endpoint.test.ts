@@ -2,7 +2,7 @@
 // bring about. The rest is in test/http.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { fromNow, untilInForce } from "../../../src/admin/apply/in-force.ts";
 import { createWorker, type Env, type TenantDefinition } from "../../../src/tenantry.ts";
@@ -23,10 +23,10 @@ function away(overloaded: boolean, called = () => {}): Env {
     called();
     return Promise.reject(Object.assign(new Error("away"), { overloaded }));
   };
-  const TENANTS = new Proxy(env.TENANTS, {
+  const TenantObject = new Proxy(exports.TenantObject, {
     get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
   });
-  return { ...env, TENANTS };
+  return { ...env, TenantObject };
 }
 
 interface Asking {

@@ -2,7 +2,7 @@
 // Counted at the binding; what the authority answers is real.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
@@ -31,8 +31,8 @@ interface Place {
 /** Bindings at which leases are counted and can be held up. */
 function counting(): { readonly at: Env; readonly place: Place } {
   const place: Place = { leases: 0, before: () => undefined };
-  const getByName = (...name: Parameters<typeof env.TENANTS.getByName>) => {
-    const object = env.TENANTS.getByName(...name) as unknown as Keeper;
+  const getByName = (...name: Parameters<typeof exports.TenantObject.getByName>) => {
+    const object = exports.TenantObject.getByName(...name) as unknown as Keeper;
     return {
       run: async (...call: unknown[]) => {
         if (call[1] === "lease") {
@@ -43,10 +43,10 @@ function counting(): { readonly at: Env; readonly place: Place } {
       },
     };
   };
-  const TENANTS = new Proxy(env.TENANTS, {
+  const TenantObject = new Proxy(exports.TenantObject, {
     get: (objects, member) => (member === "getByName" ? getByName : (Reflect.get(objects, member) as unknown)),
   });
-  return { at: { ...env, TENANTS } as Env, place };
+  return { at: { ...env, TenantObject } as Env, place };
 }
 
 async function world(document: TenantDocument = {}) {

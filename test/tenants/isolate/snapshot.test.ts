@@ -1,6 +1,6 @@
 // What an isolate holds of a tenant and for how long: the serving half of the lease rule, against real authorities.
 
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -326,5 +326,5 @@ it("keeps tenants apart", async () => {
   expect([a.policy.document.title, b.policy.document.title]).toEqual(["one", "two"]);
   expect(a.ring[0]?.id).not.toBe(b.ring[0]?.id);
   expect(b.keys.size).toBe(0);
-  expect(env.TENANTS.idFromName(one.id).equals(env.TENANTS.idFromName(two.id))).toBe(false);
+  expect(exports.TenantObject.idFromName(one.id).equals(exports.TenantObject.idFromName(two.id))).toBe(false);
 });

@@ -87,20 +87,10 @@ const WRANGLER = textOf(`
   [dev]
   port = 8362
 
-  # The Worker looks for these by their names.
+  # Bodies of resources.
   [[kv_namespaces]]
   binding = "BODIES"
   id = "local" # before the first deploy: the id that \`npx wrangler kv namespace create BODIES\` prints
-
-  [durable_objects]
-  bindings = [
-    { name = "TENANTS", class_name = "TenantObject" },
-    { name = "CONTENT", class_name = "ContentObject" },
-    { name = "SESSIONS", class_name = "SessionObject" },
-    { name = "HUBS", class_name = "HubObject" },
-    { name = "DIRECTORY", class_name = "DirectoryObject" },
-    { name = "PLATFORM", class_name = "PlatformObject" },
-  ]
 
   [[migrations]]
   tag = "v1"
