@@ -59,7 +59,7 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
 
 const HEAD = `# Environment variables
 
-Nothing has to be set but the two secrets that \`npm run setup\` makes. What can be: variables stand under \`[vars]\` in \`wrangler.toml\`, secrets
+Nothing has to be set but two secrets, \`ADMIN_TOKEN\` and \`SECRETS_KEY\`: [operations.md](operations.md#set-it-up). What can be: variables stand under \`[vars]\` in \`wrangler.toml\`, secrets
 are set by \`npx wrangler secret put NAME\`, on your machine in \`.dev.vars\`. Written by \`npm run reference\`, from the sources.
 `;
 

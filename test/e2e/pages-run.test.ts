@@ -82,10 +82,7 @@ describe("a page's shell blocks", () => {
   });
 
   test.each(pages.filter(isTyped))("of %s do what it says", async (page) => {
-    const here = checkout({
-      "token.txt": "what-the-tracker-wants",
-      ".wrangler/secrets/ADMIN_TOKEN": application.adminToken,
-    });
+    const here = checkout({ "token.txt": "what-the-tracker-wants" });
     onTestFinished(() => rmSync(here, { recursive: true, force: true }));
     const standIns = standInsFor(application, {
       "https://mcp.example.com/mcp": upstream.url,
