@@ -5,11 +5,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmdirSync } from "node:fs";
 import { connect } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import {
   DEFAULT_PORT,
-  demoEntry,
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
@@ -22,7 +21,6 @@ import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
-const ROOT = join(import.meta.dirname, "..");
 const STATE = ".wrangler/state";
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
@@ -81,14 +79,10 @@ if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm 
 const adminToken = await keepDevelopmentToken(".", port, true);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
-const isOurs = resolve(textOf("config") ?? "wrangler.toml") === join(ROOT, "wrangler.toml");
-const isNamed = !isOurs || args.some((argument) => /\.[cm]?[jt]s$/.test(argument));
-const entry = isNamed ? [] : [demoEntry(ROOT)];
 const child = spawn(
   "wrangler",
   [
     "dev",
-    ...entry,
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),

@@ -1,5 +1,5 @@
-// What runs on a developer's machine (`npm start`): the Worker of worker.ts with an open tenant that anybody may write to.
-// Never deployed by wrangler.toml. No logic.
+// What runs on a developer's machine: the Worker of worker.ts with an open tenant that anybody may write to. Never deployed by
+// wrangler.toml. No logic.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
 import { admin, callAudit, connectPage, createWorker, gateway, login, telemetry, usage, webhooks } from "./tenantry.ts";
