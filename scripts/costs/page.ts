@@ -126,7 +126,7 @@ ${prices()}
 
 ## KV and where it stores
 
-KV keeps bodies of resources, catalogs of upstreams, where tenants are placed, and the copy for outages. Each of its keys is written
+KV keeps bodies of resources, catalogs of upstreams, and where tenants are placed. Each of its keys is written
 at most once a second, and most are written once, for a key names what is stored under it.
 
 KV knows no jurisdictions: what it stores is copied to wherever it is read. A tenant with a \`jurisdiction\` has its objects there (its

@@ -83,12 +83,6 @@ export const pageShapeOf = <const T extends object>(item: T) => object({ items: 
 
 const Changes = list(object({ path: STRING }, { before: ANYTHING, after: ANYTHING }));
 
-/**
- * Until then an isolate that cannot reach the tenant's object may serve what was before, because the tenant chose that
- * for outages. Absent where that ends ten seconds after `effectiveAt`, or none does.
- */
-const Stale = { staleUntil: Timestamp } as const;
-
 export const Applied = object(
   {
     revision: COUNT,
@@ -98,7 +92,7 @@ export const Applied = object(
     effectiveAt: MaybeTime,
     changes: Changes,
   },
-  { ...Stale, ...Warned },
+  Warned,
 );
 
 /** A prompt of the tenant's own document. */
@@ -151,7 +145,7 @@ export const NewBlock = object({ note: Note });
 export const Block = object({ name: STRING, note: STRING, since: Timestamp });
 export const BlockDone = object({ name: STRING, changed: FLAG, effectiveAt: Timestamp }, Warned);
 
-export const Acknowledged = object({ revision: COUNT, changed: FLAG, effectiveAt: MaybeTime }, Stale);
+export const Acknowledged = object({ revision: COUNT, changed: FLAG, effectiveAt: MaybeTime });
 
 export const Audience = list(oneOf("user", "assistant"));
 const about = {

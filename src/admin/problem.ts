@@ -8,7 +8,7 @@ import { given } from "../protocol/members.ts";
 import { isGone, UNRELEASED } from "../tenants/authority/incarnation.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
-import { isUnreleased, mayPass } from "../tenants/isolate/outage.ts";
+import { isUnreleased, mayPass } from "../tenants/isolate/asked-again.ts";
 import type { FieldRule } from "./inspect.ts";
 
 const PROBLEMS = {

@@ -27,7 +27,7 @@ import { appCaller } from "./ask-app.ts";
 import { usualBodyBytes } from "./body.ts";
 import { Entered } from "./entered.ts";
 import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
-import { hold, noEndpoint, TENANT_AWAY, unauthorized } from "./hold-tenant.ts";
+import { hold, noEndpoint, tenantAway, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {
@@ -82,7 +82,7 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
   return told.then((by) => {
     if (!isFailure(by) || isLeased(snapshot)) return admitAs(visit, known, by);
     // Nobody is refused by what held when it was asked who they are, and may not hold now.
-    return isAgain ? TENANT_AWAY : admitAgain(visit, tenant);
+    return isAgain ? tenantAway() : admitAgain(visit, tenant);
   });
 }
 

@@ -1,13 +1,11 @@
 // Owns holding the snapshot that a visit is let in by: without a call while the lease holds and the credential is
-// known, with one otherwise that serves all who wait for the same, and from a copy where a tenant chose that for an outage.
+// known, with one otherwise that serves all who wait for the same.
 
 import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { storeSeed } from "../content/store/seed.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { Overdue } from "../streams/overdue.ts";
 import { InTurn, WITHIN_MS } from "../tenants/isolate/in-turn.ts";
-import { isOverloaded } from "../tenants/isolate/asked-again.ts";
-import { endOutage, isStale, keepCopy, repeatedSnapshot, staleSnapshot } from "../tenants/isolate/outage.ts";
 import {
   askSnapshot,
   dropSnapshot,
@@ -32,7 +30,7 @@ export function holdSnapshot(
 }
 
 function heldSnapshot({ id }: Tenant<NewResource>, revision: number): Snapshot | undefined {
-  const held = validSnapshot(id) ?? repeatedSnapshot(id);
+  const held = validSnapshot(id);
   return held && held.version >= revision ? held : undefined;
 }
 
@@ -69,7 +67,7 @@ async function takeSnapshot(
     // Of an authority that is slower than its leases last, what another one was told would have ended for all who wait.
     look: (isNew) => {
       const held = isNew ? lastSnapshot(tenant.id) : heldSnapshot(tenant, revision);
-      const willDo = held && (isWorthKnown(held, credential) || (isKnown && !isStale(held)));
+      const willDo = held && (isWorthKnown(held, credential) || isKnown);
       return willDo ? held : undefined;
     },
     ask: () => leaseOf(visit, tenant),
@@ -110,7 +108,7 @@ function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): SnapshotAsk | Pr
 async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
   const { id, definition } = tenant;
   const ask = await leaseAskOf(visit, tenant);
-  const snapshot = await askLease(visit, ask).catch((error: unknown) => orStale(visit, ask, error));
+  const snapshot = await askLease(visit, ask);
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
   // The first lease of a tenant in code also stores its first content.
   dropSnapshot(id);
@@ -125,19 +123,6 @@ const ANSWERED_WITHIN_MS = WITHIN_MS - 250;
 /** Bound: the turns that are under way. */
 const ASKS = new Overdue();
 
-async function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
-  const { tenant, env } = visit;
-  const snapshot = await ASKS.inTime(askSnapshot(tenant, visit.stub(), ask), ANSWERED_WITHIN_MS, visit);
-  endOutage(tenant);
-  const copying = snapshot && keepCopy(snapshot, env.BODIES);
-  if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));
-  return snapshot;
-}
-
-async function orStale(visit: Visit, ask: SnapshotAsk, error: unknown): Promise<Snapshot> {
-  // Who brings a key is not told by a copy, which knows none, that it is worth nothing.
-  const isServed = ask.key === null && !isOverloaded(error);
-  const served = isServed ? await staleSnapshot(visit.tenant, ask.placement, visit.env.BODIES) : undefined;
-  if (!served) throw error;
-  return served;
+function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
+  return ASKS.inTime(askSnapshot(visit.tenant, visit.stub(), ask), ANSWERED_WITHIN_MS, visit);
 }

@@ -10,13 +10,15 @@ import { isTenantId, managedTenant } from "../tenants/document/tenant-definition
 import { lookUp } from "../tenants/directory/directory.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
+import { awayRetryAfter } from "./on-error.ts";
 import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
-export const TENANT_AWAY: Failure = {
-  ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
-  retryAfter: 5,
-};
+/** The tenant's object cannot be reached. Never 401 or 404: clients would log in again, or drop their session. */
+export function tenantAway(): Failure {
+  const message = "Service unavailable: this tenant cannot be served right now";
+  return { ...failure("unavailable", message), retryAfter: awayRetryAfter() };
+}
 
 /** Takes the leases without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
 export function hold(visit: Visit, revision = 0): Holding {
@@ -46,7 +48,7 @@ async function holdAsked(
     return visit.isDeclared(snapshot) ? snapshot : await declaredOr(visit, snapshot);
   } catch (error) {
     visit.onError(error);
-    return TENANT_AWAY;
+    return tenantAway();
   }
 }
 

@@ -24,7 +24,7 @@ import { answer, isWithin } from "./answer.ts";
 import { bodyTooLarge, mostBodyBytes, parseJson } from "./body.ts";
 import { NO_SINK } from "./call-sink.ts";
 import { enter } from "./enter.ts";
-import { TENANT_AWAY } from "./hold-tenant.ts";
+import { tenantAway } from "./hold-tenant.ts";
 import type { Entered } from "./entered.ts";
 import { findTenant } from "./find-tenant.ts";
 import { limitMessages, wholly } from "./limit-messages.ts";
@@ -122,7 +122,9 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if ([TenantError, UserError, TypeError].some((known) => error instanceof known)) throw error;
-    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : TENANT_AWAY), { cause: error });
+    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : tenantAway()), {
+      cause: error,
+    });
   }
 }
 
@@ -161,7 +163,7 @@ async function enterAs(where: Where, principal: Principal, profile: string | nul
     knock.known = (await findTenant(where.env, where.deployment, where.id)) ?? unknown;
   } catch (error) {
     visit.onError(error);
-    throw new TenantError(TENANT_AWAY);
+    throw new TenantError(tenantAway());
   }
   const entered = await enter(visit);
   if (!isFailure(entered)) return entered;

@@ -69,7 +69,7 @@ async function decidedOf(id: string): Promise<unknown> {
     suspended: unknown;
     state: unknown;
   };
-  const { limits, hostnames, outageSeconds, tools, extends: bases } = effective;
+  const { limits, hostnames, tools, extends: bases } = effective;
   // Of the reasons only an operator's: the administrator may add one, such as that a key is needed.
   const explained = async (name: string) => {
     const answer = (await ask("GET", `/tenants/${id}/explain?kind=tools&name=${name}`)).body as Explanation;
@@ -78,7 +78,7 @@ async function decidedOf(id: string): Promise<unknown> {
   return {
     suspended,
     state,
-    document: { limits, hostnames, outageSeconds, tools, bases },
+    document: { limits, hostnames, tools, bases },
     suspensions: (await itemsOf(`/tenants/${id}/suspensions`)).filter(
       (one) => (one as { note: string }).note === "by us",
     ),

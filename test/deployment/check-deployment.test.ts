@@ -85,7 +85,7 @@ describe("createWorker", () => {
     ["instructions that are no text", { instructions: {} }, "instructions is a string"],
     ["a seed that is no function", { seed: [] }, "seed is a function"],
     ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
-    ...["outage", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
+    ...["extends", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
       `${member}, of the document`,
       { [member]: {} },
       `${member} is no member of it`,

@@ -103,7 +103,7 @@ it("an object that has too much to do is asked once, and the client is told when
   await sendTo(mcp, id, { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
   dropSnapshot(id);
   const { status, retryAfter, steps } = await sent(id, call("see"), OVERLOADED);
-  expect([status, retryAfter]).toEqual([503, "5"]);
+  expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   expect(times(steps, "DirectoryObject lookup") + times(steps, "TenantObject policy.lease")).toBe(1);
 });
 

@@ -104,5 +104,5 @@ it.each(OBJECT_FAULTS)("callTool says when to try again where the count of the d
   const calling = mcp.tenant(at.env, id).callTool("count", {}, { as: { id: "nightly" } });
   const failed: unknown = await calling.catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(TenantError);
-  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: 5 });
+  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: expect.any(Number) as number });
 });

@@ -90,7 +90,6 @@ test.each([
   "TenantObject policy.read",
   "TenantObject policy.revokeKey",
   "TenantObject changes.told",
-  "TenantObject policy.staleMs",
   "TenantObject policy.key",
 ])("a key is made and revoked where %s fails once", async (name) => {
   await strike({ [name]: "failed once" });

@@ -19,7 +19,7 @@ import { catalogNames } from "./tenant-offer.ts";
 import { boundMembers, brokenRules, beyondBounds, withoutLogin } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, giveBack } from "./hostnames.ts";
-import { endStale, expectTold, fromNow, untilInForce, type Staleness } from "./in-force.ts";
+import { expectTold, fromNow, untilInForce } from "./in-force.ts";
 import { ownUpstreams } from "./own-upstreams.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
@@ -52,7 +52,6 @@ export interface AppliedDocument {
   /** When nothing older is served any more (milliseconds since the epoch); null: nothing older is, or a dry run. */
   readonly effectiveAt: number | null;
   /** What the answer says of isolates that are cut off. */
-  readonly staleUntil: Staleness;
   readonly changes: readonly Change[];
   /** What was taken, and may not be what was meant. */
   readonly warnings: JudgedNames["warnings"];
@@ -96,7 +95,7 @@ async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<
   const { own, changes, warnings } = plan;
   const changed = changes.length > 0;
   const said = { changes, warnings, own };
-  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, staleUntil: {}, ...said };
+  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, ...said };
   if (dryRun) {
     await checkNames(desk, managed, plan.whole);
     return outcome;
@@ -119,7 +118,7 @@ async function write(
   managed: Managed,
   record: TenantRecord,
   { plan, intent }: Planned,
-): Promise<Pick<AppliedOnce, "revision" | "effectiveAt" | "staleUntil" | "isOvertaken"> | undefined> {
+): Promise<Pick<AppliedOnce, "revision" | "effectiveAt" | "isOvertaken"> | undefined> {
   const written = await managed.policy.write({
     own: plan.own,
     effective: plan.effective,
@@ -135,10 +134,7 @@ async function write(
   const isOvertaken = await isOvertakenBy(desk.env, plan);
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
   if (intent.wait !== "never" && plan.withdraws) await expectTold(managed.stub());
-  const staleUntil = plan.withdraws
-    ? await endStale(desk, effectiveAt, [[managed, fromNow(await managed.policy.staleMs())]])
-    : {};
-  return { revision: written.revision, effectiveAt, staleUntil, isOvertaken };
+  return { revision: written.revision, effectiveAt, isOvertaken };
 }
 
 /** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */

@@ -5,7 +5,7 @@ import { askAgain } from "../../tenants/isolate/asked-again.ts";
 
 /** What changes nothing. */
 const READS = {
-  policy: "audit countKeys incarnation kept key keyPage leftMs read secrets staleMs",
+  policy: "audit countKeys incarnation kept key keyPage leftMs read secrets",
   changes: "told",
   content: "usage",
   limits: "use",

@@ -5,8 +5,6 @@ import { forgetName } from "../../tenants/directory/directory.ts";
 import { askedDirectory } from "./asked-directory.ts";
 import { sessionName, sessionStub } from "../../sessions/session-door.ts";
 import { sessionRegister } from "../../tenants/authority/session-register.ts";
-import { onceASecond } from "../../tenants/authority/once-a-second.ts";
-import { outageKey } from "../../tenants/isolate/outage.ts";
 import { dropSnapshot } from "../../tenants/isolate/snapshot.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -51,7 +49,6 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   const spend = createBudget();
   while (!(await content.purge(BODIES_AT_ONCE)).done) spend(1);
   await endSessions(desk, managed, spend);
-  await onceASecond(() => env.BODIES.delete(outageKey(id, managed.entry?.created)));
   await content.erase();
   await policy.erase();
   // 4. What others say about it, and its name.

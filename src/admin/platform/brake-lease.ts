@@ -1,5 +1,5 @@
 // Owns what this isolate knows of what is stopped in every tenant, under one lease for all of them, and putting that into what
-// it holds of a tenant. Refuses everybody while no replica gives a lease, also where a tenant may be served stale.
+// it holds of a tenant. Refuses everybody while no replica gives a lease.
 
 import type { BrakeGround, Brakes } from "../../deployment/brakes.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
@@ -9,7 +9,6 @@ import { remote } from "../../tenants/authority/tables.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
-import { asStale } from "../../tenants/isolate/outage.ts";
 import type { Snapshot } from "../../tenants/isolate/snapshot.ts";
 import { BRAKE_LEASE_MS, brakeTables, RENEWED_IN, type BrakeGrant, type StoppedTenant } from "./brake-tables.ts";
 import { unwatchBrakes, watchBrakes } from "./brake-watch.ts";
@@ -220,7 +219,7 @@ function braked(snapshot: Snapshot, lease: Lease): Snapshot {
   if (known?.of === snapshot && known.lease === lease) return known.snapshot;
   // The lease that ends first.
   const { validUntil, leaseMs } = lease.validUntil < snapshot.validUntil ? lease : snapshot;
-  const both = asStale(snapshot, { ...snapshot, ...withStopped(snapshot, lease.stopped), validUntil, leaseMs });
+  const both = { ...snapshot, ...withStopped(snapshot, lease.stopped), validUntil, leaseMs };
   snapshot.derived.set(braked, { of: snapshot, lease, snapshot: both } satisfies Made);
   return both;
 }

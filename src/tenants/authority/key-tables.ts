@@ -3,7 +3,6 @@
 import { keyPrincipalId } from "../../auth/principal.ts";
 import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
 import { trackKeyUses } from "./key-uses.ts";
-import { noteOutage } from "./outage-times.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 export interface KeyInsert {
@@ -146,7 +145,6 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
       host.transaction(() => {
         const rows = sql.exec<KeyRow>(WITH_DESCENDANTS, id).toArray();
         if (rows.length === 0) return { state: "absent" };
-        noteOutage(host);
         for (const row of rows) {
           sql.exec("DELETE FROM api_keys WHERE id = ?", row.id);
           forgetSuspension(host, row.id);

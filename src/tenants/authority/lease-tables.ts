@@ -34,7 +34,6 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
     "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE outages (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL)",
     ...auditMigrations,
     "CREATE INDEX keys_by_parent ON api_keys (parent) WHERE parent IS NOT NULL",
     "CREATE INDEX keys_by_age ON api_keys (created, id)",

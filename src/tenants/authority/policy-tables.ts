@@ -11,7 +11,6 @@ import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
 import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
-import { noteOutage, staleMs } from "./outage-times.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -59,11 +58,6 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Se
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
   /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
   leftMs(): number;
-  /**
-   * How long an isolate that cannot reach this object may serve what was before the last withdrawal, milliseconds; null:
-   * none does, because the tenant did not choose so.
-   */
-  staleMs(): number | null;
   /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
   close(incarnation: Incarnation): number;
   /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
@@ -121,7 +115,6 @@ function methodsOf(host: TenantHost): PolicyMethods {
     resume: (kind, name, by) => host.transaction(() => resume(host, { kind, name }, by)),
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     leftMs: () => host.leftMs(),
-    staleMs: () => staleMs(host),
     close: (incarnation) => {
       close(host, incarnation);
       return host.leftMs();
@@ -158,7 +151,6 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   const own = JSON.stringify(write.own);
   const effective = JSON.stringify(write.effective);
   if (own === found.own && effective === found.effective) return { state: "unchanged", revision: found.revision };
-  noteOutage(host);
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
   for (const { kind, profile, name, target, successor, until } of write.retired) {
@@ -231,7 +223,6 @@ function suspend(
   if (found && staysAsItIs(found, note, by)) return { state: "unchanged", revision };
   if (!found && by.isTenantAdmin && hasAll(host.sql)) return { state: "full" };
   const before = found ? { kind, name, note: found.note, since: found.since } : null;
-  noteOutage(host);
   host.sql.exec(
     "INSERT OR REPLACE INTO suspensions (kind, name, note, since, by_operator) VALUES (?, ?, ?, ?, ?)",
     kind,

@@ -159,8 +159,8 @@ describe("the lease on what is stopped", () => {
     expect(new Set(calls.filter((one) => one.endsWith("brakes.lease")))).toHaveLength(2);
   });
 
-  it("ends when replicas cannot reach who decides: closed, with a time to come again, also where outages are served", async () => {
-    const { id } = await servedTenant({ mode: "open", maxStalenessMs: 10_000, outage: "stale" });
+  it("ends when replicas cannot reach who decides: closed, with a time to come again", async () => {
+    const { id } = await servedTenant({ mode: "open", maxStalenessMs: 10_000 });
     expect((await call(id, "see")).status).toBe(200);
     const back = await spoilObject("platform", (method) =>
       method === "brakes.follow" ? Promise.reject(new Error("Network connection lost.")) : undefined,

@@ -11,7 +11,7 @@ import { openSession } from "../../../src/sessions/session-id.ts";
 import { WHOEVER, type Keeper } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { mayPass } from "../../../src/tenants/isolate/outage.ts";
+import { mayPass } from "../../../src/tenants/isolate/asked-again.ts";
 import { callOf } from "../../support/worker/calls.ts";
 import { freshTenant, inside, MADE_BEFORE } from "../../support/worker/tenant.ts";
 

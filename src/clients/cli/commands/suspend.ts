@@ -5,7 +5,6 @@ import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
-import { staleEnd } from "../terminal/changes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface SuspendOptions {
@@ -72,12 +71,12 @@ async function runSuspend(
   options: SuspendOptions,
 ): Promise<void> {
   const { kind, name, shown } = targetOf(tenant, options);
-  const done = await context.api.json<{ readonly staleUntil?: string } | undefined>({
+  const done = await context.api.json<object | undefined>({
     method: "POST",
     path: ["tenants", tenant, "suspensions"],
     json: { kind, ...(name !== undefined && { name }), note: options.note },
   });
-  context.show(done ?? {}, () => [`${shown}: suspended`, ...staleEnd(done)].join("\n"));
+  context.show(done ?? {}, () => `${shown}: suspended`);
 }
 
 async function runResume(context: CommandContext, [tenant]: readonly [string], options: SuspendOptions): Promise<void> {
