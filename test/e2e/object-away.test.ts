@@ -118,15 +118,35 @@ const v2: Connect = async (worker, tenant) => {
 
 const CLIENTS = { "v1, era 2025": v1, "v2, era 2026": v2 } as const;
 
-async function ask(worker: WatchedWorker, tenant: Tenant): Promise<Response> {
+async function ask(worker: WatchedWorker, tenant: Tenant, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(urlOf(worker, tenant), {
     method: "POST",
     headers: { authorization: `Bearer ${tenant.token}`, "content-type": "application/json" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    ...(signal && { signal }),
   });
   await response.body?.cancel();
   return response;
 }
+
+test("where the first of many who ask for one lease is cut off in the middle, all others are answered", async () => {
+  const tenant = await newTenant("cut");
+  const { two } = workers;
+  await setAway(tenant.id, "hangs");
+  const cut = new AbortController();
+  const first = ask(two, tenant, cut.signal).then(
+    () => "answered",
+    () => "cut off",
+  );
+  // It has asked by then, and the others find it asking.
+  await pause(300);
+  const others = Array.from({ length: 50 }, async () => (await ask(two, tenant)).status);
+  await pause(300);
+  cut.abort();
+  expect(await first).toBe("cut off");
+  await setAway(tenant.id, null);
+  expect(new Set(await Promise.all(others))).toEqual(new Set([200]));
+});
 
 describe.each(["throws", "hangs"] as const)("while one tenant's object %s for longer than its lease", (how) => {
   test.each(Object.entries(CLIENTS))(

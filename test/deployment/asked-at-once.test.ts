@@ -98,17 +98,19 @@ it("an ask that never ends keeps others for a moment, and its own request for te
   expect(faults).toEqual([`Error: tenants("${id}"): Error: it gave no answer within 10000 ms`]);
 });
 
-it("where it always hangs, all are told within ten seconds, and it was asked three times", async () => {
+it("where it always hangs, all are told soon after ten seconds, and it was asked once a second", async () => {
   const { one, crowd, leaseEnded } = world(never);
   expect(await one()).toBe(200);
   await leaseEnded();
   const began = Date.now();
-  expect(await crowd()).toEqual({ asks: 3, told: [503] });
+  const { asks, told } = await crowd();
+  expect(told).toEqual([503]);
+  expect(asks).toBeLessThanOrEqual(12);
   expect(Date.now() - began).toBeLessThan(20_000);
   expect(await one()).toBe(200);
 });
 
-it("where it fails, it is asked three times for all who wait, and again by the next", async () => {
+it("where it fails, it is asked three times at most for all who wait, and again by the next", async () => {
   const { faults, state, one, crowd, leaseEnded } = world(async () => {
     // By then all have come.
     await after(500);
