@@ -30,6 +30,7 @@ export class SingleFlight<T> {
     const before = this.#flight;
     if (!before) return this.run(call);
     const next = (this.#next ??= []);
+    // Whoever shares that call hears of its failure.
     await soon(before).catch(() => {});
     return next.length === 0 ? this.#begin(next, call) : this.#join(next, call);
   }
