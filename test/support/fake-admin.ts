@@ -308,7 +308,7 @@ export class FakeAdmin {
 }
 
 function held<S extends Shape>(shape: S, value: unknown): Infer<S> {
-  const errors = faultsOf(shape, value);
+  const errors = faultsOf(shape, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
   if (errors.length > 0) throw new Refused(422, "The input breaks a rule", errors);
   return value as Infer<S>;
 }

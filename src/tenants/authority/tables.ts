@@ -81,9 +81,9 @@ function noteSchema(sql: SqlStorage, name: string, version: number, oldest = 0):
   sql.exec("INSERT OR REPLACE INTO schema (name, version, oldest) VALUES (?, ?, ?)", name, version, oldest);
 }
 
-/** Marks empty storage. Throws `UNRELEASED`, and writes nothing, where tables have another marker or none. */
+/** Marks empty storage; the platform's own tables begin with an underscore. Throws `UNRELEASED`, and writes nothing, where tables have another marker or none. */
 function mark(sql: SqlStorage): void {
-  const tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";
+  const tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' LIMIT 1";
   if (sql.exec(tables).toArray().length === 0) {
     sql.exec(
       "CREATE TABLE schema (name TEXT PRIMARY KEY, version INTEGER NOT NULL, oldest INTEGER NOT NULL) WITHOUT ROWID",
