@@ -79,7 +79,7 @@ it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
   ["announce", "DirectoryObject lookup", (tenant) => tenant.announce({ tools: true })],
   ["announce", "TenantObject policy.lease", (tenant) => tenant.announce({ tools: true })],
   ["announce", "ContentObject changes.announce", (tenant) => tenant.announce({ tools: true })],
-  ["changed", "TenantObject policy.changedFor", (tenant) => tenant.changed()],
+  ["changed", "TenantObject policy.changed", (tenant) => tenant.changed()],
   ["resources.write", "BODIES put", (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" })],
   [
     "resources.write",

@@ -58,7 +58,7 @@ it("decides which object a caller's request reaches", async () => {
   ).toThrow();
   expect(await ping("abroad")).toBe(503);
   await directoryOf(env, "here").add("here", { region: null, jurisdiction: null });
-  expect(await ping("here")).toBe(404);
+  expect(await ping("here")).toBe(401);
 });
 
 it("is refused where the platform does not have it, and no tenant is made", async () => {
