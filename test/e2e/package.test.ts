@@ -73,7 +73,7 @@ const OPAQUE = new Set(
   (
     "CallerGround Deployment Feature FeatureRoutes IdentityGround LeasedSections LoadedSections SectionGround SourceGround " +
     "TendGround CallHost Source Listing Shelf ShelfPage Principal ServedPrompt ServedResource ServedTemplate ServedTool admin " +
-    "Trail TrailVisit DeliveriesClass leasedSections BaseObjects StreamEnv SessionObject DirectoryObject Context"
+    "Trail TrailVisit DeliveriesClass leasedSections BaseObjects StreamEnv SessionObject DirectoryObject Context ObjectBindings ObjectClass"
   ).split(" "),
 );
 
