@@ -202,7 +202,7 @@ test("a tenant is refused by the isolate that cannot reach its authority, and se
   const other = await newTenant();
   await one.cutOff(tenant);
   onTestFinished(() => one.reconnect(tenant));
-  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["BODIES get", LEASE, LEASE, "BODIES get"]);
+  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["BODIES get", LEASE, LEASE]);
   await callsOf({ tenant: other }, ECHO);
   await callsOf({ tenant }, ECHO, { to: workers.two });
   await one.reconnect(tenant);
