@@ -92,7 +92,7 @@ test(
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
     const ask = (host: string) =>
       sendRaw(`${developed.origin}/mcp/demo`, { headers: { host, "content-type": "application/json" }, body });
-    expect((await ask("mcp.example.com")).status).toBe(404);
+    expect((await ask("mcp.example.com")).status).toBe(401);
     expect(await ask("localhost:8362")).toMatchObject({ status: 200, text: expect.stringContaining("note_write") });
   },
   BUILD_MS,
