@@ -18,10 +18,6 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
     "origins whose web pages may call all tenants, with commas between; no other page may, but of the visitor's own machine and, with `connectPage()`, by https the Worker's own. `allowedOrigins` of a document is for one tenant",
   ],
   AUDIT_DAYS: ["variable", "how long audit entries are kept, 400 days when unset: [state.md](state.md)"],
-  BRAKE_LEASE_MS: [
-    "variable",
-    "with `admin()`: how long an isolate serves from what it knows of blocks, 5000 at most and when unset; less for tests",
-  ],
   HOSTS: [
     "variable",
     "the host names that are answered, without ports, with commas between; unset: any, because Cloudflare routes only yours: [domains.md](domains.md)",

@@ -12,10 +12,8 @@ import { noteMet } from "../limits/note-met.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
-import { fleetStep } from "./apply/fleet-step.ts";
-import { noteDeclared } from "./apply/note-declared.ts";
+import { baseStep } from "./apply/base-step.ts";
 import { createAdmin } from "./create-admin.ts";
-import { brakes } from "./platform/brake-lease.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 
@@ -36,10 +34,8 @@ export function admin(...options: readonly never[]): Feature<{
     objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
     tables: [policyTables, standingTables, limitUseTables, editLog],
     routes: { path: "/admin/*", open },
-    brakes,
     limitMet: noteMet,
-    background: (deployment, env, order) => fleetStep(optionsOf(deployment), env, order),
-    declared: (id, env) => noteDeclared(env as unknown as AdminEnv, id),
+    background: (deployment, env, order) => baseStep(optionsOf(deployment), env, order),
   };
 }
 

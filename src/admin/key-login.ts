@@ -9,7 +9,6 @@ import { Limiter } from "../limits/limiter.ts";
 import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
 import type { KeyGrant, LeaseAsk, TenantRecord } from "../tenants/authority/policy-records.ts";
 import { mergeDocuments } from "../tenants/document/tenant-document.ts";
-import { withStops } from "./apply/stopped-everywhere.ts";
 import { managedOf, meetTenant, type Managed } from "./apply/tenant-access.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, MetTenant } from "./route.ts";
@@ -57,15 +56,15 @@ async function keyIn(place: Place, id: string, met: MetTenant | undefined, keyHa
   if (!key || key.person) throw refused();
   const record = await managed.policy.read(met.entry === null);
   if (!record) throw refused();
-  await refuseStopped(place, managed, record, key);
+  refuseStopped(managed, record, key);
   return key;
 }
 
 /** A new key is another principal: nobody gets rid of a suspension so. */
-async function refuseStopped(place: Place, managed: Managed, record: TenantRecord, key: KeyGrant): Promise<void> {
+function refuseStopped(managed: Managed, record: TenantRecord, key: KeyGrant): void {
   const { mode } = mergeDocuments([managed.tenant.base, record.effective]);
   if (mode === "oauth") throw new ProblemError("forbidden", { detail: "This tenant takes no keys" });
-  const { suspensions } = await withStops(place.env, managed, record);
+  const { suspensions } = record;
   const stopped = suspensions.find(
     ({ kind, name }) =>
       kind === "tenant" ||

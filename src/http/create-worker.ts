@@ -278,7 +278,6 @@ function deploymentOf(options: WorkerOptions): Deployment {
     authenticate: options.authenticate,
     path: defined(() => mountPath(options.path ?? "")) ?? "",
     features,
-    brakes: features.find(({ brakes }) => brakes)?.brakes,
     observe: features.find(({ observe }) => observe)?.observe,
     pages: features.find(({ pages }) => pages)?.pages,
   };

@@ -4,7 +4,7 @@
 import { hostnameOf } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
-import type { Bindings, Deployment } from "../deployment/deployment.ts";
+import type { Deployment } from "../deployment/deployment.ts";
 import {
   forgetName,
   lookUp,
@@ -18,7 +18,7 @@ import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 export interface HostEnv extends DirectoryEnv, HostVars {}
 
 type FoundTenant = Tenant<NewResource> | undefined;
-type Declaring = Pick<Deployment, "tenants" | "asked"> & { readonly features?: Deployment["features"] };
+type Declaring = Pick<Deployment, "tenants" | "asked">;
 
 /** undefined: no such tenant. Rejects where the author's function could not say whether there is one. */
 export function findTenant(env: HostEnv, deployment: Declaring, id: string): FoundTenant | Promise<FoundTenant> {
@@ -41,11 +41,10 @@ async function findFurther(env: HostEnv, deployment: Declaring, id: string): Pro
   return isNone ? undefined : askAuthor(env, deployment, id);
 }
 
-async function askAuthor(env: HostEnv, { asked, features = [] }: Declaring, id: string): Promise<FoundTenant> {
+async function askAuthor(env: HostEnv, { asked }: Declaring, id: string): Promise<FoundTenant> {
   let said: FoundTenant | null = null;
   try {
     said = await asked?.ask(id, env);
-    if (said) for (const feature of features) await feature.declared?.(id, env as unknown as Bindings);
     return said;
   } finally {
     // What the directory does not know may be one all the same, or nobody could say.

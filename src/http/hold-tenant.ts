@@ -4,10 +4,12 @@
 import type { Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { UNRELEASED } from "../tenants/authority/incarnation.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { isTenantId, managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
+import { isUnreleased } from "../tenants/isolate/asked-again.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
 import { awayRetryAfter } from "./on-error.ts";
@@ -15,21 +17,13 @@ import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
 /** The tenant's object cannot be reached. Never 401 or 404: clients would log in again, or drop their session. */
-export function tenantAway(): Failure {
-  const message = "Service unavailable: this tenant cannot be served right now";
+export function tenantAway(error?: unknown): Failure {
+  const message = isUnreleased(error) ? UNRELEASED : "Service unavailable: this tenant cannot be served right now";
   return { ...failure("unavailable", message), retryAfter: awayRetryAfter() };
 }
 
-/** Takes the leases without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
-export function hold(visit: Visit, revision = 0): Holding {
-  const taken = holdOwn(visit, revision);
-  const { brakes } = visit.deployment;
-  return brakes ? brakes.hold(visit, taken) : taken;
-}
-
-type Holding = Snapshot | Failure | Promise<Snapshot | Failure>;
-
-function holdOwn(visit: Visit, revision: number): Holding {
+/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
+export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
   const taken = holdSnapshot(visit, known, revision);
@@ -48,7 +42,7 @@ async function holdAsked(
     return visit.isDeclared(snapshot) ? snapshot : await declaredOr(visit, snapshot);
   } catch (error) {
     visit.onError(error);
-    return tenantAway();
+    return tenantAway(error);
   }
 }
 
@@ -94,7 +88,7 @@ async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<
   const { entry } = await lookUp(visit.env, visit.tenant);
   if (isAbsent && entry && entry.jurisdiction !== visit.placement.jurisdiction) {
     visit.knock.known = managedTenant(visit.tenant, entry);
-    return holdOwn(visit, revision);
+    return hold(visit, revision);
   }
   return unauthorized(visit.knock.credential);
 }

@@ -129,9 +129,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   let shard = 0;
   const interests = new Interests();
   interests.at(entered.view.sources, entered);
-  let seen = entered;
-  const compare = () => compareStopped(seen, feed);
-  const gate = closedGate(compare);
+  const gate = closedGate();
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
     ages: options.ages,
@@ -141,7 +139,6 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
       feed.close();
       options.over?.();
     },
-    kept: compare,
     aged: () => {
       feed.close();
       options.bye(events);
@@ -156,7 +153,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     listen: (from) => heardSince(entered, shard, from),
     look: async (revision) => {
       const now = await look(entered, revision);
-      return now && sightOf((seen = now), interests);
+      return now && sightOf(now, interests);
     },
     filter: async () => {
       const filter = await options.filter();
@@ -165,7 +162,6 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     },
     closed: () => {
       interests.end();
-      entered.visit.deployment.brakes?.left(entered.visit);
     },
     tell: async (method, params, state) => {
       const id = options.resumable ? await eventIdOf(entered.ring, state) : undefined;
@@ -183,7 +179,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
 }
 
 /** What happens before it is opened waits, so that it comes after the messages with which a stream begins. */
-function closedGate(opened: () => void) {
+function closedGate() {
   let early: (() => void)[] | undefined = [];
   return {
     pass: (say: () => void) => {
@@ -193,7 +189,6 @@ function closedGate(opened: () => void) {
     open: () => {
       for (const say of early ?? []) say();
       early = undefined;
-      opened();
     },
   };
 }
@@ -212,13 +207,6 @@ async function heardSince(entered: Entered, shard: number, since: Versions | nul
       }),
   ]);
   return { definitions, content };
-}
-
-/** What is stopped in every tenant no tenant's hub is told. */
-function compareStopped({ visit, snapshot, view }: Entered, feed: Feed): void {
-  void visit.deployment.brakes?.changed(visit, snapshot, view).then((isChanged) => {
-    if (isChanged) feed.compare();
-  });
 }
 
 async function sightOf(entered: Entered, interests: Interests): Promise<StreamSight> {

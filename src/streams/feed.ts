@@ -241,12 +241,6 @@ export class Feed {
     return this.#state;
   }
 
-  /** Something may have been taken away or given back of which no hub tells. */
-  compare(): void {
-    this.#pending.policy = true;
-    this.#soon(Math.random() * SPREAD_MS);
-  }
-
   close(): void {
     if (!this.#closed) this.#host.closed?.();
     this.#closed = true;

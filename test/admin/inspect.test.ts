@@ -3,7 +3,7 @@
 
 import { constantFrom, record, sample, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BaseDocument, Document, FleetApply, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
+import { BaseDocument, Document, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
 import { Upstream } from "../../src/admin/document-schema.ts";
 import { faultsOf } from "../../src/admin/inspect.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
@@ -188,7 +188,6 @@ const GOOD: ReadonlyMap<Shape, unknown> = new Map<Shape, unknown>([
   [Document, WHOLE],
   [BaseDocument, WHOLE],
   [NewTenant, { id: "a", document: WHOLE }],
-  [FleetApply, { base: "b", document: WHOLE }],
 ]);
 
 const WORDS = ["a", "demo", "A b", "text", "", "a*"];

@@ -10,7 +10,7 @@ import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
 
 const LIMIT = { name: Object.keys(LIMITS)[0] ?? "" };
-const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile" };
+const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile", version: "7" };
 
 /** Does something as soon as the operator was known for the first time, before whoever asked hears of it. */
 function onceKnown(work: () => Promise<unknown>): {
@@ -55,8 +55,11 @@ async function auditOf(tenant: string): Promise<string> {
 }
 
 function pathOf({ path }: Route, tenant: string): string {
-  const id = path.startsWith("/fleet") ? "run-1" : tenant;
-  const places: Readonly<Record<string, string>> = { ...PLACES, id, ...(path.includes("/limits/") ? LIMIT : {}) };
+  const places: Readonly<Record<string, string>> = {
+    ...PLACES,
+    id: tenant,
+    ...(path.includes("/limits/") ? LIMIT : {}),
+  };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, place: string) => places[place] ?? "x");
   return path.endsWith("/content") ? `${filled}?uri=note:late` : filled;
 }

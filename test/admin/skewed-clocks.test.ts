@@ -4,13 +4,17 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createWorker } from "../../src/tenantry.ts";
+import { admin, createWorker } from "../../src/tenantry.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { ask, newTenant } from "../support/worker/admin.ts";
+import { ask, newTenant, rolledOut } from "../support/worker/admin.ts";
 import { sendTo } from "../support/worker/deployed.ts";
 
 const LEASE_MS = 800;
-const mcp = createWorker({ tenants: async () => ({ maxStalenessMs: LEASE_MS }), hooks: { onError: () => {} } });
+const mcp = createWorker({
+  tenants: async () => ({ maxStalenessMs: LEASE_MS }),
+  features: [admin()],
+  hooks: { onError: () => {} },
+});
 
 type Run = (this: object, ...call: unknown[]) => unknown;
 
@@ -84,14 +88,15 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     expect(Math.abs(said - Date.now())).toBeLessThan(10_000);
   });
 
-  it("a fleet run is, though the platform's clock is another one, too", async () => {
+  it("a rollout of a base is, though the platform's clock is another one, too", async () => {
     const base = `base-${crypto.randomUUID().slice(0, 8)}`;
     await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
     const id = await leased(ms, { extends: [base] });
     await skewed(exports.PlatformObject.getByName("platform"), -ms);
     const until = lastSnapshot(id)?.validUntil ?? Infinity;
     const began = Date.now();
-    await ask("POST", "/fleet/apply", { json: { base, document: { title: "new" } } });
+    await ask("PUT", `/bases/${base}`, { json: { title: "new" } });
+    await rolledOut(ask("POST", `/bases/${base}/rollout`, { json: {} }));
     expect(Date.now()).toBeGreaterThanOrEqual(until);
     expect(Date.now() - began).toBeLessThan(20_000);
   });

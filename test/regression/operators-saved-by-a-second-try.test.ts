@@ -33,10 +33,10 @@ test.each(KINDS)("a tool is suspended, and resumed, where that is %s", async (ki
 });
 
 test.each(KINDS)("a tool is blocked everywhere, and unblocked, where that is %s", async (kind) => {
-  await strike({ "PlatformObject bases.block": kind });
-  expect(await asked("POST", "/tools/lab_pay/block", { note: "closed" })).toMatchObject({ status: 200 });
-  await strike({ "PlatformObject bases.unblock": kind });
-  expect(await asked("DELETE", "/tools/lab_pay/block")).toMatchObject({ status: 200 });
+  await strike({ "PlatformObject rollouts.block": kind });
+  expect(await asked("POST", "/tools/lab_pay/block", { note: "closed" })).toMatchObject({ status: 202 });
+  await strike({ "PlatformObject rollouts.unblock": kind });
+  expect(await asked("DELETE", "/tools/lab_pay/block")).toMatchObject({ status: 202 });
   expect(await strike({})).toEqual([]);
 });
 
@@ -66,9 +66,9 @@ const READ = [
   [`/tenants/${TENANT}/upstreams`, "TenantObject gateway.readings"],
   ["/audit", "PlatformObject operators.audit"],
   ["/bases", "PlatformObject bases.bases"],
-  ["/fleet/runs", "PlatformObject fleet.runs"],
+  ["/rollouts", "PlatformObject rollouts.rollouts"],
   ["/operators", "PlatformObject operators.operators"],
-  ["/tools/blocked", "PlatformObject bases.blocks"],
+  ["/tools/blocked", "PlatformObject rollouts.blocks"],
 ] as const;
 
 test.each(READ)("%s is read where %s fails once", async (path, call) => {
@@ -108,7 +108,6 @@ const ENDING = [
   "ContentObject content.erase",
   "TenantObject policy.erase",
   "PlatformObject bases.settle",
-  "PlatformObject brakes.releaseTenant",
   "PlatformObject operators.forgetTenant",
   "DirectoryObject remove",
 ];

@@ -3,6 +3,7 @@
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp.ts";
+import { rolledOut } from "./rolled-out.ts";
 import { bundleWorker, compatibilityDate, OBJECTS } from "./worker-bundle.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-workers-0123456789";
@@ -12,7 +13,7 @@ const NAMES = ["one", "two"] as const;
 export interface WatchedWorker {
   /** `http://127.0.0.1:PORT`, without a path: a socket of its own. */
   readonly origin: string;
-  /** Calls the admin API as root, below `/admin/v1`; throws for what is refused. */
+  /** Calls the admin API as root, below `/admin/v1`; throws for what is refused. A rollout is waited for. */
   admin(method: string, path: string, json?: unknown): Promise<Json>;
   /** Every call to a Durable Object, KV or a limiter since the last `reset`, in order: `TenantObject policy.lease`. */
   calls(): Promise<readonly string[]>;
@@ -192,21 +193,24 @@ function watchedWorker(origin: string): WatchedWorker {
       keys?: string[];
     };
   };
+  const admin: WatchedWorker["admin"] = async (method, path, json) => {
+    const response = await fetch(`${origin}/admin/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        ...(json === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    const answer = JSON.parse(text || "{}") as Json;
+    if (typeof answer["rollout"] === "number") await rolledOut(admin, answer["rollout"]);
+    return answer;
+  };
   return {
     origin,
-    admin: async (method, path, json) => {
-      const response = await fetch(`${origin}/admin/v1${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${ADMIN_TOKEN}`,
-          ...(json === undefined ? {} : { "content-type": "application/json" }),
-        },
-        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-      });
-      const text = await response.text();
-      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-      return JSON.parse(text || "{}") as Json;
-    },
+    admin,
     calls: async () => (await control()).calls,
     lives: async () => (await control()).lives,
     held: async () => (await control()).held,

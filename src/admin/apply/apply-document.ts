@@ -41,8 +41,6 @@ export interface Intent {
   readonly action: string;
   /** Whether a name that matches nothing is taken with a warning. */
   readonly unknownNames?: boolean | undefined;
-  /** For a dry run: a base document in place of the one that is stored. */
-  readonly supposing?: { readonly base: string; readonly document: TenantDocument };
 }
 
 export interface AppliedDocument {
@@ -169,7 +167,7 @@ export interface Plan {
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
   holdBounds(desk, managed, record, own);
-  await holdStops(desk, managed, record, own);
+  holdStops(desk, managed, record, own);
   const names = await catalogNames(desk, managed, record);
   const written = { own, names, before: record.own, basis: record.revision };
   const { effective, whole, bases, warnings } = await resolveDocument(desk, managed, written, intent);
@@ -202,7 +200,7 @@ export async function resolveDocument(
   desk: Desk,
   managed: Managed,
   { own, names, before = {}, basis = 0 }: Written,
-  about: Pick<Intent, "dryRun" | "supposing" | "unknownNames">,
+  about: Pick<Intent, "dryRun" | "unknownNames">,
 ): Promise<Pick<Plan, "effective" | "whole" | "bases" | "warnings">> {
   const beyond = beyondBounds(own);
   if (beyond.length > 0) throw new ProblemError("invalid-input", { errors: beyond });
@@ -235,21 +233,18 @@ async function basesOf(
   { env }: Desk,
   { id, created }: Managed,
   { own: { extends: names = [] }, basis }: { readonly own: TenantDocument; readonly basis: number },
-  { dryRun, supposing }: Pick<Intent, "dryRun" | "supposing">,
+  { dryRun }: Pick<Intent, "dryRun">,
 ): Promise<readonly TenantDocument[]> {
-  const asked = names.filter((name) => name !== supposing?.base);
-  if (asked.length === 0 && supposing === undefined) return [];
+  if (names.length === 0) return [];
   const platform = remote(platformOf(env), baseTables);
-  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take({ id, created }, asked, basis);
+  const found: BasesFound = dryRun ? await platform.resolve(names) : await platform.take({ id, created }, names, basis);
   if (!found.bases) {
     const { missing } = found;
     throw invalidFields(
       ...missing.map((name) => [`extends.${names.indexOf(name)}`, `there is no base document ${name}`] as const),
     );
   }
-  const documents = new Map(asked.map((name, at) => [name, found.bases[at] as TenantDocument]));
-  if (supposing) documents.set(supposing.base, supposing.document);
-  return names.map((name) => documents.get(name) as TenantDocument);
+  return found.bases;
 }
 
 /** Whether a base says something else by now: whoever wrote it may have looked at the tenant before this was written. */

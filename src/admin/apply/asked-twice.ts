@@ -18,21 +18,19 @@ const READS = {
   sessions: "list",
   directory: "isDeclared list listDeclared named",
   operators: "operatorByHash operators audit",
-  bases: "base bases resolve uses blocks",
-  brakes: "stopped",
-  fleet: "run runs",
+  bases: "base bases resolve uses",
+  rollouts: "blocks rollout rollouts onItsWay",
   faults: "faults",
 };
 
 /** What does the same once more: a key that is revoked already is waited for all the same. */
 const WRITES = {
-  policy: "addKey rotateKey revokeKey suspend resume setSecret deleteSecret",
+  policy: "addKey rotateKey revokeKey suspend suspendLate resume setSecret deleteSecret takeBlocks",
   login: "endGrant endClient endPrincipal",
-  fleet: "stop",
   edits: "deliver",
-  bases: "take settle release block unblock",
-  brakes: "push stopTenant releaseTenant",
-  directory: "add declare markDeleting release",
+  bases: "take settle release",
+  rollouts: "block unblock suspendLate resumed report handOver stop",
+  directory: "add declare markDeleting noteBlocks release",
   operators: "removeOperator",
 };
 

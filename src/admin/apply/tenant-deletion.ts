@@ -12,7 +12,6 @@ import { baseTables } from "../platform/base-tables.ts";
 import { fromNow, untilInForce } from "./in-force.ts";
 import { releaseNames } from "./hostnames.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
-import { brakeTables } from "../platform/brake-tables.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -53,7 +52,6 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   await policy.erase();
   // 4. What others say about it, and its name.
   await remote(platformOf(env), baseTables).settle({ id, created }, []);
-  await remote(platformOf(env), brakeTables).releaseTenant({ id, created }, caller);
   await operators.forgetTenant({ id, created });
   await directory.remove(entry);
   forgetName(id);

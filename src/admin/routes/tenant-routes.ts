@@ -23,7 +23,6 @@ import {
 import { declaredIn } from "../apply/declared-tenants.ts";
 import { warned } from "../apply/named-things.ts";
 import { inLanes } from "../apply/lanes.ts";
-import { withStops } from "../apply/stopped-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, giveBack, type Replaced } from "../apply/hostnames.ts";
 import { listDeclared, listEntries, listOfIds, type NamesAsk } from "../apply/listed-names.ts";
@@ -120,7 +119,8 @@ async function listTenants(desk: Desk, query: PageAsk) {
   const isAfter = (id: string) => after === undefined || id > after;
   const own = caller.tenants?.filter(isAfter);
   const { entries, declared } = own ? await ownTenants(desk, own) : await allTenants(desk, asked);
-  const inCode = [...options.tenants.keys(), ...declared].map((id): Summary => ({
+  const names = new Set([...options.tenants.keys(), ...declared]);
+  const inCode = [...names].map((id): Summary => ({
     id,
     created: null,
     state: "code",
@@ -169,7 +169,7 @@ function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary
 async function showTenant(desk: Desk, id: string) {
   const managed = await lookUpTenant(desk, id);
   const record = await managed.policy.read(managed.entry === null);
-  if (record) return tenantOf(desk, managed, await withStops(desk.env, managed, record));
+  if (record) return tenantOf(desk, managed, record);
   const { entry } = managed;
   if (entry?.state !== "deleting") throw notFound(`tenant ${id}`);
   return tenantOf(desk, managed, { created: entry.created, revision: 0, own: {}, effective: {}, suspensions: [] });
@@ -221,7 +221,7 @@ async function createTenant(desk: Desk, asked: Asked) {
   const managed = managedOf(desk, id, { entry, created: entry.created });
   const { effective, bases } = await resolveDocument(desk, managed, { own, names }, { dryRun: false, unknownNames });
   await claimNames(desk, managed, whole, NOTHING);
-  const birth = { created: entry.created, own, effective, actor: desk.caller, action: "create" };
+  const birth = { created: entry.created, blocks: entry.blocks, own, effective, actor: desk.caller, action: "create" };
   const written = await anyOf(desk, id, entry).create(birth);
   if (written.state !== "written") {
     await giveBack(desk, managed, whole, NOTHING);

@@ -12,7 +12,7 @@ import { addCompletionCommands } from "./commands/completion.ts";
 import { addConnectCommand } from "./commands/connect.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExportCommand } from "./commands/export.ts";
-import { addFleetCommands } from "./commands/fleet.ts";
+import { addRolloutCommands } from "./commands/rollout.ts";
 import { addGrantCommands } from "./commands/grant.ts";
 import { addInitCommand } from "./commands/init.ts";
 import { addKeyCommands } from "./commands/key.ts";
@@ -104,7 +104,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
   "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
   "Trying out": [addCallCommand, addWatchCommand, addDoctorCommand],
   Clients: [addConnectCommand, addStdioCommand],
-  "The whole server": [addBaseCommands, addFleetCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
+  "The whole server": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
 

@@ -6,6 +6,7 @@ import { faultTables, type FaultRecord } from "../../tenants/authority/fault-tab
 import { remote } from "../../tenants/authority/tables.ts";
 import { hasNamespace, namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { ANYWHERE, keeperOf } from "../../tenants/directory/placement.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
 import { RecentMap } from "../../limits/recent-map.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
 import type { FaultPlace } from "../../telemetry/fault-line.ts";
@@ -16,6 +17,8 @@ const MOST_IN_A_MINUTE = 20;
 const MOST_OF_ONE = 10;
 const MINUTE_MS = 60_000;
 const MOST_TENANTS = 1_000;
+/** No request waits for it, and no invocation for long. */
+const PLATFORM_WITHIN_MS = 2_000;
 
 interface Spent {
   readonly minute: number;
@@ -74,7 +77,8 @@ export async function keepFault(error: unknown, place: FaultPlace, { env, visit 
   const isBound = (visit?.placement.jurisdiction ?? null) !== null;
   const led = isKept || isBound ? { ...record, name: "", message: "", stack: "" } : record;
   const isOfMany = mayKeep(`platform of ${record.tenant}`, record.tenant === "" ? MOST_IN_A_MINUTE : MOST_OF_ONE);
-  if (isOfMany) await kept("platform", () => remote(object(), faultTables).noteFault(led));
+  const write = () => inTime(remote(object(), faultTables).noteFault(led), PLATFORM_WITHIN_MS);
+  if (isOfMany) await kept("platform", write);
   else COUNTERS.add("faultsNotKept");
 }
 

@@ -39,6 +39,10 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
     "CREATE INDEX keys_by_age ON api_keys (created, id)",
     `CREATE INDEX keys_by_end ON api_keys (coalesce(min(retires, expires), retires, expires))
        WHERE coalesce(min(retires, expires), retires, expires) IS NOT NULL`,
+    // Tools that are blocked in every tenant, as the version of the list has them that a rollout brought last.
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
+    "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };

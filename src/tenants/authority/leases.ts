@@ -2,9 +2,10 @@
 
 import { idsOf } from "../../auth/seal.ts";
 import { authorityState } from "./authority-tables.ts";
+import { blockedTools } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
-import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, Policy, RetiredName } from "./policy-records.ts";
+import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, RetiredName } from "./policy-records.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -29,7 +30,9 @@ export function newsFor(
     state: "granted",
     version: revision,
     created,
-    policy: isCurrent ? null : { document, ...withdrawn(sql) },
+    policy: isCurrent
+      ? null
+      : { document, suspensions: [...suspensionsOf(sql), ...blockedTools(sql)], retired: retiredNamesIn(sql) },
     sections: isCurrent ? null : sectionsOf(sql),
     ring,
     seeded,
@@ -51,18 +54,13 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
-/** Everything that was taken away: suspensions and retired names. */
-export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
+export function retiredNamesIn(sql: SqlStorage): RetiredName[] {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
       "SELECT kind, profile, name, target, successor, until FROM retired",
     )
     .toArray();
-  const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));
-  return {
-    suspensions: suspensionsOf(sql),
-    retired: retired as RetiredName[],
-  };
+  return rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile })) as RetiredName[];
 }
 
 function credentialIn(host: TenantHost, hash: string | null, document: TenantDocument): KeyGrant | null {

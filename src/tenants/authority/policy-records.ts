@@ -37,6 +37,20 @@ export interface RetiredName {
   readonly until: number;
 }
 
+/** A tool that is blocked in every tenant. */
+export interface BlockedTool {
+  readonly name: string;
+  readonly note: string;
+  /** ISO 8601. */
+  readonly since: string;
+}
+
+/** A list with a higher version replaces one with a lower. */
+export interface BlockList {
+  readonly version: number;
+  readonly blocks: readonly BlockedTool[];
+}
+
 /** Everything about a tenant that is leased, apart from keys and sections. */
 export interface Policy {
   readonly document: TenantDocument;
@@ -117,8 +131,10 @@ export interface TenantRecord {
   readonly own: TenantDocument;
   /** With its base documents under it. */
   readonly effective: TenantDocument;
+  /** The tenant's own: what is blocked in every tenant is apart from them. */
   readonly suspensions: readonly Suspension[];
-  /** Those of them that operators made. */
+  readonly blocks: BlockList;
+  /** Those of the suspensions that operators made. */
   readonly stops: readonly Pick<Suspension, "kind" | "name">[];
   readonly retired: readonly RetiredName[];
   readonly sections: Sections;

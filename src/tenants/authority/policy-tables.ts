@@ -4,13 +4,25 @@
 
 import { auditPage, pruneAudit, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
+import { directoryOf } from "../directory/directory.ts";
+import { askedAgain } from "../isolate/asked-again.ts";
+import { inTime } from "../isolate/in-time.ts";
+import { blocksIn, blocksVersion, createBlockMethods, storeBlocks, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
-import { withdrawn } from "./leases.ts";
+import { retiredNamesIn, suspensionsOf } from "./leases.ts";
 import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
 import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
-import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
+import type {
+  Actor,
+  AuditEntry,
+  BlockList,
+  LeaseAnswer,
+  RetiredName,
+  TenantRecord,
+  WriteResult,
+} from "./policy-records.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -31,6 +43,8 @@ export interface DocumentWrite {
 export interface TenantBirth extends Omit<DocumentWrite, "ifRevision" | "retired"> {
   /** As the directory entered it; absent: now. */
   readonly created?: Incarnation;
+  /** As the directory answered it when it entered the tenant. */
+  readonly blocks?: BlockList;
 }
 
 export interface Suspender extends Actor {
@@ -38,7 +52,7 @@ export interface Suspender extends Actor {
   readonly isTenantAdmin?: boolean;
 }
 
-export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, SecretMethods {
+export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, BlockMethods, SecretMethods {
   /** "absent": it was deleted before it came into being. */
   create(birth: TenantBirth): WriteResult;
   write(write: DocumentWrite): WriteResult;
@@ -53,8 +67,18 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Se
   fence(revision: number): number;
   /** "full": a tenant-admin suspended as many things as they may. */
   suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult | { readonly state: "full" };
-  /** "forbidden": an operator suspended it, and somebody else may not lift that. */
-  resume(kind: Suspension["kind"], name: string, by: Suspender): WriteResult | { readonly state: "forbidden" };
+  /** The tenant, as a rollout brings it: not if it was resumed since, nor where it is suspended already. */
+  suspendLate(note: string, by: Actor, order: { readonly version: number; readonly inCode: boolean }): WriteResult;
+  /**
+   * "forbidden": an operator suspended it, and somebody else may not lift that. `version`: a suspension of the tenant that is on
+   * its way with this version, or an older one, comes too late.
+   */
+  resume(
+    kind: Suspension["kind"],
+    name: string,
+    by: Suspender,
+    version?: number,
+  ): WriteResult | { readonly state: "forbidden" };
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
   /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
   leftMs(): number;
@@ -67,7 +91,8 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Se
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
-  ending: ["read", "close", "erase"],
+  // A tenant may be blocked before it is made.
+  ending: ["read", "close", "erase", "takeBlocks"],
   record: recordAudit,
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
@@ -81,16 +106,28 @@ function prune(host: TenantHost): number | undefined {
 function methodsOf(host: TenantHost): PolicyMethods {
   const { sql } = host;
   const rows = tenantRows(host);
+  const leasing = leaseMethods(host);
+  let isDeclared = false;
   return {
-    ...leaseMethods(host),
+    ...leasing,
     ...createKeyMethods(host),
     ...createKeptMethods(host),
+    ...createBlockMethods(host),
     ...createSecretMethods(host),
-    create: ({ created = newIncarnation(host.now()), own, effective, actor, action }) =>
+    lease: (ask) => {
+      // No row is read for most leases.
+      isDeclared ||= ask.inCode && blocksVersion(sql) !== undefined;
+      const isEnded = ask.version !== null && ask.version.created === host.closure.incarnation();
+      if (!ask.inCode || (isDeclared && !host.closure.isClosed()) || isEnded) return leasing.lease(ask);
+      // Over RPC every answer is a promise.
+      return declare(host).then(() => leasing.lease(ask)) as unknown as LeaseAnswer;
+    },
+    create: ({ created = newIncarnation(host.now()), own, effective, blocks = NO_BLOCKS, actor, action }) =>
       host.transaction(() => {
         const found = rows.find();
         if (found) return { state: "conflict", revision: found.revision };
         if (host.closure.incarnation() === created) return { state: "absent" };
+        storeBlocks(host, blocks);
         rows.insert(created, own, effective);
         host.closure.reopen();
         host.record(actor, action, "tenant", { before: null, after: own });
@@ -112,7 +149,19 @@ function methodsOf(host: TenantHost): PolicyMethods {
     },
     fence: (revision) => host.transaction(() => (host.revision() === revision ? host.bump() : host.revision())),
     suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
-    resume: (kind, name, by) => host.transaction(() => resume(host, { kind, name }, by)),
+    suspendLate: (note, by, { version, inCode }) =>
+      host.transaction(() => {
+        if (inCode) rows.ensure();
+        const revision = host.revision();
+        const isSuspended = suspensionOf(sql, "tenant", "") !== undefined;
+        if (isSuspended || version <= resumedAt(sql)) return { state: "unchanged", revision };
+        return suspend(host, { kind: "tenant", name: "", note }, by) as WriteResult;
+      }),
+    resume: (kind, name, by, version) =>
+      host.transaction(() => {
+        if (version !== undefined) sql.exec("INSERT OR REPLACE INTO resumed (one, version) VALUES (1, ?)", version);
+        return resume(host, { kind, name }, by);
+      }),
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     leftMs: () => host.leftMs(),
     close: (incarnation) => {
@@ -125,6 +174,21 @@ function methodsOf(host: TenantHost): PolicyMethods {
   };
 }
 
+const NO_BLOCKS: BlockList = { version: 0, blocks: [] };
+
+/** A tenant in code is in the directory before its first lease, so that rollouts find it. */
+async function declare(host: TenantHost): Promise<void> {
+  const { env, tenant } = host;
+  const blocks = await inTime(
+    askedAgain("directory.declare", () => directoryOf(env as object, tenant).declare(tenant)),
+  );
+  host.transaction(() => storeBlocks(host, blocks));
+}
+
+function resumedAt(sql: SqlStorage): number {
+  return sql.exec<{ version: number }>("SELECT version FROM resumed").toArray()[0]?.version ?? 0;
+}
+
 function recordOf(host: TableHost, found: TenantRow): TenantRecord {
   return {
     id: host.tenant,
@@ -132,7 +196,9 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
     revision: found.revision,
     own: JSON.parse(found.own) as TenantDocument,
     effective: JSON.parse(found.effective) as TenantDocument,
-    ...withdrawn(host.sql),
+    suspensions: suspensionsOf(host.sql),
+    blocks: { version: blocksVersion(host.sql) ?? 0, blocks: blocksIn(host.sql) },
+    retired: retiredNamesIn(host.sql),
     stops: host.sql
       .exec<{ kind: Suspension["kind"]; name: string }>("SELECT kind, name FROM suspensions WHERE by_operator = 1")
       .toArray(),

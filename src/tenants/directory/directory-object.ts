@@ -3,6 +3,7 @@
 // they are done.
 
 import { logFault } from "../../telemetry/fault-line.ts";
+import type { BlockedTool, BlockList } from "../authority/policy-records.ts";
 import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
@@ -72,14 +73,24 @@ export class DirectoryObject extends DirectoryLookups {
     if (this.#isBehind()) await this.#wake();
   }
 
-  /**
-   * Notes a tenant that the author's function declares: nothing else lists those. `isWhole`: what holds for every tenant holds
-   * for it. Gives whether that was so before.
-   */
-  async declare(id: string, isWhole: boolean): Promise<boolean> {
-    const set = isWhole ? "DO UPDATE SET whole = 1" : "DO NOTHING";
-    this.sql.exec(`INSERT INTO declared (id, whole) VALUES (?, ?) ON CONFLICT (id) ${set}`, id, isWhole ? 1 : 0);
-    return this.sql.exec<{ whole: number }>("SELECT whole FROM declared WHERE id = ?", id).one().whole === 1;
+  /** Notes a tenant in code, which nothing else lists. Gives the blocks that hold for it from now on. */
+  async declare(id: string): Promise<BlockList> {
+    this.sql.exec("INSERT OR IGNORE INTO declared (id) VALUES (?)", id);
+    return this.#blocks();
+  }
+
+  /** Of the platform's object, before any tenant has it. Gives the version that is kept. */
+  async noteBlocks({ version, blocks }: BlockList): Promise<number> {
+    const list = JSON.stringify(blocks);
+    this.sql.exec("UPDATE blocks SET version = ?1, list = ?2 WHERE version < ?1", version, list);
+    return this.#blocks().version;
+  }
+
+  #blocks(): BlockList {
+    const { version, list } = this.sql
+      .exec<{ version: number; list: string }>("SELECT version, list FROM blocks")
+      .one();
+    return { version, blocks: JSON.parse(list) as BlockedTool[] };
   }
 
   /** Ids of such tenants after `after`, in order. */
@@ -115,8 +126,14 @@ export class DirectoryObject extends DirectoryLookups {
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
-  /** Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id. */
-  async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<DirectoryEntry> {
+  /**
+   * Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id, and the
+   * blocks that hold for it from now on.
+   */
+  async add(
+    id: string,
+    about: { jurisdiction: string | null; region: string | null },
+  ): Promise<DirectoryEntry & { readonly blocks: BlockList }> {
     this.sql.exec(
       "INSERT OR IGNORE INTO tenants (id, created, state, jurisdiction, region) VALUES (?, ?, 'active', ?, ?)",
       id,
@@ -124,8 +141,10 @@ export class DirectoryObject extends DirectoryLookups {
       about.jurisdiction,
       about.region,
     );
+    const entry = directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
+    const blocks = this.#blocks();
     await this.#wake();
-    return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
+    return { ...entry, blocks };
   }
 
   /** A tenant ends: it is not served from now on, and its name is not free yet. */

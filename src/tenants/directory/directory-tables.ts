@@ -11,6 +11,9 @@ export const DIRECTORY_TABLES = {
     // `basis`: the newest revision of its tenant that a claim rests on; how many do and were not withdrawn, and when the last was made.
     `CREATE TABLE hostnames (hostname TEXT PRIMARY KEY, tenant TEXT NOT NULL, created TEXT NOT NULL, basis INTEGER NOT NULL DEFAULT 0,
        open INTEGER NOT NULL DEFAULT 0, claimed INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
-    "CREATE TABLE declared (id TEXT PRIMARY KEY, whole INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE declared (id TEXT PRIMARY KEY) WITHOUT ROWID",
+    // The blocks of every tenant: those that are made meanwhile have them from here.
+    "CREATE TABLE blocks (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, list TEXT NOT NULL)",
+    "INSERT INTO blocks (one, version, list) VALUES (1, 0, '[]')",
   ],
 };

@@ -69,7 +69,7 @@ export function mayPass(error: unknown): boolean {
 
 /** Whether storage was refused that no release made. Waiting does not end that. */
 export function isUnreleased(error: unknown): boolean {
-  return error instanceof Error && error.message === UNRELEASED;
+  return error instanceof Error && (error.message === UNRELEASED || isUnreleased(error.cause));
 }
 
 /** Whether the object is of another release than this Worker. */

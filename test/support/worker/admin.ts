@@ -106,6 +106,15 @@ function hold(schema: JsonObject, body: unknown): void {
   if (violation) throw new Error(`not as described: ${violation.message} in ${JSON.stringify(body)}`);
 }
 
+/** A change of all tenants, when it is in force in each. */
+export async function rolledOut(asking: Promise<Answered>): Promise<Answered> {
+  const answered = await asking;
+  const { rollout } = answered.body as { rollout: number };
+  const isOver = async () => ((await ask("GET", `/rollouts/${rollout}`)).body as { state: string }).state !== "running";
+  while (!(await isOver())) await scheduler.wait(50);
+  return answered;
+}
+
 let made = 0;
 /** Several files may share a workerd, and what is stored in it. */
 const FILE = crypto.randomUUID().slice(0, 8);

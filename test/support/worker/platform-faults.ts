@@ -40,7 +40,7 @@ export const hanging = () =>
     throw new Error("nobody waits any more");
   });
 
-/** Bindings that write down which objects are called: `PlatformObject policy-1 brakes.lease`. */
+/** Bindings that write down which objects are called: `PlatformObject platform bases.take`. */
 export function countedEnv(more: Readonly<Record<string, unknown>> = {}): {
   readonly at: Env;
   readonly calls: string[];

@@ -76,6 +76,8 @@ describe("a lease", () => {
     await onBench(policyTables, ({ methods }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(methods.read(false)).toBeUndefined();
+      // As the directory answers it when it notes the tenant.
+      methods.takeBlocks({ version: 0, blocks: [] }, null);
       expect(granted(methods.lease(ask({ inCode: true }))).policy).toEqual({
         document: {},
         suspensions: [],
@@ -86,7 +88,7 @@ describe("a lease", () => {
     });
   });
 
-  it("tells suspensions and retired names, each as it is", async () => {
+  it("tells suspensions, blocks and retired names, each as it is", async () => {
     const retired: RetiredName[] = [
       { kind: "tools", profile: null, name: "old", target: "add", successor: "plus", until: 1e15 },
       { kind: "prompts", profile: "p", name: "old", target: "hi", successor: "new", until: 1e15 },
@@ -95,8 +97,12 @@ describe("a lease", () => {
       const since = new Date(clock.now).toISOString();
       methods.suspend({ kind: "principal", name: "key k", note: "k" }, ANN);
       methods.write(writeOf({ title: "T" }, { retired }));
+      methods.takeBlocks({ version: 1, blocks: [{ name: "add", note: "b", since }] }, "");
       const { policy } = granted(methods.lease(ask()));
-      expect(policy?.suspensions).toEqual([{ kind: "principal", name: "key k", note: "k", since }]);
+      expect(policy?.suspensions).toEqual([
+        { kind: "principal", name: "key k", note: "k", since },
+        { kind: "tool", name: "add", note: "b", since },
+      ]);
       expect(policy?.retired.toSorted((a, b) => (a.kind < b.kind ? 1 : -1))).toEqual(retired);
     });
   });
@@ -314,7 +320,18 @@ it("reads no table whole that grows without bounds", async () => {
     const scans = new Set([...statements].flatMap((statement) => scansOf(sql, statement)));
     // One row each, and what leases carry whole anyway.
     expect([...scans].toSorted()).toEqual(
-      ["audit_kept", "facts", "leases", "retired", "sealing_keys", "sections", "suspensions", "tenant"]
+      [
+        "audit_kept",
+        "blocks",
+        "blocks_version",
+        "facts",
+        "leases",
+        "retired",
+        "sealing_keys",
+        "sections",
+        "suspensions",
+        "tenant",
+      ]
         .map((table) => `SCAN ${table}`)
         .filter((scan) => scans.has(scan)),
     );

@@ -161,6 +161,14 @@ describe("a snapshot that is renewed", () => {
 
   it.each([
     ["suspension", (tenant: FreshTenant) => policyOf(tenant).suspend({ kind: "tenant", name: "", note: "n" }, ANN)],
+    [
+      "block",
+      (tenant: FreshTenant) =>
+        policyOf(tenant).takeBlocks(
+          { version: 1, blocks: [{ name: "add", note: "n", since: "2026-11-28T00:00:00.000Z" }] },
+          "",
+        ),
+    ],
     ["key", (tenant: FreshTenant) => policyOf(tenant).revokeKey("k1", ANN)],
   ])("learns of every withdrawal: a %s", async (_what, withdraw) => {
     const tenant = await made();

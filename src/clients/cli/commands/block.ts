@@ -5,6 +5,7 @@ import type { Block, BlockDone, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
+import { followRollout } from "./rollout.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -55,11 +56,13 @@ async function listBlocks(context: CommandContext): Promise<void> {
 async function addBlock(context: CommandContext, [tool]: readonly [string], { note }: { note: string }): Promise<void> {
   const done = await context.api.json<Done>({ method: "POST", path: ["tools", tool, "block"], json: { note } });
   for (const { rule } of done.warnings ?? []) context.note(`Warning: ${rule}`);
+  await followRollout(context, done.rollout);
   context.show(done, () => `${done.name}: blocked in every tenant`);
 }
 
 async function liftBlock(context: CommandContext, [tool]: readonly [string]): Promise<void> {
   const done = await context.api.json<Done>({ method: "DELETE", path: ["tools", tool, "block"] });
   if (!done.changed) throw new CliError(EXIT.notFound, `${tool}: was not blocked`);
+  await followRollout(context, done.rollout);
   context.show(done, () => `${done.name}: no longer blocked`);
 }

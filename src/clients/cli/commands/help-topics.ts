@@ -25,7 +25,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
 
   id: acme                       # which tenant; not part of the document itself
   region: weur                   # only when it is created; so is jurisdiction: eu
-  extends: [standard]            # base documents, see tenantry help fleet; own members win, but for what a base binds
+  extends: [standard]            # base documents, see tenantry help base; own members win, but for what a base binds
   title: Acme Inc.
   description: What Acme's own people work with.
   instructions: Ask before you delete anything.

@@ -71,12 +71,17 @@ async function runSuspend(
   options: SuspendOptions,
 ): Promise<void> {
   const { kind, name, shown } = targetOf(tenant, options);
-  const done = await context.api.json<object | undefined>({
+  const answer = await context.api.answer({
     method: "POST",
     path: ["tenants", tenant, "suspensions"],
     json: { kind, ...(name !== undefined && { name }), note: options.note },
   });
-  context.show(done ?? {}, () => `${shown}: suspended`);
+  if (answer.status === 202) {
+    const later = "its storage does not answer. The server suspends it as soon as it does";
+    throw new CliError(EXIT.refused, `${shown}: not confirmed: ${later}`);
+  }
+  const done = (await answer.json()) as object;
+  context.show(done, () => `${shown}: suspended`);
 }
 
 async function runResume(context: CommandContext, [tenant]: readonly [string], options: SuspendOptions): Promise<void> {
