@@ -99,9 +99,9 @@ test.each(KINDS)("a tenant is made where its entry in the directory is %s", asyn
 });
 
 const ENDING = [
-  "DirectoryObject mark",
+  "DirectoryObject markDeleting",
   "PlatformObject operators.record",
-  "TenantObject policy.closed",
+  "TenantObject policy.close",
   "ContentObject content.close",
   "ContentObject content.purge",
   "TenantObject sessions.list",
