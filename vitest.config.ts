@@ -80,7 +80,12 @@ const ALONE = [
 
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
   return {
-    plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
+    plugins: [
+      cloudflareTest({
+        wrangler: { configPath: "./test/fixtures/wrangler.toml" },
+        miniflare: { durableObjects: { SESSIONS_TO_LIST: "SessionObject" } },
+      }),
+    ],
     test: {
       name,
       provide,
@@ -139,7 +144,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
       "test/{auth,calls,connect,content,deployment,outbound,records,sessions,streams,tenants,login/{clients,identity,pages,tables}}/**/*.test.ts",
     ],
     exclude: [...ALONE, ...DEADLINES, PURE],
-    setupFiles: ["test/support/worker/as-it-was.ts", "test/support/worker/someone-private.ts"],
+    setupFiles: ["test/support/worker/as-it-was.ts"],
     isolate: false,
   }),
   e2e("e2e", (file) => !LATER.includes(file)),

@@ -32,7 +32,6 @@ export interface Traffic {
   hitRate: number;
   /** Calls of objects per request; of the isolate's one lease of the platform's policy; and reads of KV. */
   objectCalls: number;
-  platformCalls: number;
   reads: number;
 }
 

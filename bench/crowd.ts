@@ -223,9 +223,7 @@ async function counted(
   const sorted = took.toSorted((a, b) => a - b);
   const at = (part: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
-  // One for the isolate, whichever tenant it is for.
-  const { [PLATFORM_LEASE]: platform = 0, ...own } = objects;
-  const ownCalls = Object.values(own).reduce((sum, count) => sum + count, 0);
+  const calls = Object.values(objects).reduce((sum, count) => sum + count, 0);
   return {
     name,
     requests,
@@ -234,10 +232,7 @@ async function counted(
     p50Ms: at(0.5),
     p99Ms: at(0.99),
     hitRate: held / (held + asked),
-    objectCalls: ownCalls / requests,
-    platformCalls: platform / requests,
+    objectCalls: calls / requests,
     reads: reads / requests,
   };
 }
-
-const PLATFORM_LEASE = "brakes.lease";

@@ -101,24 +101,13 @@ export function fanOutTable(rows: FanOut[]): string {
 
 /** `timed`: whether the machine was kept busy, so that CPU time per request says something. */
 export function trafficTable(rows: Traffic[], timed: boolean): string {
-  const head = [
-    "traffic",
-    "requests",
-    "tenants",
-    "lease held",
-    "object calls",
-    "platform's",
-    "KV reads",
-    "p50 ms",
-    "p99 ms",
-  ];
+  const head = ["traffic", "requests", "tenants", "lease held", "object calls", "KV reads", "p50 ms", "p99 ms"];
   const cells = rows.map((row) => [
     row.name,
     String(row.requests),
     String(row.tenants),
     `${(100 * row.hitRate).toFixed(1)} %`,
     row.objectCalls.toFixed(3),
-    row.platformCalls.toFixed(3),
     row.reads.toFixed(3),
     row.p50Ms.toFixed(1),
     row.p99Ms.toFixed(1),

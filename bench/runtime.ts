@@ -32,7 +32,7 @@ export interface Bundle {
 }
 
 export interface Bindings {
-  /** Binding name to class name. */
+  /** Binding name to class name; where they are the same the Worker is not bound to its own, and has them of its exports. */
   durableObjects?: Record<string, string>;
   kvNamespaces?: string[];
   vars?: Record<string, string>;
@@ -59,7 +59,10 @@ function productionSettings(root: string): { lines: string[]; date: string; flag
 /** What a Worker of the bench is bound to: what wrangler.toml of its checkout binds. */
 export function bindingsOf(root: string): Bindings {
   const text = readFileSync(join(root, "wrangler.toml"), "utf8");
-  const objects = [...text.matchAll(/^name = "(\w+)"\nclass_name = "(\w+)"/gm)];
+  const older = [...text.matchAll(/^name = "(\w+)"\nclass_name = "(\w+)"/gm)];
+  const [, listed = ""] = /^new_sqlite_classes = \[([^\]]*)\]/m.exec(text) ?? [];
+  const classes = [...listed.matchAll(/"(\w+)"/g)].map(([, name = ""]) => ["", name, name] as const);
+  const objects = older.length > 0 ? older : classes;
   const stores = [...text.matchAll(/^\[\[kv_namespaces\]\]\nbinding = "(\w+)"/gm)];
   return {
     durableObjects: Object.fromEntries(objects.map(([, name = "", className = ""]) => [name, className])),
@@ -152,6 +155,8 @@ export async function startApart(bundled: Bundle, bindings: Bindings, storage: s
 function workerOf(name: string, bundled: Bundle, bindings: Bindings, objectsIn?: string) {
   const { date, flags } = productionSettings(ROOT);
   const classes = Object.entries(bindings.durableObjects ?? {});
+  const isExported = ([binding, className]: [string, string]) => objectsIn === undefined && binding === className;
+  const bound = classes.filter((one) => !isExported(one));
   const elsewhere = objectsIn === undefined ? {} : { scriptName: objectsIn };
   return {
     name,
@@ -159,8 +164,11 @@ function workerOf(name: string, bundled: Bundle, bindings: Bindings, objectsIn?:
     compatibilityDate: date,
     compatibilityFlags: flags,
     durableObjects: Object.fromEntries(
-      classes.map(([binding, className]) => [binding, { className, useSQLite: true, ...elsewhere }]),
+      bound.map(([binding, className]) => [binding, { className, useSQLite: true, ...elsewhere }]),
     ),
+    additionalUnboundDurableObjects: classes
+      .filter(isExported)
+      .map(([, className]) => ({ className, useSQLite: true })),
     kvNamespaces: bindings.kvNamespaces ?? [],
     bindings: bindings.vars ?? {},
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],

@@ -36,8 +36,6 @@ export interface FixtureProcess {
 
 export interface FixtureOptions {
   port?: number;
-  /** A folder with what an earlier Worker stored; it is removed afterwards. */
-  storage?: string;
   vars?: Readonly<Record<string, string>>;
   /** Another Worker than the one under test: a file of test/fixtures. */
   entry?: string;
@@ -62,9 +60,9 @@ export async function startFixtureServer(options: FixtureOptions = {}): Promise<
 export async function spawnFixtureServer(
   port: number,
   stdio: StdioOptions,
-  options: Pick<FixtureOptions, "storage" | "vars" | "entry"> = {},
+  options: Pick<FixtureOptions, "vars" | "entry"> = {},
 ): Promise<FixtureProcess> {
-  const storage = options.storage ?? (await mkdtemp(join(tmpdir(), "tenantry-fixtures-")));
+  const storage = await mkdtemp(join(tmpdir(), "tenantry-fixtures-"));
   const vars = { ADMIN_TOKEN, TENANT_HOST, ...options.vars };
   const args = [
     "dev",

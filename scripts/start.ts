@@ -5,11 +5,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmdirSync } from "node:fs";
 import { connect } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import {
   DEFAULT_PORT,
-  demoEntry,
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
@@ -20,10 +19,8 @@ import {
 } from "../src/clients/cli/local/development.ts";
 import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
-import { keptByNpm } from "./script-options.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
-const ROOT = join(import.meta.dirname, "..");
 const STATE = ".wrangler/state";
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
@@ -60,10 +57,6 @@ if (args.includes("--help") || args.includes("-h")) {
 }
 const bare = Object.keys(given).find((name) => OURS.includes(name) && given[name] === true);
 if (bare !== undefined) fail(`--${bare}: its value is missing; npm start -- --help says what there is`);
-const kept = keptByNpm(OURS, args);
-if (kept !== undefined) fail(`npm kept ${kept} for itself; two dashes are missing: npm start -- ${kept}`);
-// npm keeps the flag of `npm start --port 9000` for itself, and hands on its value.
-if (/^\d+$/.test(args[0] ?? "")) fail(`${args[0]}: two dashes are missing: npm start -- --port ${args[0]}`);
 const port = textOf("port") ?? DEFAULT_PORT;
 if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail(`--port ${port}: a port is a number up to 65535`);
 const url = `http://localhost:${port}/mcp/demo`;
@@ -86,14 +79,10 @@ if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm 
 const adminToken = await keepDevelopmentToken(".", port, true);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
-const isOurs = resolve(textOf("config") ?? "wrangler.toml") === join(ROOT, "wrangler.toml");
-const isNamed = !isOurs || args.some((argument) => /\.[cm]?[jt]s$/.test(argument));
-const entry = isNamed ? [] : [demoEntry(ROOT)];
 const child = spawn(
   "wrangler",
   [
     "dev",
-    ...entry,
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),

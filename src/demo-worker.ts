@@ -1,19 +1,8 @@
-// What runs on a developer's machine (`npm start`): the Worker of worker.ts with an open tenant that anybody may write to.
-// Never deployed by wrangler.toml. No logic.
+// What runs on a developer's machine: the Worker of worker.ts with an open tenant that anybody may write to. Never deployed by
+// wrangler.toml. No logic.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
-import {
-  admin,
-  callAudit,
-  connectPage,
-  createWorker,
-  earlierContent,
-  gateway,
-  login,
-  telemetry,
-  usage,
-  webhooks,
-} from "./tenantry.ts";
+import { admin, callAudit, connectPage, createWorker, gateway, login, telemetry, usage, webhooks } from "./tenantry.ts";
 
 const worker = createWorker({
   tools: demoTools,
@@ -21,17 +10,7 @@ const worker = createWorker({
   resources: demoResources,
   tenants: { demo: demoTenant },
   defaultTenant: "demo",
-  features: [
-    admin(),
-    gateway(),
-    login(),
-    telemetry(),
-    usage(),
-    callAudit(),
-    webhooks(),
-    connectPage(),
-    earlierContent(),
-  ],
+  features: [admin(), gateway(), login(), telemetry(), usage(), callAudit(), webhooks(), connectPage()],
 });
 
 export const {

@@ -2,7 +2,6 @@
 // Refuses Workers with features that keep something, whose classes are in `worker.exports`.
 // oxlint-disable oxc/no-barrel-file
 
-import { handoverTables } from "./content/store/handover.ts";
 import { exportPlainObjects } from "./deployment/plain-objects.ts";
 import { createStoredRuns } from "./http/stored-runs-entrypoint.ts";
 import type { Env } from "./http/visit.ts";
@@ -14,7 +13,7 @@ export { SessionObject } from "./sessions/session-object.ts";
 export { HubObject } from "./streams/hub-object.ts";
 export { DirectoryLookups as DirectoryObject } from "./tenants/directory/lookups-object.ts";
 
-export const TenantObject = createTenantObject<Env>([handoverTables, limitTables]);
+export const TenantObject = createTenantObject<Env>([limitTables]);
 export const StoredRuns = createStoredRuns();
 
 exportPlainObjects();

@@ -185,13 +185,13 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       what: "ways round the one that says which is meant",
       tree: {
         "src/http/app.ts": code(
-          "export const authority = (env) => env.TENANTS.getByName('acme');",
+          "export const authority = (env) => namespaceOf(env, \"TenantObject\").getByName('acme');",
           "export const stub = (keeper) => meaning(keeper, WHOEVER);",
-          "// env.TENANTS in a comment",
+          '// namespaceOf(env, "TenantObject") in a comment',
         ),
       },
       says: [
-        "src/http/app.ts: TENANTS",
+        'src/http/app.ts: namespaceOf(env, "TenantObject"',
         "src/http/app.ts: meaning(",
         "src/http/app.ts: WHOEVER",
         "src/http/app.ts: getByName(",

@@ -41,7 +41,7 @@ function exportedBy(text: string): Set<string> {
 
 test("entry files are found", () => {
   expect(entries).toContain("src/worker.ts");
-  expect(entries).toContain("test/fixtures/counted-worker.ts");
+  expect(entries).toContain("test/fixtures/demo-worker.ts");
 });
 
 test.each(entries)("%s exports what its features bring", (file) => {

@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { countedBindings } from "../../src/telemetry/counted-bindings.ts";
 import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { namespaceOf, withNamespaces } from "../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../src/tenants/directory/shard.ts";
 import { SHARDS } from "../../src/tenants/directory/shards.ts";
@@ -34,7 +35,7 @@ class FillableDirectory extends worker.exports.DirectoryObject {
   /** Enters those of this shard. */
   async enter(names: readonly string[]): Promise<void> {
     this.sql.exec(
-      "INSERT INTO tenants (id, created, state, is_private, placed) SELECT value, ?, 'active', 0, 1 FROM json_each(?)",
+      "INSERT INTO tenants (id, created, state, placed) SELECT value, ?, 'active', 1 FROM json_each(?)",
       CREATED,
       JSON.stringify(names),
     );
@@ -60,7 +61,7 @@ function noCalls(): Calls {
 let counted: Env | undefined;
 
 function countedOnce(env: Env): Env {
-  return (counted ??= countedBindings(env, {
+  return (counted ??= countedBindings(withNamespaces(env), {
     called: (method, [tables, ofTables]) => {
       const name = method === "run" ? `${String(tables)}.${String(ofTables)}` : method;
       calls.objects[name] = (calls.objects[name] ?? 0) + 1;
@@ -97,7 +98,7 @@ export default {
 async function enter({ names }: Entering, env: Env): Promise<void> {
   const shards = Map.groupBy(names, (name) => shardOf(name, SHARDS));
   const entering = Array.from(shards, ([shard, own]) => {
-    const object: unknown = env.DIRECTORY.getByName(`names-${shard}`);
+    const object: unknown = namespaceOf(env, "DirectoryObject").getByName(`names-${shard}`);
     return (object as DurableObjectStub<FillableDirectory>).enter(own);
   });
   await Promise.all(entering);
@@ -107,7 +108,7 @@ async function enter({ names }: Entering, env: Env): Promise<void> {
 async function make({ names, maxStalenessMs }: Making, env: Env): Promise<void> {
   const placement = JSON.stringify({ created: CREATED, jurisdiction: null, region: null });
   for (const name of names) {
-    const object: unknown = env.TENANTS.getByName(name);
+    const object: unknown = namespaceOf(env, "TenantObject").getByName(name);
     await (object as DurableObjectStub<FillableTenant>).make(maxStalenessMs);
     await env.BODIES.put(placementKey(name), placement);
   }

@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { keptUnder, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { namespaceOf } from "../../src/tenants/directory/namespaces.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { digestOf } from "../../src/content/store/open-store.ts";
@@ -71,12 +72,12 @@ export default {
 };
 
 function tenantOf(tenant: string, env: Env): DurableObjectStub<FillableTenant> {
-  const object: unknown = env.TENANTS.getByName(tenant);
+  const object: unknown = namespaceOf(env, "TenantObject").getByName(tenant);
   return object as DurableObjectStub<FillableTenant>;
 }
 
 function contentOf(kept: string, env: Env): DurableObjectStub<FillableContent> {
-  const object: unknown = env.CONTENT.getByName(kept);
+  const object: unknown = namespaceOf(env, "ContentObject").getByName(kept);
   return object as DurableObjectStub<FillableContent>;
 }
 

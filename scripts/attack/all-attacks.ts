@@ -15,12 +15,12 @@ import { memory } from "./memory.ts";
 import { tokens } from "./login/tokens.ts";
 import type { Attack } from "./report.ts";
 import { recreated, takenAway } from "./taken-away.ts";
-import { timing } from "./timing.ts";
 import { hostileAnswers } from "./upstreams/hostile-answers.ts";
 import { pretence } from "./upstreams/pretence.ts";
 import { wrappedForm } from "./upstreams/wrapped-form.ts";
 import { upstreamMemory } from "./upstreams/upstream-memory.ts";
 import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
+import { unknownNames } from "./unknown-names.ts";
 import { whatIsNoted } from "./what-is-noted.ts";
 import { wayOut } from "./way-out.ts";
 
@@ -32,6 +32,7 @@ export const ATTACKS: readonly Attack[] = [
   roles,
   recreated,
   crossTenant,
+  unknownNames,
   wayOut,
   upstreamWayOut,
   hostileAnswers,
@@ -44,7 +45,6 @@ export const ATTACKS: readonly Attack[] = [
   hostileServer,
   whatIsNoted,
   growingState,
-  timing,
   heavyWork,
   memory,
   upstreamMemory,

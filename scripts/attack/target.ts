@@ -3,6 +3,7 @@
 
 import { request } from "node:http";
 import { connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Peer } from "./peer.ts";
 
 export type Json = Record<string, unknown>;
@@ -93,10 +94,12 @@ export class Target {
     });
   }
 
-  /** Throws for what is refused: it is the attack's ground, not the attack. */
+  /** Throws for what is refused: it is the attack's ground, not the attack. A rollout is waited for. */
   async must(method: string, path: string, body?: unknown, token?: string): Promise<Json> {
     const { status, text, json } = await this.admin(method, path, body, token);
     if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${text.slice(0, 300)}`);
+    const isUnderWay = async () => (await this.must("GET", `/rollouts/${String(json.rollout)}`)).state === "running";
+    while (typeof json.rollout === "number" && (await isUnderWay())) await pause(200);
     return json;
   }
 

@@ -83,8 +83,7 @@ ${monthRows(reckoned)}
 
 It assumes that
 
-- every call finds two leases ended: its tenant's, for an isolate that a tenant's call reaches every nine seconds has one of five, and that of what
-  is stopped everywhere. The second is one for all tenants of an isolate, so most calls find it there; and where calls are more frequent, or
+- every call finds its tenant's lease ended, for an isolate that a tenant's call reaches every nine seconds has one of five. Where calls are more frequent, or
   \`maxStalenessMs\` is larger, most cost no object call at all;
 - callers have keys, whose last use is written once an hour;
 - a call takes ${month.CPU_MS} ms of the Worker's CPU, a tool's own work not counted, and an object runs ${month.OBJECT_MS} ms for each call to it;
@@ -126,7 +125,7 @@ ${prices()}
 
 ## KV and where it stores
 
-KV keeps bodies of resources, catalogs of upstreams, where tenants are placed, and the copy for outages. Each of its keys is written
+KV keeps bodies of resources, catalogs of upstreams, and where tenants are placed. Each of its keys is written
 at most once a second, and most are written once, for a key names what is stored under it.
 
 KV knows no jurisdictions: what it stores is copied to wherever it is read. A tenant with a \`jurisdiction\` has its objects there (its

@@ -49,8 +49,6 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "auth.login.pinned": "documents of clients that are taken as they stand here",
   "auth.anonymous": "of `mixed`: what everybody sees",
   "auth.anonymous.scopes": "names of `scopes`",
-  outage: "`stale`: an open tenant is served on when its storage cannot be reached; `closed` where nothing is said",
-  outageSeconds: "for how long; above 10 for operators only",
   maxStalenessMs:
     "how long a withdrawal may take to be in force everywhere, 5,000 where nothing is said; above 10,000 for operators only",
   allowedOrigins: "web pages that may call this tenant, beside `ALLOWED_ORIGINS`",

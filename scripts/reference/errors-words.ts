@@ -57,14 +57,14 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
     "`tenantry tenant show TENANT` has the note; `tenantry resume` ends it",
   ],
   unauthorized: [
-    "no credential came, or one that is not good",
+    "no credential came, or one that is not good; or no tenant has this name",
     "`Authorization: Bearer KEY`, or sign in: [keys-and-profiles.md](keys-and-profiles.md), [login.md](login.md)",
   ],
   forbidden: [
     "who calls is known and may not: another profile's key, or plain http",
     "[troubleshooting.md](troubleshooting.md) has the words",
   ],
-  unknownTenant: ["no tenant has this name", "look at the URL: `/mcp/TENANT`, or the tenant's hostname"],
+  unknownTenant: ["the URL is no endpoint's", "look at the URL: `/mcp/TENANT`, or the tenant's hostname"],
   forbiddenOrigin: [
     "a web page of an origin that nobody lists called",
     "`ALLOWED_ORIGINS`, or `allowedOrigins` of the tenant's document",

@@ -18,10 +18,6 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
     "origins whose web pages may call all tenants, with commas between; no other page may, but of the visitor's own machine and, with `connectPage()`, by https the Worker's own. `allowedOrigins` of a document is for one tenant",
   ],
   AUDIT_DAYS: ["variable", "how long audit entries are kept, 400 days when unset: [state.md](state.md)"],
-  BRAKE_LEASE_MS: [
-    "variable",
-    "with `admin()`: how long an isolate serves from what it knows of blocks, 5000 at most and when unset; less for tests",
-  ],
   HOSTS: [
     "variable",
     "the host names that are answered, without ports, with commas between; unset: any, because Cloudflare routes only yours: [domains.md](domains.md)",
@@ -32,7 +28,7 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
   ],
   MAX_BODY_BYTES: [
     "variable",
-    "the most that a request's body may have, 4 MiB when unset; a document's `bodyBytes` may say less",
+    "the most that a request's body may have; when unset, `bodyBytes` of the tenant says it, 4 MiB where nothing else does",
   ],
   OBJECT_BYTES: ["variable", "how much a Durable Object may store, 10 GB when unset: [state.md](state.md)"],
   OPERATORS: ["variable", "who else calls the admin API, by an authorization server: [operators.md](operators.md)"],
@@ -59,15 +55,14 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
 
 const HEAD = `# Environment variables
 
-Nothing has to be set but the two secrets that \`npm run setup\` makes. What can be: variables stand under \`[vars]\` in \`wrangler.toml\`, secrets
+Nothing has to be set but two secrets, \`ADMIN_TOKEN\` and \`SECRETS_KEY\`: [operations.md](operations.md#set-it-up). What can be: variables stand under \`[vars]\` in \`wrangler.toml\`, secrets
 are set by \`npx wrangler secret put NAME\`, on your machine in \`.dev.vars\`. Written by \`npm run reference\`, from the sources.
 `;
 
 const TAIL = `\`TENANT__NAME\`, a secret, stands in where a tenant has no secret of that name: \`ACME__API_TOKEN\` for the secret \`API_TOKEN\` of the tenant
 \`acme\`. \`NODE_ENV\` is of the build and of \`wrangler dev\` alone: \`production\` refuses what a deployment would be refused for.
 
-What every Worker binds is in [api-start.md](api-start.md): \`TENANTS\`, \`CONTENT\`, \`SESSIONS\`, \`HUBS\`, \`DIRECTORY\` and \`BODIES\`; with \`admin()\` also
-\`PLATFORM\`, with \`gateway()\` also \`UPSTREAMS\`.
+What every Worker needs beside it is in [api-start.md](api-start.md): the KV binding \`BODIES\`, and a migration that names its classes.
 
 ## Of the command line
 

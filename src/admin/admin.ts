@@ -6,16 +6,14 @@ import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { OperatedContentObject } from "../content/store/operated-content-object.ts";
-import { operatedEarlierContent } from "../content/store/operated-earlier-content.ts";
+import { editLog } from "../content/store/edit-log.ts";
 import { limitUseTables } from "../limits/limit-use-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
-import { fleetStep } from "./apply/fleet-step.ts";
-import { noteDeclared } from "./apply/note-declared.ts";
+import { baseStep } from "./apply/base-step.ts";
 import { createAdmin } from "./create-admin.ts";
-import { brakes } from "./platform/brake-lease.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 
@@ -33,14 +31,11 @@ export function admin(...options: readonly never[]): Feature<{
     name: "admin",
     // It makes the keys that tenants take.
     exposed: exposedBy,
-    bindings: ["PLATFORM"],
     objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
-    tables: [policyTables, standingTables, limitUseTables, operatedEarlierContent],
+    tables: [policyTables, standingTables, limitUseTables, editLog],
     routes: { path: "/admin/*", open },
-    brakes,
     limitMet: noteMet,
-    background: (deployment, env, order) => fleetStep(optionsOf(deployment), env, order),
-    declared: (id, env) => noteDeclared(env as unknown as AdminEnv, id),
+    background: (deployment, env, order) => baseStep(optionsOf(deployment), env, order),
   };
 }
 

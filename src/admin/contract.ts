@@ -83,12 +83,6 @@ export const pageShapeOf = <const T extends object>(item: T) => object({ items: 
 
 const Changes = list(object({ path: STRING }, { before: ANYTHING, after: ANYTHING }));
 
-/**
- * Until then an isolate that cannot reach the tenant's object may serve what was before, because the tenant chose that
- * for outages. Absent where that ends ten seconds after `effectiveAt`, or none does.
- */
-const Stale = { staleUntil: Timestamp } as const;
-
 export const Applied = object(
   {
     revision: COUNT,
@@ -98,7 +92,7 @@ export const Applied = object(
     effectiveAt: MaybeTime,
     changes: Changes,
   },
-  { ...Stale, ...Warned },
+  Warned,
 );
 
 /** A prompt of the tenant's own document. */
@@ -144,14 +138,43 @@ const Note = textUpTo(500, 1);
 export const SuspensionKind = oneOf("tenant", "profile", "principal", "tool");
 /** `name`: of the profile, principal or tool; absent for `tenant`. As long as that of somebody whom an issuer names. */
 export const NewSuspension = object({ kind: SuspensionKind, note: Note }, { name: textUpTo(512) });
-export const SuspensionShape = object({ kind: SuspensionKind, name: STRING, note: STRING, since: Timestamp });
+/** `onItsWay`: the tenant's object does not enforce it yet. */
+export const SuspensionShape = object(
+  { kind: SuspensionKind, name: STRING, note: STRING, since: Timestamp },
+  { onItsWay: FLAG },
+);
 
 export const NewBlock = object({ note: Note });
 /** A tool that is suspended in every tenant. */
 export const Block = object({ name: STRING, note: STRING, since: Timestamp });
-export const BlockDone = object({ name: STRING, changed: FLAG, effectiveAt: Timestamp }, Warned);
+/** `rollout`: its version, for GET /rollouts/{version}. */
+export const BlockDone = object({ name: STRING, changed: FLAG, rollout: COUNT }, Warned);
+/**
+ * `incomplete`: some tenants could not be reached twice, or refused the base. Those that could not be reached are tried again, up
+ * to hourly.
+ */
+export const Rollout = object(
+  {
+    version: COUNT,
+    about: STRING,
+    state: oneOf("running", "done", "incomplete", "stopped"),
+    actor: STRING,
+    begun: Timestamp,
+    /** How many were visited. */
+    tenants: COUNT,
+    /** Those that could not be reached, the first hundred. */
+    missing: list(STRING),
+    /** Those that keep the old base, because the new one does not fit them; the first hundred. */
+    refused: list(object({ tenant: STRING, error: STRING }, { errors: FieldRules })),
+  },
+  /** Only of a dry run, for the first hundred tenants. */
+  { changes: list(object({ tenant: STRING, changes: Changes })) },
+);
+export const RollOut = object({}, { dryRun: FLAG });
+/** `rollout`: its version, for GET /rollouts/{version}. */
+export const RollingOut = object({ rollout: COUNT });
 
-export const Acknowledged = object({ revision: COUNT, changed: FLAG, effectiveAt: MaybeTime }, Stale);
+export const Acknowledged = object({ revision: COUNT, changed: FLAG, effectiveAt: MaybeTime });
 
 export const Audience = list(oneOf("user", "assistant"));
 const about = {
@@ -227,7 +250,7 @@ const UpstreamRead = object(
     skipped: COUNT,
   },
   {
-    /** Definitions that are listed and deserve a second look, the first hundred; servers of earlier releases do not say. */
+    /** Definitions that are listed and deserve a second look, the first hundred. */
     flagged: list(object({ kind: oneOf(...ListedKinds), name: STRING, flags: list(STRING) })),
   },
 );
@@ -261,36 +284,6 @@ export const AuditRow = object({
   before: ANYTHING,
   after: ANYTHING,
 });
-
-export const FleetApply = object(
-  { base: Name, document: BaseDocument },
-  {
-    /** How many tenants are applied before the outcomes are stored. A wave in which one fails is the last. */
-    wave: whole(1, 500),
-    /** Later waves follow although a tenant failed. */
-    continueOnError: FLAG,
-    dryRun: FLAG,
-  },
-);
-
-export const FleetRun = object(
-  {
-    id: STRING,
-    base: STRING,
-    /** After `stopped`, resume goes on with the tenants that are left, those that failed included. */
-    state: oneOf("running", "done", "stopped"),
-    dryRun: FLAG,
-    continueOnError: FLAG,
-    created: Timestamp,
-    total: COUNT,
-    done: COUNT,
-    /** The first hundred, by tenant id. */
-    failed: list(object({ tenant: STRING, error: STRING }, { errors: FieldRules })),
-    effectiveAt: MaybeTime,
-  },
-  /** Only of a dry run, for the first hundred tenants. */
-  { changes: list(object({ tenant: STRING, changes: Changes })) },
-);
 
 export const Usage = object({
   resources: COUNT,
@@ -347,8 +340,6 @@ export const COMPONENTS = {
   Explained,
   ExportLine,
   Fault: FaultRow,
-  FleetApply,
-  FleetRun,
   Grant: GrantShape,
   Key: ApiKey,
   Limit: LimitShown,
@@ -366,6 +357,9 @@ export const COMPONENTS = {
   Prompt: DocumentPrompt,
   RecordedLine,
   Resource: ResourceAbout,
+  RollingOut,
+  RollOut,
+  Rollout,
   RotateKey,
   Scope,
   Secret,

@@ -11,7 +11,7 @@ import { meetTenant } from "./apply/tenant-access.ts";
 import { authenticateKey } from "./key-login.ts";
 import { authenticate, authorize, signInOf } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
-import { weakTokenTeller } from "./owner-tokens.ts";
+import { ownerTokenTeller } from "./owner-tokens.ts";
 import { BodyRefused, notFound, ProblemError, respondProblem } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 import { ROUTES } from "./routes/all-routes.ts";
@@ -26,7 +26,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   const { path = "" } = options;
   const below = path === "" ? {} : { getPath: (request: Request) => pathBelow(path, new URL(request.url).pathname) };
   const app = new Hono<Bindings>(below).basePath("/admin");
-  const tellWeak = weakTokenTeller(options.onError);
+  const tellOwner = ownerTokenTeller(options.onError);
   let description: string | undefined;
   app.onError((error, c) => {
     giveUpBody(c.req.raw);
@@ -35,7 +35,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   });
   // 1. Origins, before anything is looked at.
   app.use(async (c, next) => {
-    tellWeak(c.env);
+    tellOwner(c.env);
     if (originOf(options, c) === false) throw new ProblemError("forbidden-origin");
     if (c.req.method === "OPTIONS") return withHeaders(options, c, new Response(null, { status: 204, headers: CORS }));
     await next();

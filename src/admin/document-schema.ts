@@ -202,8 +202,6 @@ const shared = {
       anonymous: object({ scopes: list(Name, { maxItems: 50, ...DISTINCT }) }),
     },
   ),
-  outage: oneOf("closed", "stale"),
-  outageSeconds: whole(10, 86_400),
   maxStalenessMs: whole(50, MAX_STALENESS_MS),
   allowedOrigins: list(Origin, { maxItems: 100, ...DISTINCT }),
   limits: object({}, { ...LIMIT_SHAPES, exact: FLAG }),

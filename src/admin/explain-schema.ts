@@ -6,7 +6,7 @@ import { FLAG, list, nullable, object, STRING } from "./shapes.ts";
 export const Explained = object(
   { visible: FLAG, callable: FLAG, listedAs: nullable(STRING), reasons: list(STRING) },
   {
-    /** Those of the reasons for which it is not visible, or not callable; servers of earlier releases do not say. */
+    /** Those of the reasons for which it is not visible, or not callable. */
     decidedBy: list(STRING),
     /** What nobody can say here of the caller that was asked for, or of a source. */
     unknown: list(STRING),

@@ -8,17 +8,13 @@ import { addressOf } from "../limits/address.ts";
 import { Limiter } from "../limits/limiter.ts";
 import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
 import type { KeyGrant, LeaseAsk, TenantRecord } from "../tenants/authority/policy-records.ts";
-import { shardOf } from "../tenants/directory/shard.ts";
 import { mergeDocuments } from "../tenants/document/tenant-document.ts";
-import { withStops } from "./apply/stopped-everywhere.ts";
-import { anyOf, managedOf, meetTenant, type Managed } from "./apply/tenant-access.ts";
+import { managedOf, meetTenant, type Managed } from "./apply/tenant-access.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, MetTenant } from "./route.ts";
 
 /** What is served from this lease is this one answer. */
 const LEASE_MS = 50;
-/** As where endpoints are asked for a name that is nobody's. */
-const NOBODIES = 16;
 
 /** How often an address may try in a minute: each time an object is asked. */
 const MOST_A_MINUTE = 100;
@@ -40,7 +36,7 @@ export async function authenticateKey(request: Request, place: Place, id: string
     if (error instanceof ProblemError && error.key === "not-found") return undefined;
     throw error;
   });
-  const key = await keyIn(place, { id, met }, await hashToken(token));
+  const key = await keyIn(place, id, met, await hashToken(token));
   return { name: keyPrincipalId(key.id), role: "tenant-admin", tenants: [id] };
 }
 
@@ -51,33 +47,24 @@ export function countTry(tries: Limiter, { headers }: Pick<Request, "headers">):
   throw new ProblemError("limited", { headers: { "retry-after": String(Math.ceil(tooOften.waitMs / 1000)) } });
 }
 
-interface Named {
-  readonly id: string;
-  readonly met: MetTenant | undefined;
-}
-
-async function keyIn(place: Place, { id, met }: Named, keyHash: string): Promise<KeyGrant> {
-  const ask: LeaseAsk = { version: null, maxStalenessMs: LEASE_MS, inCode: met?.entry === null, keyHash };
-  if (!met || met.isGone || met.entry?.state === "deleting") {
-    // No tenant's id: those have no question mark.
-    await anyOf(place, `?${shardOf(id, NOBODIES)}`, null).lease({ ...ask, inCode: false });
-    throw refused();
-  }
+async function keyIn(place: Place, id: string, met: MetTenant | undefined, keyHash: string): Promise<KeyGrant> {
+  if (!met || met.isGone || met.entry?.state === "deleting") throw refused();
+  const ask: LeaseAsk = { version: null, maxStalenessMs: LEASE_MS, inCode: met.entry === null, keyHash };
   const managed = managedOf(place, id, met);
   const lease = await managed.policy.lease(ask);
   const key = lease.state === "granted" ? lease.key : null;
   if (!key || key.person) throw refused();
   const record = await managed.policy.read(met.entry === null);
   if (!record) throw refused();
-  await refuseStopped(place, managed, record, key);
+  refuseStopped(managed, record, key);
   return key;
 }
 
 /** A new key is another principal: nobody gets rid of a suspension so. */
-async function refuseStopped(place: Place, managed: Managed, record: TenantRecord, key: KeyGrant): Promise<void> {
+function refuseStopped(managed: Managed, record: TenantRecord, key: KeyGrant): void {
   const { mode } = mergeDocuments([managed.tenant.base, record.effective]);
   if (mode === "oauth") throw new ProblemError("forbidden", { detail: "This tenant takes no keys" });
-  const { suspensions } = await withStops(place.env, managed, record);
+  const { suspensions } = record;
   const stopped = suspensions.find(
     ({ kind, name }) =>
       kind === "tenant" ||

@@ -12,7 +12,7 @@ import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { countTry } from "./key-login.ts";
 import { operatorTables } from "./platform/operator-tables.ts";
-import { OWNER_TOKENS, weakToken, weaknessOf } from "./owner-tokens.ts";
+import { lackOfOwnerToken, OWNER_TOKENS, weakToken, weaknessOf } from "./owner-tokens.ts";
 import { platformOf } from "./platform/platform-door.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
@@ -46,13 +46,14 @@ export async function authenticate(
 ): Promise<OperatorCaller> {
   if (exposedBy(request)) throw new ProblemError("plain-http");
   const token = bearerOf(request.headers.get("authorization"));
-  if (token === null) throw refused("Authorization: Bearer TOKEN is missing");
+  const lack = lackOfOwnerToken(env);
+  if (token === null) throw refused(lack ?? "Authorization: Bearer TOKEN is missing");
   const hash = await hashToken(token);
   const owner = await ownerOf(hash, env);
   if (owner) return owner;
   const people = JWT.test(token) ? signInOf(options, env) : undefined;
   if (people) return signedIn(token, people);
-  if (keyIdOf(token, "operator") === undefined) throw refused("The token is not known");
+  if (keyIdOf(token, "operator") === undefined) throw refused(lack ?? "The token is not known");
   if (!known.get(hash)) countTry(limiter, request);
   const operator = await remote(platformOf(env), operatorTables).operatorByHash(hash);
   if (operator || known.get(hash)) known.set(hash, operator !== null);

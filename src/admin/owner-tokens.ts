@@ -34,10 +34,24 @@ export function weakToken({ variable }: OwnerToken, weakness: string): string {
   return `The Worker's ${variable} is not accepted: ${weakness}. Make one with openssl rand -base64 32`;
 }
 
-/** Who set a weak token finds it in the log of each isolate, once and before they try it. */
-export function weakTokenTeller(onError: ((error: unknown) => void) | undefined): (env: AdminEnv) => void {
+const NO_OWNER_TOKEN =
+  "The Worker has no ADMIN_TOKEN. Set one of 32 random characters or more: npx wrangler secret put ADMIN_TOKEN, " +
+  "on your machine a line ADMIN_TOKEN=... in .dev.vars";
+
+/** What is said to whoever cannot sign in because nobody set an owner's token; undefined: somebody did. */
+export function lackOfOwnerToken(env: AdminEnv): string | undefined {
+  return OWNER_TOKENS.some(({ variable }) => env[variable]) ? undefined : NO_OWNER_TOKEN;
+}
+
+/** Who set a weak token, or none, finds it in the log of each isolate, once and before they try it. */
+export function ownerTokenTeller(onError: ((error: unknown) => void) | undefined): (env: AdminEnv) => void {
   const told = new Set<string>();
   return (env) => {
+    const lack = lackOfOwnerToken(env);
+    if (lack !== undefined && !told.has(lack)) {
+      told.add(lack);
+      onError?.(new Error(lack));
+    }
     for (const owner of OWNER_TOKENS) {
       const token = env[owner.variable];
       if (token === undefined || token === "" || told.has(owner.variable)) continue;

@@ -5,10 +5,10 @@ import { requestIdOf } from "../telemetry/request-id.ts";
 import type { FaultPlace } from "../telemetry/fault-line.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { given } from "../protocol/members.ts";
-import { isGone } from "../tenants/authority/incarnation.ts";
+import { isGone, UNRELEASED } from "../tenants/authority/incarnation.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
-import { mayPass } from "../tenants/isolate/outage.ts";
+import { isUnreleased, mayPass } from "../tenants/isolate/asked-again.ts";
 import type { FieldRule } from "./inspect.ts";
 
 const PROBLEMS = {
@@ -118,6 +118,7 @@ function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   const busy = mayPass(error) || isOfKv(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
-  const detail = error instanceof AppError ? error.toFailure().message : undefined;
+  const shown = error instanceof AppError ? error.toFailure().message : undefined;
+  const detail = isUnreleased(error) ? UNRELEASED : shown;
   return { key: "busy", about: { headers: { "retry-after": String(seconds) }, ...given({ detail }) } };
 }

@@ -7,10 +7,8 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { AskedTenants } from "../deployment/asked-tenants.ts";
 import type { Feature } from "../deployment/deployment.ts";
 import type { OperatorCaller, OperatorRole } from "../deployment/operator-sign-in.ts";
-import type { ContentEnv } from "../content/store/content-door.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { SessionEnv } from "../sessions/session-door.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { Incarnation } from "../tenants/authority/incarnation.ts";
@@ -21,15 +19,11 @@ import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { faultsOf, type FieldRule } from "./inspect.ts";
 import { readJson, WHOLE_TEXT } from "./json-body.ts";
-import type { PlatformEnv } from "./platform/platform-door.ts";
 import { ProblemError } from "./problem.ts";
 import { object, textUpTo, type Shape } from "./shapes.ts";
 
 /** What the admin API needs of a Worker's bindings. */
-export interface AdminEnv
-  extends ContentEnv, DirectoryEnv, HostVars, OriginVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
-  readonly TENANTS: DurableObjectNamespace;
-  readonly BODIES: KVNamespace;
+export interface AdminEnv extends DirectoryEnv, HostVars, OriginVars, SecretsKeyEnv {
   /** The first owner's token: a Worker secret. */
   readonly ADMIN_TOKEN?: string;
   /** Set by `npm start` only. */

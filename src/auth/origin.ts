@@ -13,6 +13,11 @@ export interface OriginVars {
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
+/** Whether a URL's hostname is this machine's own. */
+export function isLoopbackHost(hostname: string): boolean {
+  return LOOPBACK.has(hostname);
+}
+
 /** Bound: as many as the Worker has variables. */
 const lists = new Map<string, ReadonlySet<string>>();
 

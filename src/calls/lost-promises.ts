@@ -21,15 +21,19 @@ declare const process: {
 export const owners: { calls: Calls | undefined } = { calls: undefined };
 let isHeard = false;
 
-/** `onError`: of promises of which nobody knows whose they are. */
+/** The hooks of all Workers in this isolate: of a promise that no call let go, nobody knows whose it is. Bound: one for each Worker. */
+const hooks: NonNullable<Hooks["onError"]>[] = [];
+
+/** `onError`: of promises that no call let go. */
 export function hearLostPromises(onError: Hooks["onError"]): void {
+  if (onError) hooks.push(onError);
   if (isHeard) return;
   isHeard = true;
   addEventListener("unhandledrejection", ({ reason }) => {
     const lost = owners.calls?.getStore();
     const error = new Error(`nobody waited for a promise that was rejected: ${String(reason)}`, { cause: reason });
     if (lost) lost.host.hooks.onError?.(error, eventOf(lost));
-    else onError?.(error, undefined);
+    else for (const tell of hooks) tell(error, undefined);
     owners.calls ??= openCalls();
   });
 }

@@ -4,7 +4,8 @@
 import { markup, type Markup } from "../deployment/markup.ts";
 import { harmless } from "../login/pages/harmless.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { CLIENT_SNIPPETS, installLinks, snippetParts, type ClientSnippet } from "./client-snippets.ts";
+import { KEY_TO_COME, type Access, type EndpointAbout, type Recipe } from "../protocol/connect/recipe.ts";
+import { RECIPES } from "../protocol/connect/recipes.ts";
 
 /** `key`: nobody is let in without one; `login`: a client signs its person in, who may have a key too; `more`: so who has one sees more. */
 export type ConnectAccess = "open" | "key" | "login" | "more";
@@ -52,8 +53,8 @@ export function connectBlock(view: BlockView): Markup {
 <div class="line url copied"><code class="text">${url}</code>${COPY}</div>
 ${access === "open" ? "" : keyField(WANTED[access])}
 <h2>Connect a client</h2>
-<p class="adds">${installLinks(url, id, access === "key" ? "YOUR_KEY" : undefined).map((link) => markup`<a class="add" id="add-${link.id}" href="${link.href}">${link.label}</a>`)}</p>
-<div class="tabs">${CLIENT_SNIPPETS.map((one, at) => tab(one, view, at === 0))}</div>
+<p class="adds">${RECIPES.flatMap((recipe) => variants(view).flatMap((one) => installLink(recipe, one)))}</p>
+<div class="tabs">${RECIPES.map((recipe, at) => tab(recipe, view, at === 0))}</div>
 <h2>Tools</h2>
 ${access === "open" ? SAID : ""}<div id="tools">${toolRows(view)}</div>
 ${view.prompts && view.prompts.length > 0 ? markup`<h2>Prompts</h2><p class="soft">${view.prompts.map((name) => harmless(name)).join(", ")}</p>` : ""}
@@ -73,19 +74,43 @@ function keyField(why: string): Markup {
 <div class="line js"><input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="4096" placeholder="tnt_…"><button type="button" class="go" id="use">Show tools</button></div>${SAID}</div>`;
 }
 
-function tab(snippet: ClientSnippet, endpoint: BlockView, isFirst: boolean): Markup {
-  const { id, label, where } = snippet;
-  const parts = snippetParts(snippet, endpoint).map(({ text, isKeyed }) =>
-    isKeyed ? keyedPart(text) : markup`${text}`,
-  );
-  return markup`<input type="radio" name="client" id="for-${id}"${isFirst ? CHECKED : ""}><label for="for-${id}">${label}</label><div class="panel copied"><p class="line"><small>${where}</small>${COPY}</p><pre class="text">${parts}</pre></div>`;
+/** What a client is told: the page shows one of two, whether a key is needed or was entered. */
+interface Variant {
+  readonly shownTo: "keyed" | "unkeyed";
+  readonly endpoint: EndpointAbout;
+}
+
+function variants({ access, id, url }: BlockView): readonly Variant[] {
+  const variant = (shownTo: Variant["shownTo"], by: Access): Variant => ({
+    shownTo,
+    endpoint: { name: id, url, access: by },
+  });
+  const unkeyed = variant("unkeyed", { kind: access === "login" ? "login" : "open" });
+  const keyed = variant("keyed", { kind: "key", key: KEY_TO_COME });
+  if (access === "open") return [unkeyed];
+  return access === "key" ? [keyed] : [unkeyed, keyed];
+}
+
+/** A link that a client's program opens, and adds the endpoint. */
+function installLink({ client, title, snippet }: Recipe, { shownTo, endpoint }: Variant): Markup[] {
+  const { link } = snippet(endpoint);
+  if (link === undefined) return [];
+  return [markup`<a class="add ${shownTo}" data-client="${client}" href="${link}">Add to ${title}</a>`];
+}
+
+function tab({ client, title, snippet }: Recipe, view: BlockView, isFirst: boolean): Markup {
+  const panels = variants(view).map(({ shownTo, endpoint }) => {
+    const { file, text, steps } = snippet(endpoint);
+    return markup`<div class="copied ${shownTo}"><p class="line"><small>${file ?? ""}</small>${COPY}</p><pre class="text">${marked(text)}</pre><p class="soft">${steps.join(" ")}</p></div>`;
+  });
+  return markup`<input type="radio" name="client" id="for-${client}"${isFirst ? CHECKED : ""}><label for="for-${client}">${title}</label><div class="panel">${panels}</div>`;
 }
 
 const CHECKED = markup` checked`;
 
-function keyedPart(text: string): Markup {
-  const [before = "", after] = text.split("$KEY");
-  return markup`<span class="k">${before}${after === undefined ? "" : markup`<i>YOUR_KEY</i>${after}`}</span>`;
+/** The script puts the key in its place. */
+function marked(text: string): readonly Markup[] {
+  return text.split(KEY_TO_COME).map((part, at) => (at === 0 ? markup`${part}` : markup`<i>${KEY_TO_COME}</i>${part}`));
 }
 
 function toolRows({ tools, access }: BlockView): Markup | readonly Markup[] {

@@ -15,6 +15,7 @@ const read=text=>{try{return JSON.parse(text)}catch{}};
 const letter=()=>el("b",{textContent:[...$("h1").textContent.trim()][0].toUpperCase()});
 const icon=()=>{const img=$("header img");if(img)img.complete&&!img.naturalWidth?img.replaceWith(letter()):img.onerror=()=>img.replaceWith(letter())};
 let count=0,loaded=false;
+const add=$('.add.keyed[data-client="cursor"]'),made=add&&add.href;
 const ask=async(method,params,more={})=>{
 const headers={"content-type":"application/json",accept:"application/json, text/event-stream","mcp-protocol-version":"2026-07-28","mcp-method":method,...more};
 if(params.name)headers["mcp-name"]=plain(params.name);
@@ -78,10 +79,8 @@ return true
 const follow=()=>{
 const token=key();
 box.classList.toggle("keyed",access==="key"||token!=="");
-for(const one of root.querySelectorAll(".k i"))one.textContent=token||"YOUR_KEY";
-const more=box.classList.contains("keyed")?{headers:{Authorization:"Bearer "+(token||"YOUR_KEY")}}:{};
-$("#add-cursor").href="cursor://anysphere.cursor-deeplink/mcp/install?name="+id+"&config="+encodeURIComponent(btoa(JSON.stringify({url,...more})));
-$("#add-vscode").href="vscode:mcp/install?"+encodeURIComponent(JSON.stringify({name:id,type:"http",url,...more}))};
+for(const one of root.querySelectorAll("pre i"))one.textContent=token||"YOUR_KEY";
+if(add)add.href=made.replace(/config=(.*)/,(all,config)=>"config="+encodeURIComponent(btoa(atob(decodeURIComponent(config)).replace("YOUR_KEY",token||"YOUR_KEY"))))};
 box.classList.add("on");icon();
 box.addEventListener("click",async event=>{
 const button=event.target.closest("[data-copy]");

@@ -14,8 +14,8 @@ button,input,select,.add{font:inherit;font-size:.9375rem;color:inherit;backgroun
 input:not([type=radio]),select{display:block;width:100%;min-width:0;font-weight:400;border-color:var(--soft)}.go{background:var(--go);color:var(--bg);border-color:var(--go)}button:disabled{opacity:.5}
 #connect :focus-visible,:focus-visible+label{outline:2px solid var(--go);outline-offset:2px}
 .tabs{display:flex;flex-wrap:wrap;gap:.4rem;position:relative}.tabs>input{position:absolute;opacity:0;pointer-events:none}.tabs>label{border:1px solid var(--line);border-radius:99px;padding:.2rem .75rem;font-size:.875rem;cursor:pointer}
-.tabs>:checked+label{background:var(--fg);color:var(--bg);border-color:var(--fg)}.panel{display:none;order:1;width:100%;margin-top:.4rem}:checked+label+.panel{display:block}.panel>.line{margin-bottom:.5rem;min-height:2.4rem}
-.k{display:none}.keyed .k{display:inline}.k i{font-style:normal;color:var(--go)}.js{display:none}.on .js{display:revert}.on .line.js{display:flex}
+.tabs>:checked+label{background:var(--fg);color:var(--bg);border-color:var(--fg)}.panel{display:none;order:1;width:100%;margin-top:.4rem}:checked+label+.panel{display:block}.panel .line{margin-bottom:.5rem;min-height:2.4rem}.panel .soft{margin-top:.5rem}
+#connect:not(.keyed) .keyed,#connect.keyed .unkeyed{display:none}pre i{font-style:normal;color:var(--go)}.js{display:none}.on .js{display:revert}.on .line.js{display:flex}
 details{padding:0;margin:.4rem 0}summary{cursor:pointer;padding:.6rem .9rem}summary bdi{color:var(--soft);font-size:.875rem}summary .tag{float:right;color:var(--go);font-weight:600}details>:not(summary){margin:0 .9rem .8rem}
 form{display:grid;gap:.6rem}form label{font-size:.875rem;font-weight:600}form small{display:block;font-weight:400}.bad{border-left:4px solid #d92d20}#said{margin:.6rem 0}#said:empty{display:none}#said.bad{padding-left:.6rem}pre.out{background:var(--bg);max-height:24rem;overflow:auto}
 `;

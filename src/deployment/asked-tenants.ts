@@ -5,7 +5,8 @@ import type { NewResource } from "../calls/resource-store.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { lastSnapshot, weighText, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { Tenant, TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
-import { AskedInTurn, type Turn } from "./asked-in-turn.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
+import { SingleFlight } from "../tenants/isolate/single-flight.ts";
 
 /** As a method, so that its bindings may be more than the Worker's own. */
 interface Asking {
@@ -19,6 +20,8 @@ type Told = Tenant<NewResource> | undefined;
 
 /** How many names are asked about at a time before somebody asks once more than needed. */
 const MAX_NAMES = 1000;
+/** A function that takes longer gives no answer. */
+const ANSWERED_WITHIN_MS = 10_000;
 
 interface Said {
   readonly tenant: Tenant<NewResource>;
@@ -35,9 +38,9 @@ export class AskedTenants {
   readonly #declare: (id: string, definition: TenantDefinitionOf<NewResource>) => Tenant<NewResource>;
 
   /** Of names under no lease. */
-  readonly #names = new RecentMap<AskedInTurn<Told>>(MAX_NAMES);
+  readonly #names = new RecentMap<SingleFlight<Told>>(MAX_NAMES);
   /** Under leases: by what is held of one version of a tenant. */
-  readonly #versions = new WeakMap<Snapshot["derived"], AskedInTurn<Told>>();
+  readonly #versions = new WeakMap<Snapshot["derived"], SingleFlight<Told>>();
 
   /** `declare`: throws a TypeError for what is no definition. */
   constructor(
@@ -68,20 +71,18 @@ export class AskedTenants {
 
   /** undefined: there is no such tenant. Rejects as the function does, and with a TypeError for a broken definition. */
   async ask(id: string, env: object): Promise<Told> {
-    return inTurn(id, [this.#names, id], { need: Date.now(), aheadMs: 0, ask: () => this.#told(id, env) });
+    return flightFor(this.#names, id).runNext(() => this.#told(id, env));
   }
 
   /** The same under a lease that holds now: a change of which everybody is told later is asked for after it. */
   async askUnder(snapshot: Snapshot, env: object): Promise<Told> {
-    const { derived, validUntil, leaseMs, tenant } = snapshot;
-    return inTurn(tenant, [this.#versions, derived], {
-      // What is asked for now is under each lease that was given before, so also under the one that ends last of them.
-      need: validUntil,
-      aheadMs: leaseMs,
-      ask: async (until) => {
-        const known = this.#saidIn(snapshot);
-        return this.#keep({ ...snapshot, validUntil: until }, known, await this.#told(tenant, env));
-      },
+    const { derived, tenant } = snapshot;
+    return flightFor(this.#versions, derived).runNext(async () => {
+      // What is asked for now holds under each lease that was given before, so also under the one that ends last.
+      const last = lastSnapshot(tenant);
+      const latest = last?.derived === derived && last.validUntil > snapshot.validUntil ? last : snapshot;
+      const known = this.#saidIn(latest);
+      return this.#keep(latest, known, await this.#told(tenant, env));
     });
   }
 
@@ -92,9 +93,14 @@ export class AskedTenants {
     snapshot.derived.set(this, { ...said, until: snapshot.validUntil } satisfies Said);
   }
 
+  /** Its errors say which function could not say what. */
   async #told(id: string, env: object): Promise<Told> {
-    const said = await this.#ask(id, env);
-    return said && this.#declare(id, said);
+    try {
+      const said = await inTime(Promise.resolve(this.#ask(id, env)), ANSWERED_WITHIN_MS);
+      return said && this.#declare(id, said);
+    } catch (error) {
+      throw new Error(`tenants("${id}"): ${String(error)}`, { cause: error });
+    }
   }
 
   #keep(snapshot: Snapshot, known: Said | undefined, told: Told): Told {
@@ -120,18 +126,13 @@ export class AskedTenants {
   }
 }
 
-interface Turns<Key> {
-  get(key: Key): AskedInTurn<Told> | undefined;
-  set(key: Key, turns: AskedInTurn<Told>): unknown;
+interface Flights<Key> {
+  get(key: Key): SingleFlight<Told> | undefined;
+  set(key: Key, flight: SingleFlight<Told>): unknown;
 }
 
-/** Its errors say which function could not say what. */
-async function inTurn<Key>(id: string, [all, key]: [Turns<Key>, Key], turn: Turn<Told>): Promise<Told> {
-  let turns = all.get(key);
-  if (!turns) all.set(key, (turns = new AskedInTurn()));
-  try {
-    return await turns.ask(turn);
-  } catch (error) {
-    throw new Error(`tenants("${id}"): ${String(error)}`, { cause: error });
-  }
+function flightFor<Key>(flights: Flights<Key>, key: Key): SingleFlight<Told> {
+  let flight = flights.get(key);
+  if (!flight) flights.set(key, (flight = new SingleFlight()));
+  return flight;
 }

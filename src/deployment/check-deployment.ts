@@ -1,5 +1,5 @@
 // Owns the mistakes that only show when everything is put together: a name that is there twice, a tenant that lists
-// what nobody defines, a binding that is missing. Refuses what one definition alone can check.
+// what nobody defines. Refuses what one definition alone can check.
 
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
@@ -13,8 +13,6 @@ import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Bindings, BrokenMember, Deployment, Feature } from "./deployment.ts";
-
-const BINDINGS = ["TENANTS", "CONTENT", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
 
 /** Throws a TypeError that names what is wrong, and where. */
 export function checkDeployment({ catalog, tenants, asked, features, defaultTenant }: Deployment): void {
@@ -127,16 +125,4 @@ function checkSeed(id: string, { seed }: Declaration<NewResource>): void {
 
 function unknown(known: readonly string[], name: string, what: string): string {
   return `there is no ${what} "${name}"${meant(name, known)}`;
-}
-
-export function neededBindings(features: readonly Feature[]): readonly string[] {
-  return [...BINDINGS, ...features.flatMap(({ bindings = [] }) => bindings)];
-}
-
-/** What an operator is told of missing bindings, without which nothing can be served; undefined: none is missing. */
-export function missingBinding(env: Bindings, features: readonly Feature[]): string | undefined {
-  const missing = neededBindings(features).filter((name) => env[name] === undefined);
-  if (missing.length === 0) return undefined;
-  const needs = `the Worker needs ${missing.length === 1 ? "it" : "them"}`;
-  return `wrangler.toml binds no ${missing.join(", ")}: ${needs}, as in docs/api-start.md`;
 }

@@ -27,7 +27,6 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
 import type { AskedTenants } from "./asked-tenants.ts";
-import type { Brakes } from "./brakes.ts";
 import type { CallAuditReader, UsageReader } from "./record-readers.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { Pages } from "./pages.ts";
@@ -48,8 +47,6 @@ export interface Deployment {
   /** The path under which it is mounted, such as `/ai`; empty: at the root. */
   readonly path: string;
   readonly features: readonly Feature[];
-  /** Of the feature that has them. */
-  readonly brakes?: Brakes | undefined;
   /** Of the one feature that tells of requests. */
   readonly observe?: Feature["observe"];
   /** Of the one feature that has them. */
@@ -376,8 +373,6 @@ export interface BrokenMember {
 export interface Feature<Exported extends Objects = Objects> {
   readonly name: string;
   readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
-  /** Bindings that a request must find. */
-  readonly bindings?: readonly string[];
   /** Durable Object classes and entrypoints, by the name under which the Worker exports them. */
   readonly objects?: Exported;
   /** Tables in each tenant's object; they may ask for the object's alarm. */
@@ -386,8 +381,6 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly sections?: LeasedSections;
   /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */
   checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly BrokenMember[];
-  /** Hears of a tenant that the author's function declares, before anybody in this isolate is let in to it. */
-  declared?(tenant: string, env: Bindings): Promise<void>;
   /**
    * Looks after the tenant, beside a request that was let in: gives the time (milliseconds since the epoch) from which on
    * this isolate shall call it again. A new version of the policy calls it too.
@@ -405,16 +398,12 @@ export interface Feature<Exported extends Objects = Objects> {
   sources?(ground: SourceGround): readonly Source<CallHost>[];
   /** Of features whose callers bring credentials: why what comes with one is refused before that is read. */
   readonly exposed?: (request: Request) => Failure | undefined;
-  /** Another Worker of ours asks, perhaps for this very tenant: says in the headers of the answer whose things are in it. */
-  readonly via?: (host: SeenHost, headers: Headers) => Promise<void>;
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature at which people sign in. */
   readonly logins?: (stub: TenantStub) => LoginOperations;
   /** Of the one feature with work that the alarm of its object begins, in an invocation of its own. */
   readonly background?: (deployment: Deployment, env: Bindings, order: unknown) => Promise<void>;
-  /** Of the one feature by which operators stop something in every tenant. */
-  readonly brakes?: Brakes;
   /** Of the one feature that tells of requests: called for each, before anything is looked at. */
   readonly observe?: (
     invocation: { readonly request: Request; readonly env: Bindings; waitUntil(work: Promise<unknown>): void },

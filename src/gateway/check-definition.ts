@@ -20,6 +20,21 @@ export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">
   resourceTemplates: "uriTemplate",
 };
 
+/**
+ * The key in `_meta` of a definition that is listed under another name than its upstream gives it. Its value is that name; where
+ * the upstream is a gateway itself, a list: that name, then the name behind it, and so on.
+ */
+export const NAME_KEY = "tenantry/name";
+/** Through how many gateways in a row a definition may have come. Two that have each other would list without an end. */
+const MOST_GATEWAYS = 3;
+
+/** The names that a definition had on its way here, the nearest first. */
+export function namesBehind({ _meta }: JsonObject): readonly unknown[] {
+  const names = isObject(_meta) ? _meta[NAME_KEY] : undefined;
+  if (Array.isArray(names)) return names;
+  return names === undefined ? [] : [names];
+}
+
 /** Whether it has what serving it takes, of what was checked in full when it was read. */
 export function isDefinition(kind: ListedKind, wire: unknown): wire is JsonObject {
   return (
@@ -88,6 +103,7 @@ export function faultOfDefinition(kind: ListedKind, wire: unknown): string | und
   for (const [member, isRight] of Object.entries(TYPES)) {
     if (Object.hasOwn(wire, member) && !isRight(wire[member])) return `${member} is not what it must be`;
   }
+  if (namesBehind(wire).length > MOST_GATEWAYS) return `comes through more than ${MOST_GATEWAYS} gateways in a row`;
   return FAULTS[kind](wire);
 }
 

@@ -1,10 +1,8 @@
 // Owns one call on its way to an upstream and back: what is in its way, how often it is sent, and what is told of a call
 // that was not answered. Refuses to send again what may have run.
 
-import { ANONYMOUS } from "../auth/principal.ts";
 import type { CallHost } from "../calls/call-host.ts";
 import { bindingOf, openUpstreamState, readResponses } from "../calls/request-state.ts";
-import { addressOf } from "../limits/address.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -13,7 +11,6 @@ import type { CallOutcome } from "../protocol/outcome.ts";
 import { Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
-import { LEADS_BACK, VIA, viaOfCall } from "./guard/circle.ts";
 import { CALLS } from "./guard/crowd.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
@@ -37,11 +34,6 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
-  const marking = viaOfCall(host.ring, host.clientHeader(VIA));
-  const via = marking instanceof Promise ? await marking : marking;
-  if (via === undefined) {
-    return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
-  }
   const continued = continuedWith(upstream, forwarded, call, host);
   const sent = continued instanceof Promise ? await continued : continued;
   if (isFailure(sent)) return sent;
@@ -50,11 +42,7 @@ export async function forwardCall(
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {
-    return await attempt(
-      upstream,
-      { forwarded: sent, call, host, deadline, room, via },
-      { isTokenNew: false, retries: 0 },
-    );
+    return await attempt(upstream, { forwarded: sent, call, host, deadline, room }, { isTokenNew: false, retries: 0 });
   } finally {
     deadline.end();
     room.release();
@@ -95,16 +83,13 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
   if ("lacks" in named) {
     return failure("faultyServer", `${id}: this tenant has no secret ${named.lacks}`, { server: id });
   }
-  const { ofClient } = named;
   const timeoutMs = timeoutOf(upstream.upstream);
   const gate = new CallGate({
     tenant,
     id,
     config,
     timeoutMs,
-    ofClient,
     tell: (news) => host.tell?.(host, news),
-    caller: () => callerOf(host),
   });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;
@@ -115,25 +100,15 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
     deadline.check();
     going = new SentCall(upstream, filled, { ...work, redaction: Redaction.of(filled.secrets) });
     const outcome = await going.run();
-    if (outcome.kind === "failure") gate.left();
-    else gate.answered(Date.now());
+    if (outcome.kind !== "failure") gate.answered();
     return outcome;
   } catch (error) {
-    if (!going || !(error instanceof McpFault)) {
-      gate.left();
-      return notSent(error, upstream, work);
-    }
+    if (!going || !(error instanceof McpFault)) return notSent(error, upstream, work);
     const retryAfter = gate.failed(error.fault, going.heard, Date.now());
     const again = await going.again(error.fault, sent);
     if (again) return attempt(upstream, work, again);
     return going.failed(error, retryAfter);
   }
-}
-
-/** Who is kept from an upstream by how their own calls ended; those without a credential are told apart by address. */
-function callerOf(host: CallHost): string {
-  const { id } = host.principal;
-  return id === ANONYMOUS.id ? `${id} ${addressOf({ get: (name) => host.clientHeader(name) })}` : id;
 }
 
 /** Throws what is no fault of the upstream. */

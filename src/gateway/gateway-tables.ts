@@ -26,7 +26,7 @@ const SKEW_MS = 5_000;
 interface AskedUpstream {
   readonly id: string;
   readonly config: string;
-  /** Stands for what may keep it from being read beside its configuration; absent in what an earlier release asks. */
+  /** Stands for what may keep it from being read beside its configuration; absent: nothing does. */
   readonly allowed?: string;
 }
 
@@ -39,7 +39,7 @@ export interface RefreshAsk {
   readonly idle?: readonly string[];
   /** How many of them may be claimed; absent: all. */
   readonly most?: number;
-  /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. Absent in an earlier release's. */
+  /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. */
   readonly by?: string;
 }
 
@@ -120,7 +120,7 @@ interface UpstreamRow {
   failing_since: number | null;
   /** What the log was told last; null: nothing, of this configuration. */
   said: ReadState | null;
-  /** As it was asked for last; null: by an earlier release. */
+  /** As it was asked for last. */
   allowed: string | null;
 }
 
@@ -129,12 +129,9 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
   migrations: [
     `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
        due_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL, read_at INTEGER NOT NULL, failures INTEGER NOT NULL,
-       failing_since INTEGER) WITHOUT ROWID`,
+       failing_since INTEGER, said TEXT, allowed TEXT) WITHOUT ROWID`,
     "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
-    "ALTER TABLE upstreams ADD COLUMN said TEXT",
-    "UPDATE upstreams SET said = 'fresh' WHERE failing_since IS NULL AND read_at > 0",
-    "ALTER TABLE upstreams ADD COLUMN allowed TEXT",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };

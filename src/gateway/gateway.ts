@@ -5,7 +5,6 @@ import type { Feature } from "../deployment/deployment.ts";
 import { resultKeeper } from "./budget/rest.ts";
 import { brokenBudgets } from "./budget/result-budget.ts";
 import { resultTables, RESULTS_AGAIN } from "./budget/result-tables.ts";
-import { VIA, viaOfAnswer, WHOSE } from "./guard/circle.ts";
 import type { Services } from "./guard/service-binding.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
@@ -21,7 +20,7 @@ import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
 import { askAgain } from "../tenants/isolate/asked-again.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import { brokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
-import { upstreamSources, type UpstreamSource } from "./upstream-source.ts";
+import { upstreamSources } from "./upstream-source.ts";
 
 export interface GatewayOptions {
   /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
@@ -74,7 +73,6 @@ export function upstreamsFeature(options: GatewayOptions): Feature<{
   askAgain({ ...AGAIN, ...RESULTS_AGAIN });
   return {
     name: "gateway",
-    bindings: ["UPSTREAMS"],
     objects: {
       UpstreamObject,
       UpstreamRefreshes: class extends UpstreamRefreshes {
@@ -91,11 +89,6 @@ export function upstreamsFeature(options: GatewayOptions): Feature<{
     ],
     tend: (ground) => tendUpstreams(ground, services),
     sources: (ground) => upstreamSources(ground, services),
-    via: async (host, headers) => {
-      if (host.clientHeader(VIA) !== WHOSE) return;
-      const sources = host.view.shown.map((source) => (source as Partial<UpstreamSource>).catalog?.via);
-      headers.set(VIA, await viaOfAnswer(host.ring, sources));
-    },
     upstreams: {
       bounds,
       report: reportUpstreams,

@@ -12,17 +12,15 @@ import { contentTables } from "../content/store/content-tables.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
-import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { stubOf, type Placement } from "../tenants/directory/placement.ts";
+import type { Placement } from "../tenants/directory/placement.ts";
+import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
-import type { KeyRing } from "../auth/seal.ts";
 import { loadSection, writeSection, type SectionPlace } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
-import { VIA, ViaHeard, WHOSE } from "./guard/circle.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { serviceOf, UnboundService, type Services } from "./guard/service-binding.ts";
 import { Redaction } from "./guard/redaction.ts";
@@ -71,9 +69,7 @@ export interface RefreshBinding {
 }
 
 interface RefreshEnv extends OutboundVars {
-  readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
-  readonly CONTENT: DurableObjectNamespace;
 }
 
 /**
@@ -143,9 +139,6 @@ export class NotRead extends Error {
   }
 }
 
-/** It has this tenant's own things, so nothing of it stays listed. */
-export class Circular extends NotRead {}
-
 interface RefreshedAt {
   readonly env: RefreshEnv;
   readonly services: Services;
@@ -165,7 +158,7 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
   try {
     const content = () => contentStubOf(env, { id: tenant, placement, incarnation });
     const signal = AbortSignal.timeout(READ_WITHIN_MS);
-    const found = await completed(order, place, await read(order, { ...at, stub, signal }));
+    const found = await completed(order, place, await read(order, { ...at, signal }));
     const catalog = await withoutTaken(order, { stub, content }, found);
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => {
@@ -212,7 +205,6 @@ interface Failing {
 async function noteWhy({ id, config }: RefreshOrder, stub: () => TenantStub, { error, write }: Failing): Promise<void> {
   const since = await remote(stub(), gatewayTables).failing({ id, config });
   if (since === null) return;
-  if (error instanceof Circular) await remote(stub(), sectionTables).remove(catalogSection(id));
   const detail = error instanceof NotRead ? error.detail : undefined;
   const note: FailingNote = { of: config, since, why: whyOf(error), detail };
   await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
@@ -225,7 +217,6 @@ function ofOurs(id: string, error: unknown): string | undefined {
 
 /** `signal`: of all that it takes, with the access token, and with another one where that was refused. */
 interface ReadAt extends RefreshedAt {
-  readonly stub: () => TenantStub;
   readonly signal: AbortSignal;
 }
 
@@ -237,9 +228,8 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
   const redaction = new Redaction(filled.secrets);
   const room = new AnswerRoom(order.tenant);
   try {
-    const heard = new ViaHeard();
-    const leave = heard.through(readingFetch(leaving, serviceOf(order.upstream, services, env)));
-    const endpoint = endpointOf(order.upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
+    const leave = readingFetch(leaving, serviceOf(order.upstream, services, env));
+    const endpoint = endpointOf(order.upstream, filled.headers, leave);
     const isFatal = (fault: Fault) => mayRepeat && isTokenStale(fault, filled);
     let skipped = 0;
     const skip = () => {
@@ -247,9 +237,7 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
     };
     const reading = { redaction, signal: at.signal, caps: capsWith(at.pages), isFatal };
     const catalog = await readWith(order, { ...endpoint, held: room.held, skipped: skip }, reading);
-    const circle = await heard.refusal(async () => ringOf(at.stub()));
-    if (circle !== undefined) throw new Circular(circle);
-    return { ...catalog, ...(heard.via !== undefined && { via: heard.via }), ...(skipped > 0 && { skipped }) };
+    return { ...catalog, ...(skipped > 0 && { skipped }) };
   } catch (error) {
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
@@ -259,11 +247,6 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
   } finally {
     room.release();
   }
-}
-
-/** With which the tenant knows its own. */
-export async function ringOf(stub: TenantStub): Promise<KeyRing> {
-  return (await remote(stub, authorityTables).state()).ring;
 }
 
 interface Reading {

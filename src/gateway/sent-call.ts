@@ -24,7 +24,6 @@ import { answerThrough, declaredUpstream, servedExtensions } from "./forward-que
 import { foreignResult } from "./foreign-result.ts";
 import { callLimits, type Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
-import { VIA } from "./guard/circle.ts";
 import type { Redaction } from "./guard/redaction.ts";
 import { asPrivate } from "./guard/cache-scope.ts";
 import { serviceOf, ungranted, type Services } from "./guard/service-binding.ts";
@@ -98,8 +97,6 @@ export interface CallWork {
   readonly host: CallHost;
   readonly deadline: Deadline;
   readonly room: AnswerRoom;
-  /** The marks of the tenants that it came through, and of this one. */
-  readonly via: string;
 }
 
 interface SentWork extends CallWork {
@@ -132,11 +129,11 @@ export class SentCall {
   heard = false;
 
   constructor(upstream: CalledUpstream, filled: TokenedHeaders, work: SentWork) {
-    const { call, host, room, via } = work;
+    const { call, host, room } = work;
     this.#upstream = upstream;
     this.#work = work;
     this.#filled = filled;
-    const headers = { ...filled.trace, ...filled.headers, [VIA]: via };
+    const headers = { ...filled.trace, ...filled.headers };
     const { era } = call.dialect;
     this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
     const { name, version } = upstream.server;

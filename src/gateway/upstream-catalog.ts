@@ -39,8 +39,6 @@ export interface UpstreamFacts {
   readonly waiting?: number;
   /** Which definitions deserve a second look, by their place in their list. */
   readonly flagged?: Readonly<Partial<Record<ListedKind, FlaggedAt>>>;
-  /** Through which tenants it came, as they mark themselves: `guard/circle.ts`. Absent: through none. */
-  readonly via?: string;
   /** What was not read, because it was too much or failed; absent: everything was. */
   readonly capped?: string;
   /** The lists that could not be read: what stands in their place are the last good ones. */
@@ -115,7 +113,6 @@ const areFacts = shaped(
   {
     of: isText,
     instructions: isText,
-    via: isText,
     quarantined: listOf(shaped({ kind: isText, name: isText }, "name")),
     cache: shaped({ ttlMs: Number.isSafeInteger }, "ttlMs"),
   },

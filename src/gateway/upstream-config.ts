@@ -29,8 +29,7 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
 export function configOf(upstream: UpstreamDocument): string {
   const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;
   const url = upstreamUrl(upstream);
-  // Left out where it is the default: what an earlier release has read stays in force.
-  const text = canonicalJson({ url, era, headers, ...(auth && { auth }), ...(trust === "review" && { trust }) });
+  const text = canonicalJson({ url, era, headers, trust, ...(auth && { auth }) });
   return hashOf(text) + hashOf(`${text.length} ${text}`);
 }
 
@@ -45,8 +44,6 @@ export interface SecretsAt {
 /** What goes with every request to an upstream. Names are in lower case. */
 export interface FilledHeaders {
   readonly headers: Readonly<Record<string, string>>;
-  /** Those of them that come from the client. */
-  readonly ofClient: Readonly<Record<string, string>>;
   /** The trace context of the client: of one request, so nothing is kept by it. */
   readonly trace: Readonly<Record<string, string>>;
   /** The credentials in them, which nobody is shown. */
@@ -72,12 +69,11 @@ function plainHeaders({ headers = {}, auth }: UpstreamDocument): FilledHeaders |
   const entries = Object.entries(headers);
   if (auth || entries.some(([, template]) => template.search(PLACEHOLDER) >= 0)) return null;
   const filled = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
-  return { headers: filled, ofClient: {}, trace: {}, secrets: [] };
+  return { headers: filled, trace: {}, secrets: [] };
 }
 
 async function fillHeaders({ url = "", headers = {}, auth }: UpstreamDocument, at: SecretsAt): Promise<Filling> {
   const filled: Record<string, string> = {};
-  const ofClient: Record<string, string> = {};
   const secrets: string[] = [];
   for (const [name, template] of Object.entries(headers)) {
     const one = await filledTemplate(template, at);
@@ -85,21 +81,19 @@ async function fillHeaders({ url = "", headers = {}, auth }: UpstreamDocument, a
     secrets.push(...one.secrets);
     if (one.value === undefined) continue;
     filled[name.toLowerCase()] = one.value;
-    if (one.isOfClient) ofClient[name.toLowerCase()] = one.value;
   }
   const trace = at.client ? traceHeaders(at.client) : {};
-  if (!auth) return { headers: filled, ofClient, trace, secrets };
+  if (!auth) return { headers: filled, trace, secrets };
   const clientSecret = await secretOf(wholeSecret(auth.clientSecret) ?? "", at);
   if (typeof clientSecret === "object") return clientSecret;
   const grant = grantOf(auth, { tenant: at.tenant, clientSecret, url });
-  return { headers: filled, ofClient, trace, secrets: [...secrets, clientSecret], grant };
+  return { headers: filled, trace, secrets: [...secrets, clientSecret], grant };
 }
 
 interface FilledTemplate {
   /** undefined: the client did not send what stands in it; half of a value would be another value. */
   readonly value: string | undefined;
   readonly secrets: readonly string[];
-  readonly isOfClient: boolean;
 }
 
 async function filledTemplate(template: string, at: SecretsAt): Promise<FilledTemplate | { readonly lacks: string }> {
@@ -112,10 +106,9 @@ async function filledTemplate(template: string, at: SecretsAt): Promise<FilledTe
     parts.set(inner, found);
   }
   const isWhole = ![...parts.values()].includes(undefined);
-  const isOfClient = [...parts.keys()].some((inner) => clientHeaderIn(inner) !== undefined);
   // In one pass: what a client wrote is not looked through for placeholders.
   const value = template.replaceAll(PLACEHOLDER, (_whole, inner: string) => parts.get(inner) ?? "");
-  return { value: isWhole ? value : undefined, secrets, isOfClient };
+  return { value: isWhole ? value : undefined, secrets };
 }
 
 function grantOf(

@@ -22,7 +22,7 @@ import type {
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import { isText, KEY_OF, shaped } from "./check-definition.ts";
+import { isText, KEY_OF, NAME_KEY, namesBehind, shaped } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream, Forwarded } from "./sent-call.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
@@ -39,9 +39,6 @@ import {
   type UpstreamCatalog,
 } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
-
-/** The key in `_meta` of a tool or prompt whose listed name was changed; its value is the name that its upstream gives it. */
-export const NAME_KEY = "tenantry/name";
 
 /** A source that is an upstream. */
 export interface UpstreamSource extends Source<CallHost> {
@@ -205,15 +202,24 @@ function withheldAs(id: string, { kind, name, why }: Quarantined): Withheld {
   return { kind: "resources", name, why };
 }
 
-/** The definition under its names; where the listed one was changed, `_meta` has its own. */
+/** `_meta` with the name that its upstream gives it. */
+function withOwnName(wire: JsonObject, own: string): JsonObject {
+  const behind = namesBehind(wire);
+  const meta = isObject(wire._meta) ? wire._meta : {};
+  return { ...wire, _meta: { ...meta, [NAME_KEY]: behind.length === 0 ? own : [own, ...behind] } };
+}
+
+/** The definition under its names. */
 function namedBy(id: string, plain: JsonObject): Pick<ServedTool<CallHost>, "name" | "listedName" | "wire"> {
-  const wire = withUi(plain, (uri) => listedUi(id, uri));
-  const own = String(wire.name);
+  const own = String(plain.name);
+  const wire = withOwnName(
+    withUi(plain, (uri) => listedUi(id, uri)),
+    own,
+  );
   const name = policyName(id, own);
   const listed = listedName(id, own);
   if (listed === name) return { name, wire: { ...wire, name } };
-  const meta = { ...(isObject(wire._meta) ? wire._meta : {}), [NAME_KEY]: own };
-  return { name, listedName: listed, wire: { ...wire, name: listed, _meta: meta } };
+  return { name, listedName: listed, wire: { ...wire, name: listed } };
 }
 
 /** `forApps`: the upstream has user interfaces, which know its tools by their own names. */
@@ -262,7 +268,7 @@ function servedResource(upstream: CalledUpstream, wire: JsonObject): ServedResou
   const uri = normalOf("resources", listed);
   return {
     uri,
-    wire: { ...wire, uri: listed },
+    wire: { ...(listed === own ? wire : withOwnName(wire, own)), uri: listed },
     read: async (_asked, call, host) => readUri(upstream, { uri: own, name: uri }, call, host),
   };
 }
@@ -276,7 +282,7 @@ function servedTemplate(
   const uriTemplate = listedUi(upstream.id, own);
   const template = parseUriTemplate(uriTemplate);
   return {
-    wire: { ...wire, uriTemplate },
+    wire: { ...(uriTemplate === own ? wire : withOwnName(wire, own)), uriTemplate },
     read: async ({ uri, asked: shown }, call, host) => {
       // A template can be as wide as it likes: what another upstream has is that one's, though it be away.
       if ("broken" in template || isAnothers(prefixes, upstream.id, uri)) return undefined;

@@ -9,11 +9,14 @@ import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { giveUpBody } from "../streams/request-body.ts";
+import { UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { isUnreleased } from "../tenants/isolate/asked-again.ts";
 import { lastSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { mostBodyBytes } from "./body.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
-import { hold, unknownTenant } from "./hold-tenant.ts";
+import { hold, noEndpoint, refuseName } from "./hold-tenant.ts";
+import { awayRetryAfter } from "./on-error.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
 import { limitMessages, refusal, refusedAddress, wholly } from "./limit-messages.ts";
@@ -43,7 +46,8 @@ export function createApp(deployment: Deployment): App {
     // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
     const data = { requestId: requestIdOf(c.req.raw) };
     hooks.onError?.(error, undefined, { method: c.req.method, ...data });
-    const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
+    const message = isUnreleased(error) ? UNRELEASED : undefined;
+    const unavailable = { ...failure("unavailable", message, data), retryAfter: awayRetryAfter() };
     return turnAway(deployment, c.req.raw, unavailable);
   });
   const { name, version } = catalog.server;
@@ -194,8 +198,7 @@ async function serveTenant(
   const { request, env } = invocation;
   const { headers } = request;
   // 1. Hosts, before anything is looked at.
-  const hops = hopsOf(headers);
-  const unwelcome = unwelcomeIn(request, env, hops);
+  const unwelcome = unwelcomeIn(request, env, hopsOf(headers));
   if (unwelcome) return turnAway(deployment, request, unwelcome);
   if (!address) return respondUnknown(deployment, request);
   const origin = headers.get("origin");
@@ -210,10 +213,9 @@ async function serveTenant(
   const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
   if (refused) return turnAway(deployment, request, refused);
-  const finding = findAhead(deployment, invocation, id, credential);
+  const finding = findTenant(env, deployment, id);
   const found = finding instanceof Promise ? await finding : finding;
-  const { tenant } = found;
-  const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
+  const known = found ?? refuseName({ request, deployment }, id, credential);
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path, isHosted, credential, known });
   // 3. Origins, which a tenant may add to.
   if (!isAllowed && !(await tenantAllows(visit, origin))) {
@@ -221,20 +223,7 @@ async function serveTenant(
   }
   // 4. The method.
   const answered = await answeredBy(endpoint, visit);
-  if (hops > 0) await sayWhose(visit, answered);
   return withOrigin(answered, origin);
-}
-
-/** Whoever has the name, what is stopped in every tenant is asked beside it, or nobody's would be refused the sooner. */
-function findAhead(
-  deployment: Deployment,
-  invocation: Invocation,
-  id: string,
-  credential: Credential,
-): ReturnType<typeof findTenant> {
-  const finding = findTenant(invocation.env, deployment, id, credential);
-  if (finding instanceof Promise) deployment.brakes?.ahead(invocation);
-  return finding;
 }
 
 function broughtBy({ request, user }: Invocation): Credential {
@@ -242,19 +231,14 @@ function broughtBy({ request, user }: Invocation): Credential {
 }
 
 function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
-  const { request, deployment, env } = visit;
-  if (request.method === "POST") return endpoint.post(visit, mostBodyBytes(deployment, env));
+  const { request, env } = visit;
+  if (request.method === "POST") return endpoint.post(visit, mostBodyBytes(env));
   giveUpBody(request);
   return endpoint.other(visit);
 }
 
 function exposedIn({ features }: Deployment, request: Request): Failure | undefined {
   return features.find((one) => one.exposed)?.exposed?.(request);
-}
-
-/** To a Worker of ours. */
-async function sayWhose({ deployment, host }: Visit, { headers }: Response): Promise<void> {
-  if (host) for (const { via } of deployment.features) await via?.(host, headers);
 }
 
 /** A failure: neither the directory nor an authority is asked who this is: too many were refused there, or others listen. */
@@ -302,7 +286,7 @@ function respondUnknown(deployment: Deployment, request: Request): Response {
   const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
   const unknown = isRegistering
     ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
-    : unknownTenant({ request, deployment }, { kind: "none" }, false);
+    : noEndpoint({ request, deployment });
   return turnAway(deployment, request, unknown);
 }
 

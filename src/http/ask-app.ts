@@ -8,6 +8,7 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
+import { unauthorized } from "./hold-tenant.ts";
 import { eraOf, respondFailure } from "./respond.ts";
 import type { Address, Invocation, Visit } from "./visit.ts";
 
@@ -33,7 +34,7 @@ export async function askApp(
 /** No tenant's: nothing is looked up for it. */
 export const NOWHERE: Address = { tenant: "", profile: null, path: "" };
 
-/** Where a user is headed who asks for this. Nobody learns what there is elsewhere, not even by the time it takes. */
+/** Where a user is headed who asks for this. Nobody learns what there is elsewhere. */
 export function addressOfUser({ tenant }: AppUser, address: Address): Address {
   if (tenant === undefined || tenant === address.tenant) return address;
   return address.isUnnamed ? { tenant, profile: null, path: `/${tenant}` } : NOWHERE;
@@ -41,12 +42,12 @@ export function addressOfUser({ tenant }: AppUser, address: Address): Address {
 
 /** Who it is in a tenant with this document. A stored call has nobody to ask: it goes by what was said when it came. */
 export function appCaller(
-  { deployment, tenant: here }: Visit,
+  { deployment, tenant: here, knock }: Visit,
   user: AppUser,
   { mode = "open", scopes }: TenantDocument,
 ): Principal | Failure {
   const { tenant, expires = Infinity } = user;
   const isAtHome = tenant === undefined ? mode === "open" : tenant === here;
   const isWelcome = deployment.authenticate && isAtHome && Date.now() < expires;
-  return isWelcome ? appPrincipal(user, scopes) : failure("unauthorized", "Invalid credential");
+  return isWelcome ? appPrincipal(user, scopes) : unauthorized(knock.credential);
 }

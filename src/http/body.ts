@@ -1,6 +1,7 @@
 // Owns reading a request body once, within limits of type, size and depth, before anything looks at what it says.
 
 import type { Deployment } from "../deployment/deployment.ts";
+import { LIMITS } from "../limits/limit-table.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { BodyState, RequestBody } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
@@ -9,8 +10,13 @@ import type { Env } from "./visit.ts";
 export const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** Of every tenant; each may have a limit of its own below it. */
-export function mostBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
-  return MAX_BODY_BYTES === undefined ? (limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES) : Number(MAX_BODY_BYTES);
+export function mostBodyBytes({ MAX_BODY_BYTES }: Env): number {
+  return Number(MAX_BODY_BYTES ?? LIMITS.bodyBytes.most);
+}
+
+/** Of a tenant whose document says nothing of it. */
+export function usualBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
+  return Number(MAX_BODY_BYTES ?? limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES);
 }
 
 const MAX_DEPTH = 128;

@@ -7,8 +7,7 @@ const CORS = {
   "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
   "access-control-allow-headers":
     "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, traceparent, tracestate, baggage",
-  "access-control-expose-headers":
-    "mcp-session-id, www-authenticate, retry-after, ratelimit, ratelimit-policy, warning",
+  "access-control-expose-headers": "mcp-session-id, www-authenticate, retry-after, ratelimit, ratelimit-policy",
   "access-control-max-age": "86400",
   ...NO_STORE,
 };

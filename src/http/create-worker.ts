@@ -14,14 +14,13 @@ import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import { saidOf, type Tool } from "../content/define/tool.ts";
 import { ContentObject } from "../content/store/content-object.ts";
-import { handoverTables } from "../content/store/handover.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
 import { hearing } from "../deployment/heard-calls.ts";
 import { checkOptions } from "../deployment/check-options.ts";
-import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
+import { missingBinding, missingObject } from "../deployment/check-configuration.ts";
+import { checkDeclared, checkDeployment } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
-import { warnOfNames } from "../deployment/names-in-code.ts";
 import { plainObjectsAreExported } from "../deployment/plain-objects.ts";
 import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
@@ -31,12 +30,12 @@ import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
+import { isObjectClass } from "../tenants/directory/namespaces.ts";
 import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
-import { hearingOut } from "./hear-out.ts";
 import { tenantOutside, type TenantOutside } from "./outside.ts";
 import { createStoredRuns, CURRENT_EVENT, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
@@ -163,7 +162,7 @@ export function createWorker<
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
     refusePlainObjects(deployment);
-    const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
+    const missing = isDeployed() ? missingBinding(startBindings()) : undefined;
     if (missing !== undefined) throw new TypeError(missing);
   });
   hearLostPromises(deployment.hooks.onError);
@@ -172,7 +171,7 @@ export function createWorker<
   const whole = new WeakSet<object>();
   /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
   let told: string | undefined;
-  let fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
+  const fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
     const unfit = unfitFor(request, env, ctx);
     const fault = unfit ?? (whole.has(env) ? undefined : faultOf(deployment, env, ctx));
     if (fault === undefined) {
@@ -184,12 +183,7 @@ export function createWorker<
     return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault.message);
   };
   try {
-    // wrangler writes the mode in its place, and what is deployed is without this. Elsewhere `process` may be absent.
-    if (process.env.NODE_ENV === "development") {
-      fetch = hearingOut(fetch);
-      if (definitionFaults().length === 0) warnOfNames(deployment);
-    }
-    // A Worker under vitest has no mode.
+    // wrangler writes the mode in its place, and what is deployed is without this. A Worker under vitest has no mode.
     if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) watchContexts();
   } catch {
     // There is no `process`, so this is no development.
@@ -221,7 +215,8 @@ function unfitFor({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Err
 function faultOf({ features }: Deployment, env: Env, ctx?: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
   if (mistake !== undefined) return mistake;
-  const missing = missingBinding(env as unknown as Bound, features) ?? (ctx && missingExport(ctx, features));
+  const bound = env as unknown as Bound;
+  const missing = missingBinding(bound) ?? (ctx && missingExport(ctx, features)) ?? missingObject(bound, features);
   return missing === undefined ? undefined : new TypeError(missing);
 }
 
@@ -232,7 +227,8 @@ function missingExport({ exports }: ExecutionContext, features: readonly Feature
   if (exports === undefined)
     return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
   const needed = [STORED_RUNS, ...features.flatMap(({ objects = {} }) => Object.keys(objects))];
-  const missing = needed.find((name) => !(name in exports));
+  const exported = exports as unknown as Bound;
+  const missing = needed.find((name) => !isObjectClass(name) && exported[name] === undefined);
   return missing && `the Worker does not export ${missing}: export const { ${missing}, ... } = worker.exports`;
 }
 
@@ -247,9 +243,7 @@ function refusePlainObjects({ features }: Deployment): void {
 
 function exportsOf(deployment: Deployment): BaseObjects {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([
-    ...new Set([handoverTables, limitTables, ...features.flatMap(tablesOf)]),
-  ]);
+  const TenantObject = createTenantObject<Env>([...new Set([limitTables, ...features.flatMap(tablesOf)])]);
   const StoredRuns = createStoredRuns(deployment);
   const DirectoryObject = DirectoryLookups;
   const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
@@ -284,7 +278,6 @@ function deploymentOf(options: WorkerOptions): Deployment {
     authenticate: options.authenticate,
     path: defined(() => mountPath(options.path ?? "")) ?? "",
     features,
-    brakes: features.find(({ brakes }) => brakes)?.brakes,
     observe: features.find(({ observe }) => observe)?.observe,
     pages: features.find(({ pages }) => pages)?.pages,
   };

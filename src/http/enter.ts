@@ -24,9 +24,10 @@ import { idInHostname } from "../tenants/directory/worker-hosts.ts";
 import { isEnding, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
+import { usualBodyBytes } from "./body.ts";
 import { Entered } from "./entered.ts";
 import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
-import { hold, TENANT_AWAY, unauthorized, unknownTenant } from "./hold-tenant.ts";
+import { hold, noEndpoint, tenantAway, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {
@@ -68,8 +69,7 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
   const { profile, credential, isHosted } = visit.knock;
-  if (isHosted && hasLeft(visit, document))
-    return unknownTenant(visit, credential, (document.mode ?? "open") !== "open");
+  if (isHosted && hasLeft(visit, document)) return noEndpoint(visit);
   const found =
     credential.kind === "app"
       ? appCaller(visit, credential.user, document)
@@ -82,7 +82,7 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
   return told.then((by) => {
     if (!isFailure(by) || isLeased(snapshot)) return admitAs(visit, known, by);
     // Nobody is refused by what held when it was asked who they are, and may not hold now.
-    return isAgain ? TENANT_AWAY : admitAgain(visit, tenant);
+    return isAgain ? tenantAway() : admitAgain(visit, tenant);
   });
 }
 
@@ -109,7 +109,7 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Prin
   const { profile } = visit.knock;
   const principal = judged(visit, snapshot.policy, document, found);
   if (isFailure(principal)) return principal;
-  visit.mostBytes = document.limits?.bodyBytes ?? Infinity;
+  visit.mostBytes = document.limits?.bodyBytes ?? usualBodyBytes(visit.deployment, visit.env);
   if (isEnding(snapshot)) renewAhead(visit, tenant, snapshot);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
   const { catalog } = visit.deployment;

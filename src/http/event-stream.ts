@@ -51,8 +51,6 @@ export interface EventStreamOptions {
   readonly unreadBytes?: number;
   /** The reader is gone, or does not read. */
   gone(): void;
-  /** Called with each keepalive. */
-  kept?(): void;
   /** The stream reached its age. It ends when this returns, so this is the last moment to write. */
   aged?(): void;
 }
@@ -94,10 +92,7 @@ export class EventStream {
     );
     // Headers are held back until there is a first byte, so one is written at once.
     this.write(": open\n\n");
-    this.#keepalive = setInterval(() => {
-      this.write(": keepalive\n\n");
-      options.kept?.();
-    }, options.keepaliveMs);
+    this.#keepalive = setInterval(() => this.write(": keepalive\n\n"), options.keepaliveMs);
     if (!options.ages) return;
     this.#age = setTimeout(
       () => {

@@ -1,16 +1,15 @@
 // Owns holding the snapshot that a visit is let in by: without a call while the lease holds and the credential is
-// known, with one otherwise that serves all who wait for the same, and from a copy where a tenant chose that for an outage.
+// known, with one otherwise that serves all who wait for the same.
 
 import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { storeSeed } from "../content/store/seed.ts";
 import { RecentMap } from "../limits/recent-map.ts";
-import { Overdue } from "../streams/overdue.ts";
-import { InTurn, WITHIN_MS } from "../tenants/isolate/in-turn.ts";
-import { isOverloaded } from "../tenants/isolate/asked-again.ts";
-import { endOutage, isStale, keepCopy, repeatedSnapshot, staleSnapshot } from "../tenants/isolate/outage.ts";
+import { LONGEST_MS, Overdue } from "../streams/overdue.ts";
+import { SingleFlight } from "../tenants/isolate/single-flight.ts";
 import {
   askSnapshot,
   dropSnapshot,
+  isLeased,
   lastSnapshot,
   validSnapshot,
   type Snapshot,
@@ -32,7 +31,7 @@ export function holdSnapshot(
 }
 
 function heldSnapshot({ id }: Tenant<NewResource>, revision: number): Snapshot | undefined {
-  const held = validSnapshot(id) ?? repeatedSnapshot(id);
+  const held = validSnapshot(id);
   return held && held.version >= revision ? held : undefined;
 }
 
@@ -43,18 +42,21 @@ export function isWorthKnown({ asked }: Snapshot, credential: Credential): boole
 }
 
 /** How many leases and keys are asked for at a time before somebody asks once more than needed. */
-const MAX_TURNS = 4000;
+const MAX_FLIGHTS = 4000;
 
-const turns = new RecentMap<InTurn>(MAX_TURNS);
+const flights = new RecentMap<SingleFlight<Snapshot | undefined>>(MAX_FLIGHTS);
 
 /** Those who ask for the same: a lease of the tenant where it is thought to be, or what a key of it is worth. */
-function turnFor({ id, definition, placement: { jurisdiction } }: Tenant<NewResource>, memo = ""): InTurn {
+function flightFor(
+  { id, definition, placement: { jurisdiction } }: Tenant<NewResource>,
+  memo = "",
+): SingleFlight<Snapshot | undefined> {
   const where = definition ? "in code" : jurisdiction;
   // Most often the id alone, which nobody has to put together; it has no blank in it.
   const name = where === null && memo === "" ? id : `${id} ${where} ${memo}`;
-  let turn = turns.get(name);
-  if (!turn) turns.set(name, (turn = new InTurn()));
-  return turn;
+  let flight = flights.get(name);
+  if (!flight) flights.set(name, (flight = new SingleFlight()));
+  return flight;
 }
 
 async function takeSnapshot(
@@ -65,32 +67,28 @@ async function takeSnapshot(
   const { credential } = visit.knock;
   const memo = memoOf(credential);
   const isKnown = memo === undefined || lastSnapshot(tenant.id)?.asked.has(memo) === true;
-  const found = await turnFor(tenant, isKnown ? undefined : memo).ask({
-    // Of an authority that is slower than its leases last, what another one was told would have ended for all who wait.
-    look: (isNew) => {
-      const held = isNew ? lastSnapshot(tenant.id) : heldSnapshot(tenant, revision);
-      const willDo = held && (isWorthKnown(held, credential) || (isKnown && !isStale(held)));
-      return willDo ? held : undefined;
-    },
-    ask: () => leaseOf(visit, tenant),
-  });
+  const flight = flightFor(tenant, isKnown ? undefined : memo);
+  const isShared = flight.isUnderWay;
+  const ask = () => leaseOf(visit, tenant);
+  let found = await flight.run(ask);
+  // The lease that another request asked for, perhaps before this one came, will do only while it holds. That there was no
+  // such tenant says nothing.
+  const willDo = found && isLeased(found) && found.version >= revision;
+  if (isShared && !willDo) found = await flight.runNext(ask);
   // What another one brought may be a new version, of which nobody has asked about this key.
   return !found || isWorthKnown(found, credential) ? found : takeSnapshot(visit, tenant, revision);
 }
 
 /**
- * Asks for the next lease beside the request of somebody who was let in: whoever is refused learns nothing from how long that
- * takes. Once for each lease; where it fails, who finds the lease ended asks again. Not where an author's function says under
- * each lease what the tenant is: it would be asked more often, and waited for in the middle of one.
+ * Asks for the next lease beside the request of somebody who was let in. Once for each lease; where it fails, who finds the
+ * lease ended asks again. Not where an author's function says under each lease what the tenant is: it would be asked more
+ * often, and waited for in the middle of one.
  */
 export function renewAhead(visit: Visit, tenant: Tenant<NewResource>, { renewal }: Snapshot): void {
-  const turn = turnFor(tenant);
-  if (turn.isUnderWay || visit.deployment.asked?.last(tenant.id)) return;
+  const flight = flightFor(tenant);
+  if (flight.isUnderWay || visit.deployment.asked?.last(tenant.id)) return;
   renewal.from = Infinity;
-  const renewing = turn.ask({
-    look: () => undefined,
-    ask: async () => askLease(visit, await leaseAskOf(visit, tenant)),
-  });
+  const renewing = flight.run(async () => askLease(visit, await leaseAskOf(visit, tenant)));
   visit.waitUntil(
     renewing.catch((error: unknown) => {
       visit.onError(error);
@@ -102,8 +100,7 @@ function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): SnapshotAsk | Pr
   const { definition, maxStalenessMs, placement } = tenant;
   const { credential } = visit.knock;
   const memo = memoOf(credential);
-  const isBraked = visit.deployment.brakes !== undefined;
-  const ask = { maxStalenessMs, inCode: definition !== undefined, isBraked, placement, key: null };
+  const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key: null };
   if (memo === undefined) return ask;
   return keyHashOf(credential).then((hash) => ({ ...ask, key: hash === null ? null : { memo, hash } }));
 }
@@ -111,7 +108,7 @@ function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): SnapshotAsk | Pr
 async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
   const { id, definition } = tenant;
   const ask = await leaseAskOf(visit, tenant);
-  const snapshot = await askLease(visit, ask).catch((error: unknown) => orStale(visit, ask, error));
+  const snapshot = await askLease(visit, ask);
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
   // The first lease of a tenant in code also stores its first content.
   dropSnapshot(id);
@@ -121,24 +118,11 @@ async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snaps
   return askSnapshot(id, visit.stub(), ask);
 }
 
-/** The watch looks four times a second, and `InTurn` waits no longer than `WITHIN_MS` for what comes in place of an answer. */
-const ANSWERED_WITHIN_MS = WITHIN_MS - 250;
-/** Bound: the turns that are under way. */
+/** Whoever takes longer is one that cannot be reached. */
+const ANSWERED_WITHIN_MS = LONGEST_MS;
+/** Bound: the calls that are under way. */
 const ASKS = new Overdue();
 
-async function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
-  const { tenant, env } = visit;
-  const snapshot = await ASKS.inTime(askSnapshot(tenant, visit.stub(), ask), ANSWERED_WITHIN_MS, visit);
-  endOutage(tenant);
-  const copying = snapshot && keepCopy(snapshot, env.BODIES);
-  if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));
-  return snapshot;
-}
-
-async function orStale(visit: Visit, ask: SnapshotAsk, error: unknown): Promise<Snapshot> {
-  // Who brings a key is not told by a copy, which knows none, that it is worth nothing.
-  const isServed = ask.key === null && !isOverloaded(error);
-  const served = isServed ? await staleSnapshot(visit.tenant, ask.placement, visit.env.BODIES) : undefined;
-  if (!served) throw error;
-  return served;
+function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
+  return ASKS.inTime(askSnapshot(visit.tenant, visit.stub(), ask), ANSWERED_WITHIN_MS, visit);
 }

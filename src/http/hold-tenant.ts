@@ -4,31 +4,26 @@
 import type { Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { UNRELEASED } from "../tenants/authority/incarnation.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { managedTenant } from "../tenants/document/tenant-definition.ts";
+import { isTenantId, managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
+import { isUnreleased } from "../tenants/isolate/asked-again.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
-import { mayHide } from "./find-tenant.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
+import { awayRetryAfter } from "./on-error.ts";
 import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
-export const TENANT_AWAY: Failure = {
-  ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
-  retryAfter: 5,
-};
-
-/** Takes the leases without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
-export function hold(visit: Visit, revision = 0): Holding {
-  const taken = holdOwn(visit, revision);
-  const { brakes } = visit.deployment;
-  return brakes ? brakes.hold(visit, taken) : taken;
+/** The tenant's object cannot be reached. Never 401 or 404: clients would log in again, or drop their session. */
+export function tenantAway(error?: unknown): Failure {
+  const message = isUnreleased(error) ? UNRELEASED : "Service unavailable: this tenant cannot be served right now";
+  return { ...failure("unavailable", message), retryAfter: awayRetryAfter() };
 }
 
-type Holding = Snapshot | Failure | Promise<Snapshot | Failure>;
-
-function holdOwn(visit: Visit, revision: number): Holding {
+/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
+export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
   const taken = holdSnapshot(visit, known, revision);
@@ -47,7 +42,7 @@ async function holdAsked(
     return visit.isDeclared(snapshot) ? snapshot : await declaredOr(visit, snapshot);
   } catch (error) {
     visit.onError(error);
-    return TENANT_AWAY;
+    return tenantAway(error);
   }
 }
 
@@ -74,29 +69,28 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
   return declaredOr(visit, now);
 }
 
-/** What is answered for a name that is no tenant. */
-export function unknownTenant(
-  visit: Pick<Visit, "request" | "deployment">,
-  credential: Credential,
-  anyPrivate: boolean,
-): Failure {
-  // Where any tenant is private, nobody learns which names exist, whatever credential they bring.
-  if (anyPrivate) return unauthorized(credential);
-  const { origin } = new URL(visit.request.url);
-  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
+/** What is answered where the URL is no endpoint's, whatever tenants there are. */
+export function noEndpoint({ request, deployment }: Pick<Visit, "request" | "deployment">): Failure {
+  const { origin } = new URL(request.url);
+  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${deployment.path}/mcp/{tenant}`);
+}
+
+/** What is answered for a name that no tenant has: what a private tenant answers, unless no tenant can have the name. */
+export function refuseName(visit: Pick<Visit, "request" | "deployment">, id: string, credential: Credential): Failure {
+  return isTenantId(id) ? unauthorized(credential) : noEndpoint(visit);
 }
 
 /**
- * The tenant that was meant is not there any more, though this isolate or KV thought so: the directory knows what to answer, or
- * where another one of its name is. `isAbsent`: nobody was where it was looked for.
+ * The tenant that was meant is not there any more, though this isolate or KV thought so: the directory knows where another one of
+ * its name is. `isAbsent`: nobody was where it was looked for.
  */
 async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<Snapshot | Failure> {
-  const { entry, anyPrivate } = await lookUp(visit.env, visit.tenant);
+  const { entry } = await lookUp(visit.env, visit.tenant);
   if (isAbsent && entry && entry.jurisdiction !== visit.placement.jurisdiction) {
     visit.knock.known = managedTenant(visit.tenant, entry);
-    return holdOwn(visit, revision);
+    return hold(visit, revision);
   }
-  return unknownTenant(visit, visit.knock.credential, anyPrivate || mayHide(visit.deployment));
+  return unauthorized(visit.knock.credential);
 }
 
 const INVALID = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
@@ -107,5 +101,6 @@ const INVALID = "Invalid credential: the API key is mistyped, has ended, or is f
  */
 export function unauthorized({ kind }: Credential): Failure {
   if (kind === "none") return failure("unauthorized");
+  if (kind === "app") return failure("unauthorized", "Invalid credential");
   return { ...failure("unauthorized", INVALID), challenge: `${CHALLENGE}, error="invalid_token"` };
 }

@@ -14,7 +14,7 @@ import { limitsInForce } from "../limits/limit-table.ts";
 import type { Endpoint } from "./app.ts";
 import { textOf } from "./body.ts";
 import { tendGroundOf, viewFor } from "./enter.ts";
-import { unknownTenant } from "./hold-tenant.ts";
+import { noEndpoint } from "./hold-tenant.ts";
 import { limitAddress, refusal } from "./limit-messages.ts";
 import { askedAt, atTenant, openPlace, PUBLIC, serveAnyone, urlsOf, withPublic, type AskedAt } from "./login-place.ts";
 import { respondFailure } from "./respond.ts";
@@ -89,7 +89,7 @@ async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers):
   if (isFailure(place)) return place;
   const { tenant, snapshot, document } = place;
   const login = document.auth?.login ?? (path === "/jwks" ? NO_LOGIN : undefined);
-  if (!login) return unknownTenant(visit, visit.knock.credential, false);
+  if (!login) return noEndpoint(visit);
   const limits = limitsInForce(visit.deployment.catalog.limits, document.limits);
   const barred = await limitAddress(visit, snapshot.created, limits);
   if (barred) return barred;

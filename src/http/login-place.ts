@@ -14,7 +14,7 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import { takesTokens, type TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { serve, type Endpoint } from "./app.ts";
-import { hold, unknownTenant } from "./hold-tenant.ts";
+import { hold, noEndpoint, unauthorized } from "./hold-tenant.ts";
 import { tenantOfHost } from "./find-tenant.ts";
 import { refusal } from "./limit-messages.ts";
 import { eraOf, respondFailure } from "./respond.ts";
@@ -102,5 +102,5 @@ export async function openPlace(visit: Visit): Promise<OpenPlace | Failure> {
   const isThere = profile === null || Object.hasOwn(document.profiles ?? {}, profile);
   if (takesTokens(document.mode) && document.auth && isThere) return { tenant: known, snapshot, document };
   // As for a name that is no tenant's: whether there is one that takes keys is nobody's to learn.
-  return unknownTenant(visit, credential, document.mode === "key");
+  return document.mode === "key" ? unauthorized(credential) : noEndpoint(visit);
 }

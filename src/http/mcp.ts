@@ -10,8 +10,6 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
 import { HELD, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
-import { isStale } from "../tenants/isolate/outage.ts";
-import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { answer } from "./answer.ts";
 import { bodyTooLarge, isJsonType, parseAccept, parseJson, textOf, type Accepted, type ParsedBody } from "./body.ts";
 import { enter } from "./enter.ts";
@@ -56,11 +54,12 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
     const parsed = isFailure(text) ? text : parseJson(text);
     if (isFailure(parsed)) return await respondUnread(entered, parsed);
     visit.sentText = parsed.text;
-    return await inForm(await respond(entered, accepted, parsed), accepted, entered.snapshot);
+    const answered = await respond(entered, accepted, parsed);
+    return accepted.json ? answered : await respondAsStream(answered);
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.
     visit.onError(error);
-    text ??= await textOf(body, maxBytes).catch(() => failure("parseError"));
+    text ??= await textOf(body, Math.min(maxBytes, visit.mostBytes)).catch(() => failure("parseError"));
     return respondEach(request, text, failureOf(error, request));
   } finally {
     visit.done();
@@ -117,16 +116,6 @@ async function respondUnread(entered: Entered, why: Failure): Promise<Response> 
 export function askedBy(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
-}
-
-function inForm(answered: Response, accepted: Accepted, held: Snapshot): Response | Promise<Response> {
-  if (isStale(held)) markStale(answered);
-  return accepted.json ? answered : respondAsStream(answered);
-}
-
-/** Marks what was served from a copy. `Warning` is obsolete (RFC 9111, section 5.5), but nothing has replaced it. */
-function markStale(response: Response): void {
-  response.headers.set("warning", '110 - "Response is stale"');
 }
 
 function acceptable(headers: Headers, declared: number, most: number): Accepted | Failure {

@@ -14,19 +14,14 @@ import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/m
 import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } from "../streams/feed.ts";
 import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
-import { SharedNews } from "../streams/shared-news.ts";
-import { remoteChanges } from "../tenants/authority/change-tables.ts";
-import { keptUnder } from "../tenants/authority/incarnation.ts";
-import { lasts } from "../tenants/isolate/lasting.ts";
+import { remoteChanges } from "../tenants/authority/remote-changes.ts";
 import type { Changes } from "../tenants/authority/changes.ts";
-import { validSnapshot } from "../tenants/isolate/snapshot.ts";
 import { eventIdOf } from "./event-ids.ts";
 import { EventStream } from "./event-stream.ts";
 import { atOnceFailure } from "./limit-messages.ts";
 import type { Doors } from "../sessions/doors.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
-import type { Visit } from "./visit.ts";
 import type { Session } from "../sessions/session-id.ts";
 
 /** A client that left is only noticed when something is written to it, and costs a socket until then. */
@@ -134,9 +129,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   let shard = 0;
   const interests = new Interests();
   interests.at(entered.view.sources, entered);
-  let seen = entered;
-  const compare = () => compareStopped(seen, feed);
-  const gate = closedGate(compare);
+  const gate = closedGate();
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
     ages: options.ages,
@@ -146,7 +139,6 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
       feed.close();
       options.over?.();
     },
-    kept: compare,
     aged: () => {
       feed.close();
       options.bye(events);
@@ -158,10 +150,10 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
       shard = doors.shardFor(options.listener.session);
       return doors.listenAt(shard, { ...options.listener, since, owner, most: entered.limits.streams, again });
     },
-    listen: (from, told) => heardSince(entered, shard, from, told),
+    listen: (from) => heardSince(entered, shard, from),
     look: async (revision) => {
       const now = await look(entered, revision);
-      return now && sightOf((seen = now), interests);
+      return now && sightOf(now, interests);
     },
     filter: async () => {
       const filter = await options.filter();
@@ -170,7 +162,6 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     },
     closed: () => {
       interests.end();
-      entered.visit.deployment.brakes?.left(entered.visit);
     },
     tell: async (method, params, state) => {
       const id = options.resumable ? await eventIdOf(entered.ring, state) : undefined;
@@ -188,7 +179,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
 }
 
 /** What happens before it is opened waits, so that it comes after the messages with which a stream begins. */
-function closedGate(opened: () => void) {
+function closedGate() {
   let early: (() => void)[] | undefined = [];
   return {
     pass: (say: () => void) => {
@@ -198,7 +189,6 @@ function closedGate(opened: () => void) {
     open: () => {
       for (const say of early ?? []) say();
       early = undefined;
-      opened();
     },
   };
 }
@@ -206,13 +196,7 @@ function closedGate(opened: () => void) {
 /** What a stream is told of content that is gone with its tenant: it has to look again, and is not let in. */
 const GONE: Changes = { version: 0, updated: [], listed: [], announced: [], policy: true, all: true, due: false };
 
-/** Of the tenants whose streams this isolate holds. Bound: MOST of shared-news.ts. */
-const NEWS = new SharedNews();
-
-async function heardSince(entered: Entered, shard: number, since: Versions | null, told?: Versions): Promise<Heard> {
-  const kept = keptUnder(entered.visit.tenant, entered.snapshot.created);
-  const known = since && told && NEWS.find(kept, since, told);
-  if (known) return known;
+async function heardSince(entered: Entered, shard: number, since: Versions | null): Promise<Heard> {
   const [definitions, content] = await Promise.all([
     entered.doors.changes().listen(since?.definitions ?? null, shard),
     remoteChanges(entered.contentStub())
@@ -222,16 +206,7 @@ async function heardSince(entered: Entered, shard: number, since: Versions | nul
         throw error;
       }),
   ]);
-  const heard = { definitions, content };
-  if (since) NEWS.keep(kept, since, heard);
-  return heard;
-}
-
-/** What is stopped in every tenant no tenant's hub is told. */
-function compareStopped({ visit, snapshot, view }: Entered, feed: Feed): void {
-  void visit.deployment.brakes?.changed(visit, snapshot, view).then((isChanged) => {
-    if (isChanged) feed.compare();
-  });
+  return { definitions, content };
 }
 
 async function sightOf(entered: Entered, interests: Interests): Promise<StreamSight> {
@@ -248,46 +223,11 @@ async function sightOf(entered: Entered, interests: Interests): Promise<StreamSi
 
 /** null: whoever listens is not let in any more. */
 async function look({ visit }: Entered, revision: number): Promise<Entered | null> {
-  const entered = await lookAgain(visit, revision);
+  const entered = await enter(visit, { revision });
   if (!isFailure(entered)) return entered;
   // An authority that cannot be reached has withdrawn nothing: the stream tries again, and tells nothing meanwhile.
   if (entered.error === "unavailable") throw new AppError("busy");
   return null;
-}
-
-/** Tenants whose authority a stream of this isolate asks right now, and until when the other streams wait for that. Bound: MAX_ASKED: the
- * platform drops invocations without a word. */
-const asked = new Map<string, number>();
-const MAX_ASKED = 1000;
-const ASKED_FOR_MS = 200;
-const LOOK_AGAIN_MS = 8;
-
-/** After a change a thousand streams may need a newer lease at once. One of them asks, the others use its answer. */
-async function lookAgain(visit: Visit, revision: number): Promise<Entered | Failure> {
-  const { tenant } = visit;
-  const since = Date.now();
-  const holds = () => {
-    const held = validSnapshot(tenant);
-    if (held === undefined) return false;
-    return revision === Infinity ? held.validUntil - held.leaseMs >= since : held.version >= revision;
-  };
-  if (holds()) return enter(visit, { revision: leastOf(revision) });
-  while (!holds() && lasts(asked.get(tenant) ?? 0, ASKED_FOR_MS, Date.now())) {
-    await scheduler.wait(LOOK_AGAIN_MS * (0.5 + Math.random()));
-  }
-  if (holds()) return enter(visit, { revision: leastOf(revision) });
-  if (asked.size >= MAX_ASKED) asked.clear();
-  asked.set(tenant, Date.now() + ASKED_FOR_MS);
-  try {
-    return await enter(visit, { revision });
-  } finally {
-    asked.delete(tenant);
-  }
-}
-
-/** Of a lease that is new enough. */
-function leastOf(revision: number): number {
-  return revision === Infinity ? 0 : revision;
 }
 
 const digests = new WeakMap<View, StreamSight["digests"]>();

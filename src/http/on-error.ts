@@ -3,9 +3,16 @@
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
-import { mayPass } from "../tenants/isolate/outage.ts";
+import { UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { isUnreleased, mayPass } from "../tenants/isolate/asked-again.ts";
 
-const RETRY_AFTER_S = 5;
+const LEAST_S = 5;
+const SPREAD_S = 10;
+
+/** Whole seconds after which to come again, jittered: who is refused at the same moment does not come back at the same moment. */
+export function awayRetryAfter(): number {
+  return LEAST_S + Math.floor(Math.random() * (SPREAD_S + 1));
+}
 
 export function failureOf(error: unknown, request: Request): Failure {
   if (error instanceof AppError && error.cause === undefined) return error.toFailure();
@@ -13,6 +20,6 @@ export function failureOf(error: unknown, request: Request): Failure {
   // What stood behind it is in the logs.
   if (error instanceof AppError) return { data, ...error.toFailure() };
   return mayPass(error)
-    ? { ...failure("unavailable", undefined, data), retryAfter: RETRY_AFTER_S }
+    ? { ...failure("unavailable", isUnreleased(error) ? UNRELEASED : undefined, data), retryAfter: awayRetryAfter() }
     : failure("internal", undefined, data);
 }

@@ -24,7 +24,7 @@ import { answer, isWithin } from "./answer.ts";
 import { bodyTooLarge, mostBodyBytes, parseJson } from "./body.ts";
 import { NO_SINK } from "./call-sink.ts";
 import { enter } from "./enter.ts";
-import { TENANT_AWAY } from "./hold-tenant.ts";
+import { tenantAway } from "./hold-tenant.ts";
 import type { Entered } from "./entered.ts";
 import { findTenant } from "./find-tenant.ts";
 import { limitMessages, wholly } from "./limit-messages.ts";
@@ -122,14 +122,16 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if ([TenantError, UserError, TypeError].some((known) => error instanceof known)) throw error;
-    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : TENANT_AWAY), { cause: error });
+    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : tenantAway()), {
+      cause: error,
+    });
   }
 }
 
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
 async function changedTenant(where: Where): Promise<void> {
   if (!isTenantId(where.id)) return;
-  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changedFor());
+  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed());
   forgetName(where.id);
   await scheduler.wait(leftMs);
 }
@@ -158,14 +160,14 @@ async function enterAs(where: Where, principal: Principal, profile: string | nul
   const { knock } = visit;
   const unknown = knock.known;
   try {
-    knock.known = (await findTenant(where.env, where.deployment, where.id, knock.credential)).tenant ?? unknown;
+    knock.known = (await findTenant(where.env, where.deployment, where.id)) ?? unknown;
   } catch (error) {
     visit.onError(error);
-    throw new TenantError(TENANT_AWAY);
+    throw new TenantError(tenantAway());
   }
   const entered = await enter(visit);
   if (!isFailure(entered)) return entered;
-  // Where names are secret, nobody else is told this. What acts here is known, so nothing else is ever unauthorized.
+  // A client is not told this. What acts here is known, so nothing else is ever unauthorized.
   throw new TenantError(entered.error === "unauthorized" && isFailure(unknown) ? unknown : entered);
 }
 
@@ -174,7 +176,7 @@ async function callAs(entered: Entered, method: string, params: JsonObject): Pro
   const sent = parseJson(JSON.stringify(params));
   if (isFailure(sent)) throw new TenantError(sent);
   const { visit } = entered;
-  const most = Math.min(visit.mostBytes, mostBodyBytes(visit.deployment, visit.env));
+  const most = Math.min(visit.mostBytes, mostBodyBytes(visit.env));
   if (!isWithin(sent.text, most)) throw new TenantError(bodyTooLarge(most));
   const call: Call = {
     dialect: LATEST_2025,

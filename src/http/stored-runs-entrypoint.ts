@@ -22,8 +22,7 @@ const madeOf = new WeakMap<Feature, Deployment>();
 export function createStoredRuns(own?: Deployment): StoredRunsClass {
   if (own) mounted.set(own.path, own);
   for (const feature of own?.features ?? []) madeOf.set(feature, own as Deployment);
-  const deploymentAt = (mount = own?.path ?? [...mounted.keys()][0] ?? "") =>
-    own && mount === own.path ? own : mounted.get(mount);
+  const deploymentAt = (mount: string) => (own && mount === own.path ? own : mounted.get(mount));
   return class StoredRuns extends WorkerEntrypoint<Env> {
     async run(order: RunOrder): Promise<string | undefined> {
       const request = new Request("https://tenantry.internal/run");

@@ -18,9 +18,10 @@ import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/doors.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import type { RequestBody } from "../streams/request-body.ts";
-import { contentStubOf, type ContentEnv } from "../content/store/content-door.ts";
+import { contentStubOf } from "../content/store/content-door.ts";
 import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
-import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
+import { ANYWHERE, type Placement } from "../tenants/directory/placement.ts";
+import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
@@ -33,9 +34,7 @@ export interface LimitEnv {
 }
 
 /** What a Worker must bind; see wrangler.toml. A feature may want more. */
-export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv, ContentEnv {
-  readonly TENANTS: DurableObjectNamespace;
-  readonly BODIES: KVNamespace;
+export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv {
   /** Bytes; 4 MiB when unset. */
   readonly MAX_BODY_BYTES?: string;
 }
@@ -65,7 +64,7 @@ export interface Address {
 
 export interface Knock extends Address {
   readonly credential: Credential;
-  /** A failure: there is no such tenant. Where names are secret, it is what a protected tenant would answer. */
+  /** A failure: there is no such tenant. It is what a private tenant would answer. */
   known: Tenant<NewResource> | Failure;
 }
 
@@ -86,8 +85,8 @@ export class Visit implements TrailVisit {
   #working = 0;
   /** About how often it asked objects and others: what it does for long is asked to go on elsewhere. */
   asked = 0;
-  /** How large its tenant lets a body be; Infinity until it was let in. */
-  mostBytes = Infinity;
+  /** How large its tenant lets a body be, from when it was let in. */
+  mostBytes = USUAL_LIMITS.bodyBytes;
   /** The tenant's, from when it was let in. */
   limits: LimitsInForce = USUAL_LIMITS;
   /** Of a stored call, whose request is gone: whose what it keeps is. */

@@ -7,7 +7,7 @@ import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressUnder, type Endpoint } from "./app.ts";
-import { unknownTenant } from "./hold-tenant.ts";
+import { noEndpoint } from "./hold-tenant.ts";
 import {
   askedAt,
   atTenant,
@@ -70,7 +70,7 @@ export function metadataEndpoint(at: AskedAt, endpoint: string): Endpoint {
       const named = protectedResourceAt(at.base, endpoint, restOf(new URL(visit.request.url)));
       return Response.json(metadataOf(document, named, issuer), { headers: HEADERS });
     }
-    if (!document.auth?.login) return refuseVisit(visit, unknownTenant(visit, visit.knock.credential, false));
+    if (!document.auth?.login) return refuseVisit(visit, noEndpoint(visit));
     return Response.json(serverMetadata(issuer, document), { headers: HEADERS });
   };
   return { post: answer, other: answer };

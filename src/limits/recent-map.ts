@@ -23,7 +23,9 @@ export class RecentMap<V> {
   }
 
   set(key: string, value: V): void {
-    if (!this.#young.has(key)) this.#weight += this.#weigh(value);
+    const before = this.#young.get(key);
+    if (before !== undefined) this.#weight -= this.#weigh(before);
+    this.#weight += this.#weigh(value);
     this.#young.set(key, value);
     if (this.#weight < this.#half) return;
     this.#old = this.#young;

@@ -4,13 +4,15 @@ import { AppError } from "../protocol/app-error.ts";
 import type { SessionPort } from "../protocol/call.ts";
 import type { HubObject } from "../streams/hub-object.ts";
 import { openSocket, type Opened } from "../streams/held-socket.ts";
-import { sessionName, sessionStub, type SessionEnv, type SessionStub } from "./session-door.ts";
+import { sessionName, sessionStub, type SessionStub } from "./session-door.ts";
 import { persistently } from "../streams/persistently.ts";
 import type { Listener } from "../streams/wire.ts";
-import { remoteChanges, type ChangeMethods } from "../tenants/authority/change-tables.ts";
+import type { ChangeMethods } from "../tenants/authority/change-tables.ts";
+import { remoteChanges } from "../tenants/authority/remote-changes.ts";
 import { hubName, shardsOf } from "../tenants/authority/changes.ts";
 import { endedTables, type EndedMethods } from "../tenants/authority/ended-tables.ts";
 import { sessionRegister, type SessionOwnership } from "../tenants/authority/session-register.ts";
+import { namespaceOf } from "../tenants/directory/namespaces.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
 import { shardOf } from "../tenants/directory/shard.ts";
 import { remote, type Remote } from "../tenants/authority/tables.ts";
@@ -18,8 +20,7 @@ import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { Session } from "./session-id.ts";
 
-export interface StreamEnv extends SessionEnv {
-  readonly HUBS: DurableObjectNamespace<HubObject>;
+export interface StreamEnv {
   readonly HUB_SHARDS?: string;
 }
 
@@ -61,14 +62,15 @@ function noRoom(name: "sessions" | "tenantSessions", { mostOfOwner, mostOfAll }:
 
 /** `kept`: what stands for the tenant in the names of its hubs and sessions, as `keptUnder` makes it. */
 export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, ownership }: TenantPlace): Doors {
-  const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(kept, shard));
+  const hub = (shard: number) =>
+    objectsIn(namespaceOf<HubObject>(env, "HubObject"), jurisdiction).getByName(hubName(kept, shard));
   const shardFor = (session: string | null) =>
     session === null ? Math.floor(Math.random() * shardsOf(env)) : shardOf(session, shardsOf(env));
   // Where it is not at the hub where it would be today, a Worker with another HUB_SHARDS may have it at another.
   const atStream = async ({ nonce }: Session, tell: "resubscribe" | "endSession") => {
     const shard = shardFor(nonce);
     if (await hub(shard)[tell](nonce)) return;
-    // An authority of an earlier release does not know, and one that is away is not waited for.
+    // An authority that is away is not waited for.
     const hubs = await remoteChanges(stub())
       .hubs()
       .catch(() => 0);

@@ -1,15 +1,11 @@
 // Owns finding out whether a session id is one of this caller here, and whether its client ended it; and ending it.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
-import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { persistently } from "../streams/persistently.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 import type { SessionCaller } from "./session-caller.ts";
 import { openSession, SESSION_LIFETIME_MS, type Session, type SessionOwner } from "./session-id.ts";
-
-/** An authority that is away is asked again after a moment. */
-const AWAY_S = 5;
 
 export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): SessionOwner {
   return { tenant, profile, principal: principal.id, ring };
@@ -22,8 +18,6 @@ export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): Se
 export async function findSession(caller: SessionCaller, id: string): Promise<Session | undefined> {
   const opened = openSession(ownerOf(caller), id);
   const session = opened instanceof Promise ? await opened : opened;
-  // A copy that is served in an outage has no keys to open it with: that says nothing of the session.
-  if (!session && caller.ring.length === 0) throw new AppError("unavailable", { retryAfter: AWAY_S });
   if (!session) return undefined;
   const { ended } = caller;
   const known = ended.hasEnded(session.nonce, session.expires - SESSION_LIFETIME_MS);

@@ -1,6 +1,7 @@
 // Owns how a Worker reaches a session's object: its name, its stub and its sockets. A stub belongs to one request, and
 // whoever tries again makes a new one.
 
+import { namespaceOf } from "../tenants/directory/namespaces.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
 import { openSocket, type Opened } from "../streams/held-socket.ts";
 import type { SessionObject } from "./session-object.ts";
@@ -8,18 +9,14 @@ import type { Attachment } from "./session-sockets.ts";
 
 export type SessionStub = DurableObjectStub<SessionObject>;
 
-export interface SessionEnv {
-  readonly SESSIONS: DurableObjectNamespace<SessionObject>;
-}
-
 /** `kept`: as `keptUnder` makes it. */
 export function sessionName(kept: string, nonce: string): string {
   return `${kept}/${nonce}`;
 }
 
 /** `name`: as `sessionName` makes it; `jurisdiction`: the tenant's. */
-export function sessionStub({ SESSIONS }: SessionEnv, name: string, jurisdiction: string | null): SessionStub {
-  return objectsIn(SESSIONS, jurisdiction).getByName(name);
+export function sessionStub(env: object, name: string, jurisdiction: string | null): SessionStub {
+  return objectsIn(namespaceOf<SessionObject>(env, "SessionObject"), jurisdiction).getByName(name);
 }
 
 /** `after`: for a viewer, the event of the log after which it begins. */

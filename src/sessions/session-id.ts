@@ -61,7 +61,7 @@ type Sealed = [
   principal: string,
   nonce: string,
   expires: number,
-  /** Absent in what earlier releases sealed. */
+  /** Absent where the id would be too long with it. */
   client?: readonly [name: string, version: string],
 ];
 

@@ -22,25 +22,24 @@ const WATCHED_AFTER_MS = 500;
 export interface CallRecord {
   /** Absent in the first form. One that earlier code would run as something else is counted here. */
   readonly format?: number;
-  /** Under which path the Worker is mounted that took the call; absent in what release 0.1.0 stored. */
-  readonly mount?: string;
+  /** Under which path the Worker is mounted that took the call. */
+  readonly mount: string;
   readonly tenant: string;
-  /** Which tenant of the name took the call; absent in what release 0.1.0 stored. */
-  readonly created?: Incarnation;
+  /** Which tenant of the name took the call. */
+  readonly created: Incarnation;
   readonly profile: string | null;
   /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
   readonly principal: string;
-  /** Whose is what its runs keep; absent in what earlier releases stored. */
-  readonly owner?: string;
+  /** Whose is what its runs keep. */
+  readonly owner: string;
   /** Whom a token named; no token is kept. */
   readonly person?: Person;
   /** Whom the app named that mounts the Worker. */
   readonly user?: AppUser;
-  /** Absent in what release 0.1.0 stored. */
-  readonly hops?: number;
-  /** By which the call is found in logs; absent in what earlier releases stored. */
-  readonly requestId?: string;
+  readonly hops: number;
+  /** By which the call is found in logs. */
+  readonly requestId: string;
   readonly revision: Revision;
   readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires" | "client">;
   readonly call: Pick<Call, "id" | "method" | "params">;

@@ -45,11 +45,8 @@ export interface StreamSight {
 export interface FeedHost {
   /** Opens the stream's socket at the hub. `again`: it was lost, and must not replace a newer stream of its session. */
   connect(again: boolean): Promise<Opened>;
-  /**
-   * Tells those who keep the logs that somebody listens. Resolves to what changed since these versions; null: since now.
-   * `told`: how far its hub was told; then they know that somebody listens, and what another stream heard will do.
-   */
-  listen(since: Versions | null, told?: Versions): Promise<Heard>;
+  /** Tells those who keep the logs that somebody listens. Resolves to what changed since these versions; null: since now. */
+  listen(since: Versions | null): Promise<Heard>;
   /**
    * What the listener sees now; null: they are no longer admitted. `revision`: the least revision of the policy to look
    * at; Infinity: the newest, which the authority was asked for from now on.
@@ -244,12 +241,6 @@ export class Feed {
     return this.#state;
   }
 
-  /** Something may have been taken away or given back of which no hub tells. */
-  compare(): void {
-    this.#pending.policy = true;
-    this.#soon(Math.random() * SPREAD_MS);
-  }
-
   close(): void {
     if (!this.#closed) this.#host.closed?.();
     this.#closed = true;
@@ -334,7 +325,7 @@ export class Feed {
     let pending = nothing();
     try {
       if (missed && this.#state) {
-        this.#know(await this.#host.listen(this.#state.versions, this.#isTold ? this.#heard : undefined), true);
+        this.#know(await this.#host.listen(this.#state.versions), true);
         // What was missed meanwhile is asked about before anything is told: their answer may be older.
         if (this.#missed) return await this.#flush();
         this.#report();

@@ -26,7 +26,7 @@ export interface Listener {
   readonly principal: string;
   /** When the stream began: milliseconds since the epoch, by the clock of whoever holds it. */
   readonly since?: number;
-  /** Whose streams are counted, and how many there may be; absent: of an earlier release. */
+  /** Whose streams are counted, and how many there may be; absent: of nobody. */
   readonly owner?: string;
   readonly most?: number;
   /** Whether the stream comes back after its socket was lost. */
@@ -43,7 +43,7 @@ export function isOutdated(
   return again && others.some((other) => (other.since ?? 0) > since);
 }
 
-/** What a hub says first. One of an earlier release says nothing. */
+/** What a hub says first. */
 export interface Hello {
   /** How many streams there are, or half of that: whoever loses the hub comes back in their turn. */
   readonly streams: number;

@@ -22,10 +22,10 @@ export function countedBindings<Env extends object>(env: Env, counting: Counting
   return bound as Env;
 }
 
-/** The platform's own class: a service binding has every method that it is asked for. */
+/** The platform's own classes: a service binding has every method that it is asked for. */
 function isOfObjects(value: unknown): boolean {
   const { constructor: made } = Object(value) as { readonly constructor?: { readonly name?: unknown } };
-  return made?.name === "DurableObjectNamespace";
+  return /^(?:Loopback)?DurableObjectNamespace$/.test(String(made?.name));
 }
 
 type Hear = (method: string, args: readonly unknown[], returned: unknown) => unknown;

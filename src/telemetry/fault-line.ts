@@ -31,12 +31,16 @@ function isBuilt(): boolean {
   }
 }
 
+/** What is stored is at fault and no code: the message says all of it. */
+const WITHOUT_STACK = /: This storage was made by an unreleased version/;
+
 /**
  * As one line of JSON where the Worker is deployed: what reads logs has a member for each part of the place. While somebody
  * develops, as the console shows errors, which finds the line of the source.
  */
-export function logFault(error: unknown, place: FaultPlace): void {
+export function logFault(fault: unknown, place: FaultPlace): void {
   const at = textOf(place);
+  const error = WITHOUT_STACK.test(String(fault)) ? String(fault) : fault;
   // oxlint-disable-next-line no-console
   console.error(...(isBuilt() ? [lineOf(error, place, at)] : at === "" ? [error] : [`${at}:`, error]));
 }

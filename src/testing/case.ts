@@ -16,7 +16,6 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { given, refuseStray } from "../protocol/members.ts";
 import type { ClientInfo } from "../protocol/meta.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import { ANYWHERE } from "../tenants/directory/placement.ts";
 import { managedTenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { memoryStore } from "./memory-store.ts";
@@ -130,7 +129,7 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
   const stub = memoryStub(record);
   return {
     tenant,
-    meant: { id: tenant, placement: ANYWHERE, incarnation: "test" },
+    meant: { id: tenant, placement: { jurisdiction: null, region: null }, incarnation: "test" },
     sight: view,
     profile: null,
     principal,

@@ -18,7 +18,6 @@ export {
   adminOutside as admin,
   callAuditOutside as callAudit,
   connectPageOutside as connectPage,
-  earlierContentOutside as earlierContent,
   gatewayOutside as gateway,
   loginOutside as login,
   telemetryOutside as telemetry,
@@ -31,7 +30,6 @@ const gatewayOutside = featureOutside("gateway");
 const loginOutside = featureOutside("login");
 const callAuditOutside = featureOutside("callAudit");
 const connectPageOutside = featureOutside("connectPage");
-const earlierContentOutside = featureOutside("earlierContent");
 const telemetryOutside = featureOutside("telemetry");
 const usageOutside = featureOutside("usage");
 const webhooksOutside = featureOutside("webhooks");

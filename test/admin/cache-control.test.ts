@@ -31,7 +31,7 @@ it.each(["/admin/v1/nothing", "/admin", "/admin/v1/tenants/none/none/none"])("%s
 });
 
 it("what broke inside is not kept", async () => {
-  const broken = { ...adminEnv, DIRECTORY: undefined as never };
+  const broken = { ...adminEnv, DirectoryObject: {} as never };
   const headers = { authorization: `Bearer ${adminEnv.ADMIN_TOKEN}` };
   const answer = await appOf().fetch(new Request(`${ORIGIN}/admin/v1/tenants`, { headers }), broken);
   expect(storedAs(answer)).toEqual([500, "no-store"]);

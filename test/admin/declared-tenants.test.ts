@@ -46,6 +46,12 @@ async function toolsOf(id: string): Promise<readonly string[]> {
   return listed.result.tools.map(({ name }) => name);
 }
 
+async function rolledOut({ status, body }: Awaited<ReturnType<typeof ask>>): Promise<void> {
+  expect(status).toBe(202);
+  const { rollout } = body as unknown as { rollout: number };
+  await expect.poll(() => ask("GET", `/rollouts/${rollout}`)).toMatchObject({ body: { state: "done" } });
+}
+
 let made = 0;
 
 function declare(definition: TenantDefinition = {}): string {
@@ -90,12 +96,12 @@ it("lists those that were asked for, and lets nobody make another of the name", 
 it("has what is blocked everywhere blocked, whichever came first", async () => {
   const early = declare();
   expect(await toolsOf(early)).toContain("wipe");
-  expect((await ask("POST", "/tools/wipe/block", { note: "Not here" })).status).toBe(200);
+  await rolledOut(await ask("POST", "/tools/wipe/block", { note: "Not here" }));
   try {
     expect(await toolsOf(early)).not.toContain("wipe");
     expect(await toolsOf(declare())).not.toContain("wipe");
   } finally {
-    await ask("DELETE", "/tools/wipe/block");
+    await rolledOut(await ask("DELETE", "/tools/wipe/block"));
   }
   expect(await toolsOf(early)).toContain("wipe");
 });

@@ -2,7 +2,7 @@
 // served meanwhile. Whose row comes back before that is who they were; who comes after it is another tenant.
 
 import { createExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { admin, createWorker, defineTool, type Env, type TenantDefinition } from "../../src/tenantry.ts";
 import { ROOT } from "../support/worker/admin.ts";
@@ -132,19 +132,24 @@ it("is deleted to the end where its row comes back meanwhile", async () => {
   const id = await keeping();
   await drop(id);
   let isCut = true;
-  const BODIES = new Proxy(bindings.BODIES, {
-    get: (target, member) => {
-      const found = Reflect.get(target, member) as (...args: unknown[]) => unknown;
-      if (member !== "delete") return typeof found === "function" ? found.bind(target) : found;
-      return (...args: unknown[]) => {
-        if (isCut) throw new Error("cut off");
-        return found.apply(target, args);
-      };
-    },
+  const cutOff = (stub: object) =>
+    new Proxy(stub, {
+      get:
+        (target, member) =>
+        (...args: readonly unknown[]) => {
+          if (isCut && args[1] === "erase") throw new Error("cut off");
+          return (Reflect.get(target, member) as (...args: readonly unknown[]) => unknown)(...args);
+        },
+    });
+  const TenantObject = new Proxy(exports.TenantObject, {
+    get: (target, member) =>
+      member === "getByName"
+        ? (name: string) => cutOff(target.getByName(name))
+        : (Reflect.get(target, member) as unknown),
   });
   const headers = { authorization: `Bearer ${ROOT}` };
   const request = new Request(`https://mcp.example.com/rows/admin/v1/tenants/${id}`, { method: "DELETE", headers });
-  const cut = await mcp.fetch(request, { ...bindings, BODIES }, createExecutionContext());
+  const cut = await mcp.fetch(request, { ...bindings, TenantObject }, createExecutionContext());
   expect(cut.status).toBe(500);
   isCut = false;
   rows.set(id, { maxStalenessMs: 50 });

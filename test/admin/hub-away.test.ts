@@ -2,9 +2,9 @@
 // answer is 503, and the same again is answered as before when it is back.
 
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { expect, it, onTestFinished } from "vitest";
-import { remoteChanges } from "../../src/tenants/authority/change-tables.ts";
+import { remoteChanges } from "../../src/tenants/authority/remote-changes.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
 import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
@@ -24,7 +24,7 @@ async function listenedTenant(document: Readonly<Record<string, unknown>>) {
   const kept = keptUnder(id, String(created));
   const stream = await listenAt(kept);
   await remoteChanges(stub).listen(null);
-  const hub = env.HUBS.getByName(hubName(kept, 0));
+  const hub = exports.HubObject.getByName(hubName(kept, 0));
   const instance = await runInDurableObject(hub, (one: object) => {
     // A method of an object's own is none that can be called from elsewhere.
     const shared = Object.getPrototypeOf(one) as { publish: Publish };

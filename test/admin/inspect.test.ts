@@ -3,7 +3,7 @@
 
 import { constantFrom, record, sample, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BaseDocument, Document, FleetApply, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
+import { BaseDocument, Document, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
 import { Upstream } from "../../src/admin/document-schema.ts";
 import { faultsOf } from "../../src/admin/inspect.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
@@ -55,9 +55,9 @@ describe("what is wrong", () => {
     ["an empty text", NewSecret, { value: "" }, [["value", "at least 1 character"]]],
     ["half a character", NewSecret, { value: "\ud800" }, [["value", "must be text"]]],
     ["bytes", NewSecret, { value: "ü".repeat(5000) }, [["value", "at most 8192 bytes"]]],
-    ["a number that is too small", Document, { outageSeconds: 9 }, [["outageSeconds", "at least 10"]]],
-    ["a number that is too large", Document, { outageSeconds: 86_401 }, [["outageSeconds", "at most 86400"]]],
-    ["half a number", Document, { outageSeconds: 10.5 }, [["outageSeconds", "expected integer, received number"]]],
+    ["a number that is too small", Document, { maxStalenessMs: 9 }, [["maxStalenessMs", "at least 50"]]],
+    ["a number that is too large", Document, { maxStalenessMs: 300_001 }, [["maxStalenessMs", "at most 300000"]]],
+    ["half a number", Document, { maxStalenessMs: 50.5 }, [["maxStalenessMs", "expected integer, received number"]]],
     [
       "a name of a member",
       Document,
@@ -155,8 +155,6 @@ const WHOLE = {
   description: "D",
   instructions: "I",
   mode: "open",
-  outage: "stale",
-  outageSeconds: 10,
   maxStalenessMs: 50,
   allowedOrigins: ["https://a.example"],
   limits: { bodyBytes: 1024, resources: 0, resourceBytes: 0, keys: 10_000 },
@@ -190,7 +188,6 @@ const GOOD: ReadonlyMap<Shape, unknown> = new Map<Shape, unknown>([
   [Document, WHOLE],
   [BaseDocument, WHOLE],
   [NewTenant, { id: "a", document: WHOLE }],
-  [FleetApply, { base: "b", document: WHOLE }],
 ]);
 
 const WORDS = ["a", "demo", "A b", "text", "", "a*"];

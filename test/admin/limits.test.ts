@@ -1,7 +1,6 @@
 // What a tenant's document limits, held wherever it could be passed: by callers, by operators and by the tenant's own tools.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createWorker, defineTool, type Env } from "../../src/tenantry.ts";
@@ -43,7 +42,7 @@ async function send(tenant: string, message: object, sending: Sending = {}): Pro
     body: sending.streamed === true ? new Blob([text]).stream() : text,
   });
   const ctx = createExecutionContext();
-  const whole = { ...adminEnv, SESSIONS: env.SESSIONS, ...sending.env } as unknown as Env;
+  const whole = { ...adminEnv, ...sending.env } as unknown as Env;
   const response = await worker.fetch(request, whole, ctx);
   await waitOnExecutionContext(ctx);
   return { status: response.status, body: await response.json() };

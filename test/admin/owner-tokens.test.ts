@@ -43,6 +43,21 @@ it("a weak one is in the log of an isolate once, without itself, whoever asks fi
   ]);
 });
 
+it("where there is none, the log says once how to set it, and so does every refusal", async () => {
+  const logged: unknown[] = [];
+  const app = appOf({ ...adminOptions, onError: (error) => logged.push(error) });
+  const { ADMIN_TOKEN: _none, ...env } = adminEnv;
+  for (const headers of [{}, { authorization: "Bearer anything" }]) {
+    const response = await app.fetch(new Request(`${ORIGIN}/admin/v1/tenants`, { headers }), env);
+    const said = await response.json<{ detail: string }>();
+    expect([response.status, said.detail]).toEqual([
+      401,
+      expect.stringContaining("npx wrangler secret put ADMIN_TOKEN"),
+    ]);
+  }
+  expect(logged.map((error) => (error as Error).message)).toEqual([expect.stringContaining("has no ADMIN_TOKEN")]);
+});
+
 it("what the README and npm start make passes, and so do 32 random hexadecimal digits", async () => {
   const bytes = (many: number) => [...crypto.getRandomValues(new Uint8Array(many))];
   const base64 = (many: number) => btoa(String.fromCharCode(...bytes(many)));

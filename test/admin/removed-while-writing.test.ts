@@ -1,7 +1,7 @@
 // An operator who is removed while a request of theirs is under way writes nothing with it: whoever was told of the removal
 // sees nothing of them any more. Held against every route that writes, so that a new one is.
 
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import type { Route } from "../../src/admin/route.ts";
@@ -10,17 +10,17 @@ import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
 
 const LIMIT = { name: Object.keys(LIMITS)[0] ?? "" };
-const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile" };
+const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile", version: "7" };
 
 /** Does something as soon as the operator was known for the first time, before whoever asked hears of it. */
 function onceKnown(work: () => Promise<unknown>): {
-  readonly platform: typeof env.PLATFORM;
+  readonly platform: typeof exports.PlatformObject;
   readonly done: Promise<void>;
 } {
   const end = Promise.withResolvers<void>();
   let isKnown = false;
   const run = async (...call: Parameters<Keeper["run"]>) => {
-    const ran = await env.PLATFORM.getByName("platform").run(...call);
+    const ran = await exports.PlatformObject.getByName("platform").run(...call);
     if (call[1] === "operatorByHash" && !isKnown) {
       isKnown = true;
       await work();
@@ -28,7 +28,7 @@ function onceKnown(work: () => Promise<unknown>): {
     }
     return ran;
   };
-  const platform = new Proxy(env.PLATFORM, {
+  const platform = new Proxy(exports.PlatformObject, {
     get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
   });
   return { platform, done: end.promise };
@@ -55,8 +55,11 @@ async function auditOf(tenant: string): Promise<string> {
 }
 
 function pathOf({ path }: Route, tenant: string): string {
-  const id = path.startsWith("/fleet") ? "run-1" : tenant;
-  const places: Readonly<Record<string, string>> = { ...PLACES, id, ...(path.includes("/limits/") ? LIMIT : {}) };
+  const places: Readonly<Record<string, string>> = {
+    ...PLACES,
+    id: tenant,
+    ...(path.includes("/limits/") ? LIMIT : {}),
+  };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, place: string) => places[place] ?? "x");
   return path.endsWith("/content") ? `${filled}?uri=note:late` : filled;
 }
@@ -76,7 +79,7 @@ describe("an operator who was removed meanwhile", () => {
       const method = route.method.toUpperCase() as "POST";
       const answer = await send(method, pathOf(route, tenant), {
         token,
-        env: { PLATFORM: platform },
+        env: { PlatformObject: platform },
         ...(route.body === undefined ? {} : { body: halfSent(done) }),
         headers: { "content-type": route.body === "stream" ? "text/plain" : "application/json" },
       });
@@ -101,7 +104,7 @@ describe("a tenant's administrator", () => {
         expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
         expect((await ask("POST", "/tenants", { json: { id: tenant, document: { mode: "open" } } })).status).toBe(201);
       });
-      const answer = await send("GET", pathOf(route, tenant), { token, env: { PLATFORM: platform } });
+      const answer = await send("GET", pathOf(route, tenant), { token, env: { PlatformObject: platform } });
       expect([answer.status, await answer.json()]).toMatchObject([403, { detail: "This tenant is not one of yours" }]);
     },
   );

@@ -95,7 +95,7 @@ describe("a failure inside", () => {
   const app = appOf({ ...adminOptions, onError: (error) => heard.push(error) });
   const failing = (error: Error) => ({
     ...adminEnv,
-    DIRECTORY: {
+    DirectoryObject: {
       getByName: () => {
         throw error;
       },

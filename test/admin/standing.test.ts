@@ -1,13 +1,12 @@
 // Whether a tenant is suspended, as the list of tenants says: its own object tells the directory, until it has arrived.
 
-import { evictDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory.ts";
 import { newIncarnation } from "../../src/tenants/authority/incarnation.ts";
 import { standingTables } from "../../src/tenants/authority/standing-tables.ts";
 import { ask, newTenant } from "../support/worker/admin.ts";
-import { inside, MADE_BEFORE, onBench, tenantOf } from "../support/worker/tenant.ts";
+import { onBench, tenantOf } from "../support/worker/tenant.ts";
 
 async function listed(id: string): Promise<unknown> {
   const { body } = await ask("GET", `/tenants?limit=500`);
@@ -17,7 +16,7 @@ async function listed(id: string): Promise<unknown> {
 const suspensionOf = (sql: SqlStorage) =>
   sql.exec("INSERT INTO suspensions (kind, name, note, since, by_operator) VALUES ('tenant', '', 'x', 'now', 1)");
 
-const AWAY = { DIRECTORY: { getByName: () => ({ noteStanding: () => Promise.reject(new Error("away")) }) } };
+const AWAY = { DirectoryObject: { getByName: () => ({ noteStanding: () => Promise.reject(new Error("away")) }) } };
 
 describe("the list of tenants", () => {
   it("says that a tenant is suspended, and that it is no more", async () => {
@@ -32,16 +31,6 @@ describe("the list of tenants", () => {
 
   it("does not know it of a tenant in code, and says so", async () => {
     expect(await listed("demo")).toBeNull();
-  });
-
-  it("says it of one that an earlier release suspended, from when its object is next asked", async () => {
-    const id = await newTenant();
-    const { object } = tenantOf(id);
-    await inside(tenantOf(id), ({ storage }) => suspensionOf(storage.sql));
-    await evictDurableObject(object);
-    expect(await listed(id)).toBe(false);
-    await ask("GET", `/tenants/${id}`);
-    await expect.poll(() => listed(id)).toBe(true);
   });
 });
 
@@ -60,19 +49,16 @@ describe("a telling", () => {
     expect(await listed(id)).toBe(false);
     await onBench(
       standingTables,
-      async ({ open, sql, wakes, clock }) => {
-        // The object that opens again asks for its alarm by itself.
-        expect(wakes).toEqual([clock.now]);
+      async ({ open, sql }) => {
         const numberOf = () => sql.exec("SELECT told, version FROM standing").one();
         await open.alarm?.(0);
         expect(numberOf()).toEqual({ told: 1, version: 2 });
         await open.alarm?.(0);
         expect(numberOf()).toEqual({ told: 1, version: 2 });
       },
-      { tenant, env: { DIRECTORY: env.DIRECTORY } },
+      { tenant, env: { DirectoryObject: exports.DirectoryObject } },
     );
     expect(await listed(id)).toBe(true);
-    await onBench(standingTables, ({ wakes }) => expect(wakes).toEqual([]), { tenant });
   });
 
   it("that comes late undoes no later one, and one of another tenant of the name says nothing", async () => {
@@ -88,7 +74,6 @@ describe("a telling", () => {
     expect(await told(true, 2)).toBe(false);
     expect(await told(true, 3)).toBe(false);
     expect(await told(true, 9, newIncarnation(Date.now()))).toBe(false);
-    expect(await told(true, 9, MADE_BEFORE)).toBe(false);
     expect(await told(true, 4)).toBe(true);
   });
 });

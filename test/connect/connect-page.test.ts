@@ -6,6 +6,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/auth/seal.ts";
 import { EMBED, START } from "../../src/connect/connect-script.ts";
+import { KEY_TO_COME } from "../../src/protocol/connect/recipe.ts";
+import { RECIPES } from "../../src/protocol/connect/recipes.ts";
 import { connectPage, createWorker, defineTool, login, type Env, type TenantDefinition } from "../../src/tenantry.ts";
 
 const ORIGIN = "https://pages.example.com";
@@ -45,6 +47,10 @@ async function ask(path: string, headers: Record<string, string> = PERSON, init:
 
 /** What a page would say of `pages-not`, without a link that has the address in Base64. */
 const unnamed = (html: string) => html.replaceAll("pages-key", "pages-not").replaceAll(/&#38;config=[^"\\]*/g, "");
+
+/** As a person reads it. */
+const textOf = (html: string) =>
+  html.replaceAll(/<\/?i>/g, "").replaceAll(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code)));
 
 const visibleOf = (html: string) => html.replace(/<(style|script)>.*?<\/\1>/gs, "");
 
@@ -95,9 +101,29 @@ describe("the page of an endpoint", () => {
     const { status, text, headers } = await ask("/mcp/pages-key");
     expect([status, headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="tenantry"']);
     expect(text).toContain('id="key"');
-    expect(text).toContain('<span class="k"> --header &#34;Authorization: Bearer <i>YOUR_KEY</i>&#34;</span>');
+    expect(text).toContain("--header &#34;Authorization: Bearer <i>YOUR_KEY</i>&#34;");
     expect(text).not.toMatch(/Secret name|secret\.example/);
   });
+
+  it.each([
+    { mode: "open", accesses: [{ kind: "open" }] },
+    { mode: "key", accesses: [{ kind: "key", key: KEY_TO_COME }] },
+    { mode: "login", accesses: [{ kind: "login" }, { kind: "key", key: KEY_TO_COME }] },
+  ] as const)(
+    "tells each client what tenantry connect prints, at a tenant with mode $mode",
+    async ({ mode, accesses }) => {
+      const { text } = await ask(`/mcp/pages-${mode}`);
+      const shown = textOf(visibleOf(text));
+      for (const { snippet, title } of RECIPES) {
+        for (const access of accesses) {
+          const told = snippet({ name: `pages-${mode}`, url: `${ORIGIN}/mcp/pages-${mode}`, access });
+          expect(shown, title).toContain(told.text);
+          expect(shown, title).toContain(told.steps.join(" "));
+        }
+      }
+      expect(shown.includes(KEY_TO_COME)).toBe(mode !== "open");
+    },
+  );
 
   it("says that a client signs in where one does", async () => {
     const { status, text, headers } = await ask("/mcp/pages-login");

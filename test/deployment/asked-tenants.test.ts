@@ -156,7 +156,7 @@ describe("a function that has no answer", () => {
       state.broken = broken;
       if (!broken) rows.set(id, { mode: "Open" } as never);
       const away = await send(mcp, id, era);
-      expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect([away.status, away.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
       expect(String(faults[0])).toContain(told);
       expect(JSON.stringify(away.body)).not.toMatch(/database|mode/);
       state.broken = undefined;
@@ -185,7 +185,7 @@ describe("a function that has no answer", () => {
       .announce({ tools: true })
       .catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(TenantError);
-    expect(failed).toMatchObject({ rule: "unavailable", retryAfter: 5 });
+    expect(failed).toMatchObject({ rule: "unavailable", retryAfter: expect.any(Number) as number });
   });
 });
 

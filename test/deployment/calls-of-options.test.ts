@@ -41,17 +41,17 @@ let here = "";
 const REQUESTS: readonly (readonly [method: string, params: object, calls: readonly string[]])[] = [
   ["tools/list", {}, []],
   ["tools/call", { name: "tool0" }, []],
-  ["tools/call", { name: "link" }, ["TENANTS results.keep"]],
+  ["tools/call", { name: "link" }, ["TenantObject results.keep"]],
   ["prompts/list", {}, []],
   ["prompts/get", { name: "prompt0" }, []],
   ["resources/templates/list", {}, []],
-  ["resources/list", {}, ["CONTENT content.list"]],
+  ["resources/list", {}, ["ContentObject content.list"]],
   ["resources/read", { uri: "thing0://7" }, []],
-  ["resources/read", { uri: "stored:one" }, ["CONTENT content.get"]],
+  ["resources/read", { uri: "stored:one" }, ["ContentObject content.get"]],
   [
     "completion/complete",
     { ref: { type: "ref/resource", uri: "thing0://{id}" }, argument: { name: "id", value: "" } },
-    ["CONTENT content.uris"],
+    ["ContentObject content.uris"],
   ],
 ];
 
@@ -87,14 +87,14 @@ it("is the same outside of a request with many tenants", async () => {
   };
   const as = { id: "nightly" };
   expect(await stepsOf((tenant) => tenant.announce({ tools: true }))).toEqual([
-    "DIRECTORY lookup",
-    "TENANTS policy.lease",
-    "TENANTS authority.markSeeded",
-    "TENANTS policy.lease",
-    "CONTENT changes.announce",
+    "DirectoryObject lookup",
+    "TenantObject policy.lease",
+    "TenantObject authority.markSeeded",
+    "TenantObject policy.lease",
+    "ContentObject changes.announce",
   ]);
-  expect(await stepsOf((tenant) => tenant.announce({ tools: true }))).toEqual(["CONTENT changes.announce"]);
+  expect(await stepsOf((tenant) => tenant.announce({ tools: true }))).toEqual(["ContentObject changes.announce"]);
   expect(await stepsOf((tenant) => tenant.callTool("tool0", {}, { as }))).toEqual([]);
   const updated = Array.from({ length: 1000 }, (_one, each) => `thing0://${each}`);
-  expect(await stepsOf((tenant) => tenant.announce({ updated }))).toEqual(["CONTENT changes.announce"]);
+  expect(await stepsOf((tenant) => tenant.announce({ updated }))).toEqual(["ContentObject changes.announce"]);
 });

@@ -2,7 +2,7 @@
 // only with what holds when the answer comes.
 
 import { listDurableObjectIds } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
@@ -29,15 +29,15 @@ it.each<[string, TenantDefinition | undefined]>([
     },
   });
   const mcp = createWorker({ tools: [pay], tenants: async () => row, hooks: { onError: () => {} } });
-  const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+  const known = new Set((await listDurableObjectIds(env.SESSIONS_TO_LIST)).map(String));
   const headers = await sessionAt(mcp, id, { elicitation: {} });
   const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "pay", arguments: {} } };
   const stream = readerOf(await sendTo(mcp, id, { message, headers }));
   const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
-  const [object] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
+  const [object] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
   row = later;
   await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
-  const session = env.SESSIONS.get(object as DurableObjectId);
+  const session = exports.SessionObject.get(object as DurableObjectId);
   await session.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
   expect(await stream.until(`"id":7`)).toContain("error");
   expect(paid).toBe(0);

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { missingBinding } from "../../src/deployment/check-deployment.ts";
+import { missingBinding, missingObject } from "../../src/deployment/check-configuration.ts";
 import {
   admin,
   createWorker,
@@ -85,7 +85,7 @@ describe("createWorker", () => {
     ["instructions that are no text", { instructions: {} }, "instructions is a string"],
     ["a seed that is no function", { seed: [] }, "seed is a function"],
     ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
-    ...["outage", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
+    ...["extends", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
       `${member}, of the document`,
       { [member]: {} },
       `${member} is no member of it`,
@@ -269,15 +269,20 @@ describe("createWorker", () => {
   });
 });
 
-describe("bindings", () => {
-  const all = { TENANTS: {}, CONTENT: {}, SESSIONS: {}, HUBS: {}, DIRECTORY: {}, BODIES: {} };
+describe("what wrangler.toml forgets", () => {
+  it("is named: the KV namespace", () => {
+    expect(missingBinding({})).toContain("binds no BODIES");
+    expect(missingBinding({ BODIES: {} })).toBeUndefined();
+  });
 
-  it("are named when they are missing, those of features too", () => {
-    expect(missingBinding(all, [])).toBeUndefined();
-    expect(missingBinding({ ...all, HUBS: undefined }, [])).toContain("binds no HUBS");
-    expect(missingBinding({ BODIES: {} }, [])).toContain("TENANTS, CONTENT, SESSIONS, HUBS, DIRECTORY");
-    expect(missingBinding(all, [admin()])).toContain("binds no PLATFORM");
-    expect(missingBinding(all, [gateway()])).toContain("binds no UPSTREAMS");
+  it("is named: a class, those of features too", () => {
+    // What the Worker exports and no migration names has no objects.
+    const forgotten = (name: string, features: readonly Feature[]) => missingObject({ [name]: {} }, features);
+    expect(forgotten("HubObject", [])).toContain("names no HubObject in new_sqlite_classes");
+    expect(forgotten("PlatformObject", [admin()])).toContain("names no PlatformObject");
+    expect(forgotten("UpstreamObject", [gateway()])).toContain("names no UpstreamObject");
+    expect(forgotten("PlatformObject", [gateway()])).toBeUndefined();
+    expect(missingObject({}, [admin(), gateway()])).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 // What a feature's sources are made of: sections brought once, brought again soon where one was missing.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
@@ -127,11 +127,11 @@ describe("a feature's sections", () => {
     const { id, object } = await made(crypto.randomUUID());
     const run = (...call: Parameters<Keeper["run"]>) =>
       call[1] === "body" ? new Promise(() => {}) : object.run(...call);
-    const TENANTS = new Proxy(env.TENANTS, {
+    const TenantObject = new Proxy(exports.TenantObject, {
       get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
     });
     const worker = createWorker({ tenants: {}, features: [linesFeature()] });
-    const bindings = { ...withBodies({ get: () => new Promise(() => {}) }), TENANTS };
+    const bindings = { ...withBodies({ get: () => new Promise(() => {}) }), TenantObject };
     expect(await toolsOf(worker, id, bindings)).toEqual({ names: [], missing: true });
   }, 120_000);
 

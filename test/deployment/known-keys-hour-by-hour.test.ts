@@ -1,7 +1,6 @@
 // Who has a key that this isolate knows is let in behind an address that is refused, also after the hour in which it was asked about.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { adminEnv, ask, ORIGIN } from "../support/worker/admin.ts";
@@ -11,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const MOST = 10;
 const ADDRESS = freshAddress();
 const worker = createWorker({ limits: { addressRefusals: MOST } });
-const bindings = { ...adminEnv, SESSIONS: env.SESSIONS, HUBS: env.HUBS } as unknown as Env;
+const bindings = adminEnv as unknown as Env;
 
 async function come(id: string, token?: string): Promise<number> {
   const headers = {

@@ -1,7 +1,7 @@
 // Code outside of a call, while the tenant's objects cannot be reached: a queue that knows a `TenantError` by `retryAfter` was
 // given the platform's own error.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, TenantError, type Env } from "../../src/tenantry.ts";
 import { servedTenant } from "../support/worker/deployed.ts";
@@ -9,27 +9,31 @@ import { servedTenant } from "../support/worker/deployed.ts";
 /** Its objects' calls never arrive. */
 const away = { run: () => Promise.reject(new Error("Network connection lost.")) };
 
-const unreached = (binding: "CONTENT" | "TENANTS"): Env => {
+const unreached = (binding: "ContentObject" | "TenantObject"): Env => {
   const get = (_target: object, member: string | symbol) =>
     member === "getByName" || member === "get"
       ? () => away
-      : (Reflect.get(env[binding], member) as () => unknown).bind(env[binding]);
+      : (Reflect.get(exports[binding], member) as () => unknown).bind(exports[binding]);
   return { ...env, [binding]: new Proxy({}, { get }) };
 };
 
 type Outside = ReturnType<ReturnType<typeof createWorker>["tenant"]>;
 
-it.each<[string, "CONTENT" | "TENANTS", (outside: Outside) => Promise<unknown>]>([
-  ["announce", "CONTENT", (outside) => outside.announce({ tools: true })],
-  ["resources.write", "CONTENT", (outside) => outside.resources.write({ uri: "a:b", name: "b", text: "b" })],
-  ["resources.list", "CONTENT", (outside) => outside.resources.list({})],
-  ["changed", "TENANTS", (outside) => outside.changed()],
+it.each<[string, "ContentObject" | "TenantObject", (outside: Outside) => Promise<unknown>]>([
+  ["announce", "ContentObject", (outside) => outside.announce({ tools: true })],
+  ["resources.write", "ContentObject", (outside) => outside.resources.write({ uri: "a:b", name: "b", text: "b" })],
+  ["resources.list", "ContentObject", (outside) => outside.resources.list({})],
+  ["changed", "TenantObject", (outside) => outside.changed()],
 ])("%s rejects with a TenantError that says when to try again", async (_name, binding, use) => {
   const { id } = await servedTenant();
   const mcp = createWorker({ tenants: {}, hooks: { onError: () => {} } });
   const failed: unknown = await use(mcp.tenant(unreached(binding), id)).catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(TenantError);
-  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: 5, cause: { message: "Network connection lost." } });
+  expect(failed).toMatchObject({
+    rule: "unavailable",
+    retryAfter: expect.any(Number) as number,
+    cause: { message: "Network connection lost." },
+  });
 });
 
 it("what its author has to change is thrown as it is", async () => {

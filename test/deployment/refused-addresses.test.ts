@@ -29,7 +29,7 @@ let lookups = 0;
 /** Counts who is asked: the directory and the authorities. */
 const watched = new Proxy(env, {
   get: (target, name) => {
-    if (name === "TENANTS" || name === "DIRECTORY") lookups += 1;
+    if (name === "TenantObject" || name === "DirectoryObject") lookups += 1;
     return Reflect.get(target, name) as unknown;
   },
 });

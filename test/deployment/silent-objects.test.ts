@@ -38,8 +38,8 @@ function hurried(): void {
 }
 
 const READS = [
-  ["resources/list", "CONTENT content.list"],
-  ["resources/read", "CONTENT content.get"],
+  ["resources/list", "ContentObject content.list"],
+  ["resources/read", "ContentObject content.get"],
 ] as const;
 
 it.each(READS.flatMap(([method, step]) => OBJECT_FAULTS.map((fault) => [method, step, fault] as const)))(
@@ -64,11 +64,11 @@ it("a body is read from the copy where KV says nothing", async () => {
   const at = faultyEnv("hangs", "BODIES get");
   const answered = await (await sendTo(mcp, id, { message, at: at.env })).text();
   expect(at.steps).toEqual([
-    "DIRECTORY lookup",
-    "TENANTS policy.lease",
-    "CONTENT content.get",
+    "DirectoryObject lookup",
+    "TenantObject policy.lease",
+    "ContentObject content.get",
     "BODIES get",
-    "CONTENT content.copy",
+    "ContentObject content.copy",
   ]);
   expect(answered).toContain('"contents"');
 });
@@ -76,14 +76,18 @@ it("a body is read from the copy where KV says nothing", async () => {
 type Outside = ReturnType<typeof mcp.tenant>;
 
 it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
-  ["announce", "DIRECTORY lookup", (tenant) => tenant.announce({ tools: true })],
-  ["announce", "TENANTS policy.lease", (tenant) => tenant.announce({ tools: true })],
-  ["announce", "CONTENT changes.announce", (tenant) => tenant.announce({ tools: true })],
-  ["changed", "TENANTS policy.changedFor", (tenant) => tenant.changed()],
+  ["announce", "DirectoryObject lookup", (tenant) => tenant.announce({ tools: true })],
+  ["announce", "TenantObject policy.lease", (tenant) => tenant.announce({ tools: true })],
+  ["announce", "ContentObject changes.announce", (tenant) => tenant.announce({ tools: true })],
+  ["changed", "TenantObject policy.changed", (tenant) => tenant.changed()],
   ["resources.write", "BODIES put", (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" })],
-  ["resources.write", "CONTENT content.put", (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" })],
-  ["resources.list", "CONTENT content.list", (tenant) => tenant.resources.list()],
-  ["readResource", "CONTENT content.get", (tenant) => tenant.readResource(URI, { as: { id: "nightly" } })],
+  [
+    "resources.write",
+    "ContentObject content.put",
+    (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" }),
+  ],
+  ["resources.list", "ContentObject content.list", (tenant) => tenant.resources.list()],
+  ["readResource", "ContentObject content.get", (tenant) => tenant.readResource(URI, { as: { id: "nightly" } })],
 ])("%s ends with a TenantError where %s says nothing", async (_name, step, use) => {
   const id = await forgottenTenant();
   hurried();
@@ -96,9 +100,9 @@ it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
 it.each(OBJECT_FAULTS)("callTool says when to try again where the count of the day %s", async (fault) => {
   const id = await forgottenTenant();
   hurried();
-  const at = faultyEnv(fault, "TENANTS limits.share");
+  const at = faultyEnv(fault, "TenantObject limits.share");
   const calling = mcp.tenant(at.env, id).callTool("count", {}, { as: { id: "nightly" } });
   const failed: unknown = await calling.catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(TenantError);
-  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: 5 });
+  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: expect.any(Number) as number });
 });

@@ -2,7 +2,7 @@
 // has, or says why it cannot, and the author hears of what failed in their own functions.
 
 import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type AppUser, type WorkerOptions } from "../../src/tenantry.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
@@ -71,13 +71,13 @@ it.each<[string, Partial<Options>, { answer: string; runs: readonly string[]; lo
       fetch: (request, ...rest) =>
         worker.fetch(new Request(request.url.replace("/mcp/", `${MOUNT}/mcp/`), request), ...rest),
     };
-    const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+    const known = new Set((await listDurableObjectIds(env.SESSIONS_TO_LIST)).map(String));
     const headers = await sessionAt(mounted, id, { elicitation: {} });
     const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "pay", arguments: {} } };
     const stream = readerOf(await sendTo(mounted, id, { message, headers }));
     const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
-    const [object] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
-    const session = env.SESSIONS.get(object as DurableObjectId);
+    const [object] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
+    const session = exports.SessionObject.get(object as DurableObjectId);
     await stream.cancel();
     const parked = async () => (await rowsIn(session, "SELECT parked FROM calls"))[0]?.["parked"];
     await expect.poll(parked, { timeout: 10_000 }).toBe(1);

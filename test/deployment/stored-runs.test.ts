@@ -1,11 +1,14 @@
 // Stored calls whose run meets an authority that is away for a moment: nothing of them is lost, and nothing is done twice.
 
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
+import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/worker/session.ts";
@@ -15,7 +18,7 @@ it("a run that finds the authority away is begun again, and brings the result", 
   const session = freshSession();
   const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
   const away = await authorityAway(tenant);
-  const record = recordOf({ tenant: tenant.id, call: { ...call, params: call.params } });
+  const record = recordOf({ tenant: tenant.id, created: tenant.created, call: { ...call, params: call.params } });
   await session.start(newCall("aaaaaaaaaaaaaaaa", { record }), later());
   await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThan(3);
   away.back();
@@ -47,8 +50,8 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
   };
 
   it("runs as what the app said of them when it came", async () => {
-    const { id } = await servedTenant({ mode: "key" });
-    expect(await answerTo({ tenant: id, user: { tenant: id, id: "7" } })).toContain('"result"');
+    const { id, created } = await servedTenant({ mode: "key" });
+    expect(await answerTo({ tenant: id, created, user: { tenant: id, id: "7" } })).toContain('"result"');
   });
 
   it.each<[string, AppUser]>([
@@ -56,8 +59,8 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
     ["of no tenant", { id: "7" }],
     ["of another tenant", { id: "7", tenant: "another" }],
   ])("is refused for one %s", async (_what, user) => {
-    const { id } = await servedTenant({ mode: "key" });
-    expect(await answerTo({ tenant: id, user: { ...(user.expires && { tenant: id }), ...user } })).toContain(
+    const { id, created } = await servedTenant({ mode: "key" });
+    expect(await answerTo({ tenant: id, created, user: { ...(user.expires && { tenant: id }), ...user } })).toContain(
       "Invalid credential",
     );
   });
@@ -70,13 +73,15 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
   });
 
   it("is refused while they are suspended", async () => {
-    const { id, stub } = await servedTenant();
+    const { id, created, stub } = await servedTenant();
     await remote(stub, policyTables).suspend(
       { kind: "principal", name: "app 7", note: "Unpaid" },
       { name: "ann", isTenantAdmin: false },
     );
-    expect(await answerTo({ tenant: id, user: { tenant: id, id: "7" } })).toContain("Suspended: Unpaid");
-    expect(await answerTo({ tenant: id, user: { tenant: id, id: "8" }, principal: "app 8" })).toContain('"result"');
+    expect(await answerTo({ tenant: id, created, user: { tenant: id, id: "7" } })).toContain("Suspended: Unpaid");
+    expect(await answerTo({ tenant: id, created, user: { tenant: id, id: "8" }, principal: "app 8" })).toContain(
+      '"result"',
+    );
   });
 
   it("is not that of the tenant which has the name now", async () => {
@@ -114,7 +119,12 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
   const begin = async (repeatable: boolean) => {
     Object.assign(state, { asked: 0, isBroken: true, ran: 0, isGone: false });
     names += 1;
-    const about = { mount: MOUNT, tenant: `told-${names}`, call };
+    const tenant = `told-${names}`;
+    const created = await remote(
+      stubOf(env, { id: tenant, incarnation: WHOEVER, placement: ANYWHERE }),
+      policyTables,
+    ).incarnation(true);
+    const about = { mount: MOUNT, tenant, created, call };
     const record = JSON.stringify({ ...(JSON.parse(recordOf()) as object), ...about });
     const fallback = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32603, message: "the run was lost" } });
     const session = freshSession();
@@ -182,16 +192,16 @@ it.each([
     const tenant = await servedTenant();
     const { feature, runs } = payFeature();
     const worker = createWorker({ tenants: {}, features: [feature], hooks: { onError: () => {} } });
-    const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+    const known = new Set((await listDurableObjectIds(env.SESSIONS_TO_LIST)).map(String));
     const headers = await sessionAt(worker, tenant.id, { elicitation: {} });
     const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "pay", arguments: {} } };
     const stream = readerOf(await sendTo(worker, tenant.id, { message, headers }));
     const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
-    const [id] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
+    const [id] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
     // A person takes longer to answer than a lease lasts.
     dropSnapshot(tenant.id);
     const away = failures > 0 ? await authorityAway(tenant) : undefined;
-    const object = env.SESSIONS.get(id as DurableObjectId);
+    const object = exports.SessionObject.get(id as DurableObjectId);
     await object.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
     if (away) await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
     away?.back();
@@ -207,20 +217,21 @@ it("a call that is stored is answered with the place to resume it by, though its
   const slow = defineTool({ name: "slow", description: "Takes its time.", resumable: true, handler: () => "done" });
   const worker = createWorker({ tenants: {}, tools: [slow], hooks: { onError: () => {} } });
   const headers = await sessionAt(worker, tenant.id);
-  const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+  const known = new Set((await listDurableObjectIds(env.SESSIONS_TO_LIST)).map(String));
   const message = { jsonrpc: "2.0", id: 5, method: "tools/call", params: { name: "slow", arguments: {} } };
   const reset = () => Promise.reject(new Error("Durable Object reset because its code was updated."));
   /** The session's object with every socket to it failing. */
   const socketless = (name: string) =>
-    new Proxy(env.SESSIONS.getByName(name), {
+    new Proxy(exports.SessionObject.getByName(name), {
       get: (target, member) => (member === "fetch" ? reset : (Reflect.get(target, member) as unknown)),
     });
-  const at = { ...env, SESSIONS: { getByName: socketless } as unknown as typeof env.SESSIONS };
+  const at = { ...env, SessionObject: { getByName: socketless } as unknown as typeof exports.SessionObject };
   const text = await (await sendTo(worker, tenant.id, { message, headers, at })).text();
   expect(text).toMatch(/^id: [0-9a-f]{16}-0$/m);
-  const [id] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
-  const rows = await runInDurableObject(env.SESSIONS.get(id as DurableObjectId), (_instance: unknown, { storage }) =>
-    storage.sql.exec("SELECT count(*) AS calls FROM calls").toArray(),
+  const [id] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
+  const rows = await runInDurableObject(
+    exports.SessionObject.get(id as DurableObjectId),
+    (_instance: unknown, { storage }) => storage.sql.exec("SELECT count(*) AS calls FROM calls").toArray(),
   );
   expect(rows).toEqual([{ calls: 1 }]);
 });

@@ -161,7 +161,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     await send(call("echo"), { ...headersOf("echo"), authorization: "Bearer tnt_wrong" });
     expect(events.map(({ outcome, status, lease }) => [outcome, status, lease])).toEqual([
       ["parseError", 400, "held"],
-      ["unknownTenant", 404, "none"],
+      ["unauthorized", 401, "none"],
       [expect.any(String), expect.any(Number), expect.any(String)],
     ]);
   });

@@ -53,12 +53,14 @@ describe("docs/api-start.md", () => {
 
   afterAll(() => project.end(), 30_000);
 
-  test("binds what every Worker needs, in its wrangler.toml", () => {
-    const bound = [...(filesOfPage().get("wrangler.toml") ?? "").matchAll(/(?:binding|name) = "([A-Z]+)"/g)];
-    const source = readFileSync(join(ROOT, "src/deployment/check-deployment.ts"), "utf8");
-    const needed = /^const BINDINGS = \[(.*)\]/m.exec(source)?.[1]?.match(/\w+/g) ?? [];
-    expect(needed.length).toBeGreaterThan(5);
-    expect(bound.map(([, name = ""]) => name).toSorted()).toEqual(needed.toSorted());
+  test("names what every Worker needs, in its wrangler.toml", () => {
+    const toml = filesOfPage().get("wrangler.toml") ?? "";
+    const source = readFileSync(join(ROOT, "src/deployment/check-configuration.ts"), "utf8");
+    const classesIn = (text: string, list: RegExp) => list.exec(text)?.[1]?.match(/\w+/g)?.toSorted() ?? [];
+    const needed = classesIn(source, /^const OBJECTS = \[(.*)\]/m);
+    expect(needed.length).toBeGreaterThan(4);
+    expect(classesIn(toml, /new_sqlite_classes = \[(.*)\]/)).toEqual(needed);
+    expect(toml).toContain('binding = "BODIES"');
   });
 
   test("type-checks, passes its tests and would be deployed", async () => {
@@ -88,12 +90,7 @@ describe.each([
       return new Map([
         ...files,
         ["src/worker.ts", imports + lines],
-        [
-          "wrangler.toml",
-          toml
-            .replace("\n]\n", `\n  { name = "PLATFORM", class_name = "PlatformObject" },\n]\n`)
-            .replace(`"DirectoryObject"]`, `"DirectoryObject", "PlatformObject"]`),
-        ],
+        ["wrangler.toml", toml.replace(`"DirectoryObject"]`, `"DirectoryObject", "PlatformObject"]`)],
       ]);
     },
   ],

@@ -233,6 +233,17 @@ describe("what is another tenant's", () => {
     expect(new Set(wrapped.map((one) => JSON.stringify(one))).size, JSON.stringify(wrapped)).toBe(1);
   });
 
+  test("cannot be told from what is nowhere by a user of no tenant", async () => {
+    const keyed = await app.admin.tenant({ mode: "key", profiles: { small: {} } });
+    const user = JSON.stringify({ id: "guest" });
+    const names = [keyed, `${keyed}/small`, "nobodys", "nobodys/small"];
+    for (const method of ["POST", "GET", "DELETE", "PUT"]) {
+      const told = await Promise.all(names.map((name) => toldAs(user, app.url(`/${name}`), method)));
+      expect(new Set(told.map((one) => JSON.stringify(one))).size, JSON.stringify(told)).toBe(1);
+      expect(told[0]).toEqual(expect.arrayContaining([401]));
+    }
+  });
+
   test("is not reached by a key that comes with it", async () => {
     const keyed = await app.admin.tenant({ mode: "key" });
     const { token } = await app.admin.key(keyed);

@@ -9,7 +9,10 @@ const ADMIN_TOKEN = "admin-token-of-what-runs-around-0123456789";
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("authored-worker"), { vars: { ADMIN_TOKEN }, without: ["UPSTREAMS"] });
+  worker = await startWorker(await bundleWorker("authored-worker"), {
+    vars: { ADMIN_TOKEN },
+    without: ["UpstreamObject"],
+  });
 });
 afterAll(() => worker.stop());
 

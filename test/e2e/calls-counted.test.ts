@@ -9,9 +9,7 @@ import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support
 /** Longer than any test here, so that a lease ends in none that does not wait for it. */
 const LONG_MS = 300_000;
 const SHORT_MS = 500;
-const LEASE = "TENANTS policy.lease";
-/** Of an isolate, for all tenants: counted apart. */
-const BRAKES = "PLATFORM brakes.lease";
+const LEASE = "TenantObject policy.lease";
 const SESSION_REVISION = "2025-11-25";
 
 let workers: TwoWorkers;
@@ -43,7 +41,7 @@ async function send(to: WatchedWorker, { tenant, token, session }: Caller, metho
   return { status: response.status, text: await response.text() };
 }
 
-/** Which calls this one request makes, but for the lease of an isolate; it must end as it is said to. */
+/** Which calls this one request makes; it must end as it is said to. */
 async function callsOf(
   caller: Caller,
   [method, params]: readonly [method: string, params?: Json],
@@ -52,10 +50,7 @@ async function callsOf(
   await to.reset();
   const answered = await send(to, caller, method, params);
   expect(answered).toMatchObject({ status, text: expect.stringContaining(status === 200 ? '"result"' : '"error"') });
-  const calls = await to.calls();
-  const own = calls.filter((call) => call !== BRAKES);
-  expect(calls.length - own.length).toBeLessThanOrEqual(1);
-  return own;
+  return to.calls();
 }
 
 let made = 0;
@@ -116,24 +111,6 @@ describe.each(callers)("a call %s", (_what, callerOf) => {
   });
 });
 
-/** Of that of an isolate. */
-const BRAKE_LEASE_MS = 5000;
-
-test("a tenant's long lease is not renewed because the isolate's own ends", async () => {
-  const tenant = await newTenant();
-  await send(one, { tenant }, ...ECHO);
-  await one.reset();
-  for (const until = Date.now() + 2.2 * BRAKE_LEASE_MS; Date.now() < until;) {
-    await send(one, { tenant }, ...ECHO);
-    await untilClock(Date.now() + 50);
-  }
-  const calls = await one.calls();
-  expect(calls.filter((call) => call !== BRAKES)).toEqual([]);
-  // At once, and in the last third of each.
-  expect(calls.length).toBeGreaterThanOrEqual(1);
-  expect(calls.length).toBeLessThanOrEqual(4);
-});
-
 /** A lease ends by the clock, and nothing tells. */
 async function untilClock(time: number): Promise<void> {
   while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
@@ -151,20 +128,20 @@ describe("a stored resource", () => {
   test("is searched with one call, and none to the authority", async () => {
     const search = ["tools/call", { name: "search", arguments: { query: "counted" } }] as const;
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, search)).toEqual(["CONTENT content.search"]);
+      expect(await callsOf({ tenant }, search)).toEqual(["ContentObject content.search"]);
     }
   });
 
   test("is listed with one call, and none to the authority", async () => {
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["CONTENT content.list"]);
+      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["ContentObject content.list"]);
     }
   });
 
   test("is read with one call, none of them to the authority, and its body once from KV", async () => {
-    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get", "BODIES get"]);
+    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["ContentObject content.get", "BODIES get"]);
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get"]);
+      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["ContentObject content.get"]);
     }
   });
 });
@@ -186,7 +163,7 @@ describe("an isolate that knows nothing yet", () => {
     // Where there is a tenant to hide, none is told from a name that is nobody's: KV is read, and one object is asked.
     const about = { to: workers.two, status: 401 };
     expect(await callsOf({ tenant }, ECHO, about)).toEqual(["BODIES get", LEASE]);
-    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["BODIES get", "DIRECTORY lookup"]);
+    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["BODIES get", "DirectoryObject lookup"]);
     expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual([]);
   });
 
@@ -202,7 +179,7 @@ test("a tenant is refused by the isolate that cannot reach its authority, and se
   const other = await newTenant();
   await one.cutOff(tenant);
   onTestFinished(() => one.reconnect(tenant));
-  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["BODIES get", LEASE, LEASE, "BODIES get"]);
+  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["BODIES get", LEASE, LEASE]);
   await callsOf({ tenant: other }, ECHO);
   await callsOf({ tenant }, ECHO, { to: workers.two });
   await one.reconnect(tenant);

@@ -93,20 +93,6 @@ test("the same is said as JSON", async () => {
   });
 });
 
-test("ping prints round trips in both eras, for whoever is let in", async () => {
-  const { exit, stdout } = await tenantry("ping", keyed, "--key", key, "--count", "3", "--json");
-  expect(exit).toBe(0);
-  const trips = JSON.parse(stdout) as { revision: string; method: string; ms: number[] }[];
-  expect(trips.map(({ revision, method, ms }) => [revision, method, ms.length])).toEqual([
-    ["2026-07-28", "server/discover", 3],
-    ["2025-11-25", "initialize, initialized", 1],
-    ["2025-11-25", "ping", 3],
-  ]);
-  const refused = await tenantry("ping", keyed, "--key", wrong);
-  expect(refused.exit).toBe(4);
-  expect(refused.stderr).toContain("the key was refused");
-});
-
 test("doctor finds nothing at a tenant that is well, with its key", async () => {
   const { exit, stdout, stderr } = await tenantry("doctor", keyed, "--key", key);
   expect(stdout).not.toContain("FAIL");

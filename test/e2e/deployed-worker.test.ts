@@ -5,12 +5,13 @@
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { BUILD_MS, deployedFolder } from "../support/deployed-worker.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
 import { clientOf } from "../support/mcp.ts";
+import { sendRaw } from "../support/raw-http.ts";
 import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -33,7 +34,7 @@ test("it starts with no tenant, serves nobody, and says what a URL looks like", 
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const headers = { "content-type": "application/json" };
   const asked = async (path: string) => fetch(`${worker.origin}${path}`, { method: "POST", headers, body });
-  expect((await asked("/mcp/demo")).status).toBe(404);
+  expect((await asked("/mcp/demo")).status).toBe(401);
   const bare = await asked("/mcp");
   expect(bare.status).toBe(404);
   expect(await bare.text()).toContain("/mcp/{tenant}");
@@ -79,6 +80,26 @@ describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => 
     const got = await client.request("prompts/get", { name: "greet", arguments: { who: "Ada" } });
     expect(JSON.stringify(got.result)).toContain("Hello Ada");
   });
+});
+
+test(
+  "a bundle that was built in a shell with NODE_ENV=development has no demo for the public",
+  async () => {
+    const developed = await startWorker(await readModules(await deployedFolder("development"), "worker.js"), {
+      vars: { ADMIN_TOKEN },
+    });
+    onTestFinished(() => developed.stop());
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const ask = (host: string) =>
+      sendRaw(`${developed.origin}/mcp/demo`, { headers: { host, "content-type": "application/json" }, body });
+    expect((await ask("mcp.example.com")).status).toBe(401);
+    expect(await ask("localhost:8362")).toMatchObject({ status: 200, text: expect.stringContaining("note_write") });
+  },
+  BUILD_MS,
+);
+
+test("it has nothing of the demo in it", () => {
+  expect(readFileSync(join(folder, "worker.js"), "utf8")).not.toContain("note_write");
 });
 
 test("its source map leads from what it says to the line of the source that says it", () => {

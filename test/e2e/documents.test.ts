@@ -50,7 +50,7 @@ async function blocksOf(page: string, language = "ts"): Promise<string[]> {
 async function started(
   source: string,
   vars: Readonly<Record<string, string>> = {},
-  without: readonly string[] = ["PLATFORM"],
+  without: readonly string[] = ["PlatformObject"],
   prepare?: (worker: OneWorker) => Promise<void>,
 ): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
@@ -143,7 +143,7 @@ test("docs/api-outside.md: a webhook announces, calls a tool and stores what it 
 
 test("docs/api-tenants.md: tenants of a database, until their row goes", async () => {
   const [source = ""] = await blocksOf("api-tenants.md");
-  const origin = await started(source, {}, ["PLATFORM"], async (worker) => {
+  const origin = await started(source, {}, ["PlatformObject"], async (worker) => {
     await worker.database("CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT NOT NULL, plan TEXT NOT NULL)");
     await worker.database(
       "INSERT INTO customers (id, name, plan) VALUES ('acme', 'Acme', 'paid'), ('tiny', 'Tiny', 'free')",

@@ -12,7 +12,7 @@ const OBJECT_BYTES = "3000000";
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("counted-worker"), {
+  worker = await startWorker(await bundleWorker("demo-worker"), {
     vars: { ADMIN_TOKEN, OBJECT_BYTES },
     flags: ["nodejs_als"],
   });

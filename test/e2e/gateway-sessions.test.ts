@@ -77,7 +77,9 @@ async function sessionOf(worker: WatchedWorker, called: Called): Promise<string>
 }
 
 const asked = async (worker: WatchedWorker) =>
-  (await worker.calls()).filter((one) => one.startsWith("UPSTREAMS")).map((one) => one.slice("UPSTREAMS ".length));
+  (await worker.calls())
+    .filter((one) => one.startsWith("UpstreamObject"))
+    .map((one) => one.slice("UpstreamObject ".length));
 
 describe("two isolates", () => {
   test("use one session of a key, with requests that have ids of their own, and ask nobody for one that they know", async () => {
@@ -149,8 +151,8 @@ describe("two isolates", () => {
     const upstream = await freshUpstream();
     const id = await tenantAt(upstream.url);
     const { token } = await keyOf(workers, id);
-    await one.cutOff("UPSTREAMS");
-    onTestFinished(() => one.reconnect("UPSTREAMS"));
+    await one.cutOff("UpstreamObject");
+    onTestFinished(() => one.reconnect("UpstreamObject"));
     const own = await sessionOf(one, { id, token });
     expect(await sessionOf(one, { id, token })).toBe(own);
     expect(await sessionOf(two, { id, token })).not.toBe(own);

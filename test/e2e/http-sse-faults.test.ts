@@ -161,8 +161,8 @@ test.each(faults)(
 
 describe("a session's object that cannot be reached", () => {
   async function cut(worker: "one" | "two"): Promise<void> {
-    await workers[worker].cutOff("SESSIONS");
-    onTestFinished(() => workers[worker].reconnect("SESSIONS"));
+    await workers[worker].cutOff("SessionObject");
+    onTestFinished(() => workers[worker].reconnect("SessionObject"));
   }
 
   test("by who takes what is posted refuses it under its id, with a status that its client understands", async () => {

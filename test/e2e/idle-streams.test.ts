@@ -84,7 +84,7 @@ test.each(STREAM_KINDS)(
     await change(group);
     await group.told;
     // They were not awake before, and no session was needed. Who calls needs a lease on what is stopped everywhere, too.
-    const lives = (await workers.one.lives()).filter((binding) => binding !== "PLATFORM");
-    expect(lives.toSorted()).toEqual(["CONTENT", "HUBS", "TENANTS"]);
+    const lives = (await workers.one.lives()).filter((binding) => binding !== "PlatformObject");
+    expect(lives.toSorted()).toEqual(["ContentObject", "HubObject", "TenantObject"]);
   },
 );

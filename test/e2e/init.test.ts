@@ -38,12 +38,10 @@ test("the project's own test passes, and its types are right", async () => {
   await project.run("tsc");
 }, 120_000);
 
-test("it would be deployed, with every class of the Worker bound", async () => {
+test("it would be deployed, with a KV namespace and no other binding", async () => {
   const output = await project.run("wrangler", "deploy", "--dry-run");
   expect(output).toContain("--dry-run: exiting now");
-  for (const name of ["TENANTS", "CONTENT", "SESSIONS", "HUBS", "DIRECTORY", "PLATFORM", "BODIES"]) {
-    expect(output).toContain(`env.${name}`);
-  }
+  expect([...output.matchAll(/env\.(\w+)/g)].map(([, name]) => name)).toEqual(["BODIES"]);
 }, 120_000);
 
 test("it answers a client, and its operator with the token that was made", async () => {

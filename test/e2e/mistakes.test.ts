@@ -69,16 +69,36 @@ describe("a Worker that is developed", () => {
     await expect(connecting).rejects.toThrow("Date cannot be");
   });
 
-  test("says which binding is missing", async () => {
-    const { origin } = await started("development", { without: ["PLATFORM"] });
+  test.each([
+    ["PlatformObject", "names no PlatformObject in new_sqlite_classes"],
+    ["BODIES", "binds no BODIES"],
+  ])("says that its configuration forgets %s", async (forgotten, says) => {
+    const { origin } = await started("development", { without: [forgotten] });
     const { message } = await answered(origin, "2025-11-25", 1);
-    expect([message.id, message.error?.message]).toEqual([1, expect.stringContaining("binds no PLATFORM")]);
+    expect([message.id, message.error?.message]).toEqual([1, expect.stringContaining(says)]);
+  });
+
+  test("says which class it does not export", async () => {
+    const [main, ...others] = await bundleWorker(ENTRY, "development");
+    if (!main) throw new Error("a Worker has a module");
+    const contents = main.contents.replace(/^ {2}(?:\w+ as )?HubObject,\n/m, "");
+    const worker = await startWorker([{ ...main, contents }, ...others], { without: ["HubObject"] });
+    onTestFinished(() => worker.stop());
+    const { message } = await answered(worker.origin, "2025-11-25", 1);
+    expect(message.error?.message).toContain("does not export HubObject");
   });
 });
 
 describe("a deployment", () => {
-  test("without a binding does not start", async () => {
-    await expect(started("production", { without: ["HUBS"] })).rejects.toThrow("binds no HUBS");
+  test("without the KV namespace does not start", async () => {
+    await expect(started("production", { without: ["BODIES"] })).rejects.toThrow("binds no BODIES");
+  });
+
+  test("without a class says so in its log at the first request, and to clients that it is not complete", async () => {
+    const worker = await started("production", { without: ["HubObject"] });
+    const { message } = await answered(worker.origin, "2025-11-25", 1);
+    expect(message.error?.message).toContain("this deployment is not complete");
+    await expect.poll(() => worker.said()).toContain("names no HubObject in new_sqlite_classes");
   });
 
   test("without a mistake serves", async () => {

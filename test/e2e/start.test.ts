@@ -151,7 +151,6 @@ test("a port that somebody else answers on is refused, and nothing claims to ser
 });
 
 test.each([
-  { given: ["9000"], says: "9000: two dashes are missing: npm start -- --port 9000\n" },
   { given: ["--port", "abc"], says: "--port abc: a port is a number up to 65535\n" },
   { given: ["--port", "70000"], says: "--port 70000: a port is a number up to 65535\n" },
 ])("a port that is none, as in $given, is refused in one line", ({ given, says }) => {

@@ -84,17 +84,6 @@ test.each([
   },
 );
 
-test("npm start says which names of a tenant in code match nothing, and serves", async () => {
-  await write("z.iso.date()", '{ scopes: { read: { tools: ["wrnog"] } } }');
-  const config = ["--config", join(project, "wrangler.toml")];
-  const application = await startApplication(join(project, "names"), undefined, config);
-  onTestFinished(() => application.stop());
-  const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
-  expect(messages).toMatchObject([{ result: { tools: [{ name: "wrong" }] } }]);
-  const says = 'tenant "demo": scopes.read.tools: there is no tool "wrnog"; did you mean "wrong"?';
-  await vi.waitFor(() => expect(application.output().split(says), application.output()).toHaveLength(2), 30_000);
-});
-
 test("stdio --local answers its client with the mistake, and says it on stderr", async () => {
   const state = join(project, "local");
   const args = [MAIN, "stdio", "--local", "--project", project, "--state", state, "--quiet"];

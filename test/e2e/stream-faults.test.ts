@@ -97,8 +97,8 @@ test("resumable calls say every event once and in order, and end with one result
 test("a resumable call whose session cannot be reached is refused under its own id", async () => {
   const { one } = workers;
   const client = await client2025(urlOf(0));
-  await one.cutOff("SESSIONS");
-  onTestFinished(() => one.reconnect("SESSIONS"));
+  await one.cutOff("SessionObject");
+  onTestFinished(() => one.reconnect("SessionObject"));
   const params = { name: "lab_report", arguments: { reports: 1, everyMs: 0 } };
   const refused = await post(
     urlOf(0),

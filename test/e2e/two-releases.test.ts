@@ -11,7 +11,7 @@ import { client2025, client2026, post, type Client, type Json } from "../support
 import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
 import { ADMIN_TOKEN, startReleases, type Release, type TwoReleases } from "../support/two-releases.ts";
 
-const ORDER: readonly Release[] = ["previous", "this", "previous", "this"];
+const ORDER: readonly Release[] = ["this", "next", "this", "next"];
 const YES = { action: "accept", content: { yes: true } };
 const DOCUMENT = {
   mode: "key",
@@ -27,6 +27,8 @@ let storage: string;
 let upstream: PlainUpstream;
 let releases: TwoReleases;
 const notes = new Map<string, string>();
+/** Tenants that a phase made. */
+const tenants: string[] = [];
 const keys: string[] = [];
 const sessions: Client[] = [];
 let parked: { readonly call: FollowedCall; readonly question: unknown; readonly client: Client } | undefined;
@@ -75,6 +77,9 @@ async function listsAll(at: number): Promise<void> {
   const client = client2026(urlAt(at), {}, {}, bearer());
   for (const [uri, text] of notes) {
     expect((await client.request("resources/read", { uri })).result.contents).toMatchObject([{ text }]);
+  }
+  for (const tenant of tenants) {
+    expect((await client2026(urlAt(at, tenant)).request("tools/list")).status, tenant).toBe(200);
   }
   const prompt = await client.request("prompts/get", { name: "hello", arguments: { name: "Ann" } });
   expect(JSON.stringify(prompt.result)).toContain("Hello, Ann.");
@@ -132,6 +137,10 @@ describe.each(ORDER.map((holder, phase) => ({ holder, phase })))(
       if (phase === 0) await make();
       const made = await admin(phase % 2, "POST", "/tenants/kept/keys", { name: `phase ${phase}` });
       keys.push(String(made["token"]));
+      for (const at of [0, 1]) {
+        tenants.push(`made-${phase}-${at}`);
+        await admin(at, "POST", "/tenants", { id: `made-${phase}-${at}`, document: { mode: "open" } });
+      }
       for (const at of [0, 1]) await listsAll(at);
       sessions.push(await client2025(urlAt(0), "2025-11-25", {}, bearer()));
       for (const at of [0, 1]) await hears(at, phase);

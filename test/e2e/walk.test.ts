@@ -97,8 +97,7 @@ test("from a file to a tenant that clients read, and from its export to the same
   const stored = await storedIn(cli);
   expect(await cli.print("export", "acme", "-o", file("export"))).toContain(`${ALL} resources, ${ALL} loaded`);
   await cli.print("tenant", "delete", "acme", "--yes");
-  // No tenant is left that needs a key, so there is no name to hide any more.
-  await expectRefusal(here, key, 404);
+  await expectRefusal(here, key, 401);
   for (const client of clients) await expect(client.listResources()).rejects.toThrow();
 
   const elsewhere = commandLine(there);

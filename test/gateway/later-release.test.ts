@@ -13,7 +13,7 @@ import { servedTenant } from "../support/worker/deployed.ts";
 import { rowsOf } from "../support/worker/tenant.ts";
 
 it("upstreams are read, reviewed and kept where every table has a column more", async () => {
-  const tenant = await servedTenant({ mode: "open", outage: "stale" });
+  const tenant = await servedTenant({ mode: "open" });
   const { stub, object } = tenant;
   const added = await runInDurableObject(object, (_instance, { storage: { sql } }) => {
     const query =

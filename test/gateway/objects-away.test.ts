@@ -1,7 +1,7 @@
 // Calls while the tenant's authority does not answer as it should: for every call that is made to it on the way, and every
 // way in which that fails. What the caller is told comes in time, and says no more went wrong than did.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { secretsRing } from "../../src/auth/secrets-key.ts";
@@ -26,7 +26,7 @@ const working: Env = { ...env, SECRETS_KEY };
 /** `steps` gets the names of all calls to the authority; `at`: the one that fails. */
 function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env {
   const getByName = (name: string) => {
-    const keeper = env.TENANTS.getByName(name) as unknown as Keeper;
+    const keeper = exports.TenantObject.getByName(name) as unknown as Keeper;
     const run: Keeper["run"] = async (tables, method, args, meant) => {
       const step = `${tables}.${method}`;
       steps.push(step);
@@ -35,7 +35,7 @@ function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env
     };
     return { run };
   };
-  return { ...working, TENANTS: { getByName } as never };
+  return { ...working, TenantObject: { getByName } as never };
 }
 
 interface Asked {

@@ -2,7 +2,7 @@
 // after, when only the answer is lost. Whatever is left, the next reading puts right, and nothing says what is not so.
 
 import { createExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
@@ -41,7 +41,7 @@ function faulty(steps: string[], fault: Fault): typeof env {
     return value;
   };
   const stubOf = (name: string) => {
-    const keeper = env.TENANTS.getByName(name) as unknown as Keeper;
+    const keeper = exports.TenantObject.getByName(name) as unknown as Keeper;
     const run: Keeper["run"] = async (tables, method, args, meant) =>
       step(`${tables}.${method}`, () => keeper.run(tables, method, args, meant));
     return { run };
@@ -51,7 +51,8 @@ function faulty(steps: string[], fault: Fault): typeof env {
     put: async (key: string, body: Uint8Array) => step("KV put", async () => env.BODIES.put(key, body)),
     delete: async (key: string) => step("KV delete", async () => env.BODIES.delete(key)),
   };
-  return { ...env, TENANTS: { getByName: stubOf } as never, BODIES: bodies as never };
+  const bound = { TenantObject: { getByName: stubOf } };
+  return { ...env, ...bound, BODIES: bodies as never };
 }
 
 interface Scene {
@@ -74,7 +75,7 @@ async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SEN
     id: "a",
     config,
     upstream,
-    filled: { ...sent, ofClient: {}, trace: {} },
+    filled: { ...sent, trace: {} },
     clientInfo: { name: "test", version: "1" },
     prefixes: [],
   };

@@ -115,7 +115,7 @@ describe("reading an upstream", () => {
       id: "up",
       config,
       upstream: { url },
-      filled: { headers: {}, ofClient: {}, trace: {}, secrets: [] },
+      filled: { headers: {}, trace: {}, secrets: [] },
       clientInfo: { name: "test", version: "1" },
       prefixes: [],
     };

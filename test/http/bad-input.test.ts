@@ -109,8 +109,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     }
   });
 
-  test.each(["nobody", "LAB", "__proto__", "a".repeat(500), "lab%00", "%E0%A4%A", "lab//", "..%2flab"])(
-    "the tenant %s is unknown, and the answer says where tenants are",
+  test.each(["no_body", "LAB", "__proto__", "a".repeat(500), "lab%00", "%E0%A4%A", "lab//", "..%2flab"])(
+    "no tenant can have the name %s, and the answer says where tenants are",
     async (tenant) => {
       const reply = await send(writing(revision), `${origin}/mcp/${tenant}`);
       const { message } = expectRefusal(reply, revision, { status: 404, code: -32600 });

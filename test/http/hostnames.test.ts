@@ -65,9 +65,16 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     }
   });
 
-  test.each(["nobody", "www", "admin", `a.hosts-1`, "", "-"])("'%s' of the domain is nobody's", async (name) => {
-    expect(await toolsAt(`${name}.${TENANT_HOST}`, "/mcp")).toBe(404);
-    expect(await toolsAt(`${name}.${TENANT_HOST}`, `/mcp/${tenant}`)).toBe(404);
+  test.each([
+    ["nobody", 401],
+    ["www", 404],
+    ["admin", 404],
+    ["a.hosts-1", 404],
+    ["", 404],
+    ["-", 404],
+  ] as const)("'%s' of the domain is nobody's: %i, for a tenant may have the name or not", async (name, status) => {
+    expect(await toolsAt(`${name}.${TENANT_HOST}`, "/mcp")).toBe(status);
+    expect(await toolsAt(`${name}.${TENANT_HOST}`, `/mcp/${tenant}`)).toBe(status);
   });
 
   test.each([TENANT_HOST, "unclaimed.example", `evil${TENANT_HOST}`, `hosts-1.${TENANT_HOST}.example`])(

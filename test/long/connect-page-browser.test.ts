@@ -110,7 +110,7 @@ describe.each(LOOKS)("at $width px, $scheme", (look) => {
 describe("a person", () => {
   test("copies the address and what a client needs, with the key in it once it is there", async () => {
     const page = await opened(`/mcp/${ids.key}/field`);
-    const panel = "#for-claude-code + label + .panel [data-copy]";
+    const panel = "#for-claude-code + label + .panel .keyed [data-copy]";
     const command = (token: string) =>
       `claude mcp add --transport http ${ids.key}_field ${origin}/mcp/${ids.key}/field --header "Authorization: Bearer ${token}"`;
     expect(await copied(page, ".url [data-copy]")).toBe(`${origin}/mcp/${ids.key}/field`);
@@ -130,13 +130,12 @@ describe("a person", () => {
     // Of what somebody was given as a key, a shell and a client would read the rest as something of theirs.
     await page.fill("#key", `"; \`$\{}()'${key}\\`);
     expect(await copied(page, panel)).toBe(command(key));
-    const link = await page.evaluate<string>('document.querySelector("#add-vscode").href');
-    expect(JSON.parse(decodeURIComponent(link.split("?")[1] ?? ""))).toEqual({
-      name: `${ids.key}_field`,
-      type: "http",
-      url: `${origin}/mcp/${ids.key}/field`,
-      headers: { Authorization: `Bearer ${key}` },
-    });
+    const link = await page.evaluate<string>('document.querySelector(".add.keyed").href');
+    const { searchParams } = new URL(link);
+    expect([searchParams.get("name"), JSON.parse(atob(searchParams.get("config") ?? ""))]).toEqual([
+      `${ids.key}_field`,
+      { url: `${origin}/mcp/${ids.key}/field`, headers: { Authorization: `Bearer ${key}` } },
+    ]);
   });
 
   test("is told of a wrong key, and what a tool that changes something is not tried for", async () => {

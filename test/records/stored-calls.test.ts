@@ -130,9 +130,9 @@ describe("a call that is stored before it runs", () => {
   }, 120_000);
 
   /** Stored and begun, as a session's object has it. */
-  const begun = async (tenant: FreshTenant, name: string) => {
+  const begun = async (tenant: Awaited<ReturnType<typeof servedTenant>>, name: string) => {
     const session = freshSession();
-    const about = { tenant: tenant.id, call: callOf(name, tenant.id) };
+    const about = { tenant: tenant.id, created: tenant.created, call: callOf(name, tenant.id) };
     const record = JSON.stringify({ ...(JSON.parse(recordOf(about)) as object), mount: MOUNT });
     await session.start(newCall("aaaaaaaaaaaaaaaa", { record }), later());
     const text = async () => {

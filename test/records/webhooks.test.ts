@@ -222,7 +222,7 @@ describe("the authority", () => {
       return (alarm ?? Infinity) <= Date.now();
     };
     await runInDurableObject(tenant.object, (instance) =>
-      instance.run("policy", "closed", [tenant.meant], tenant.meant),
+      instance.run("policy", "close", [tenant.meant], tenant.meant),
     );
     // What else its end has to do is done by then.
     const rings = [await isDueNow(), await isDueNow(), await isDueNow(), await isDueNow()];

@@ -32,7 +32,7 @@ test("a session that could not be ended goes on, and is ended by the next DELETE
 test("a POST does not wait for an object that says nothing", async () => {
   const connection = await connectSse(url());
   await connection.request(1, "ping");
-  await strike({ "SESSIONS deliver": "hung" });
+  await strike({ "SessionObject deliver": "hung" });
   const since = performance.now();
   const { status } = await connection.send({ jsonrpc: "2.0", id: 2, method: "ping" });
   expect(status).toBe(202);

@@ -8,7 +8,7 @@ import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bun
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("asked-worker"), { without: ["UPSTREAMS", "PLATFORM"] });
+  worker = await startWorker(await bundleWorker("asked-worker"), { without: ["UpstreamObject", "PlatformObject"] });
 });
 afterAll(() => worker.stop());
 

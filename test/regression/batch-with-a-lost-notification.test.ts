@@ -18,7 +18,7 @@ test("a notification of a batch that fails leaves each request its answer", asyn
     { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } },
     { jsonrpc: "2.0", id: "b", method: "ping" },
   ];
-  await one.cutOff("SESSIONS");
+  await one.cutOff("SessionObject");
   const { status, messages } = await post(url, batch, { headers: { ...headers } });
   expect(status).toBe(200);
   expect(messages).toMatchObject([

@@ -1,5 +1,5 @@
 // zsh, the shell of macOS, takes no comments where somebody types: the words behind `#` went to the command, and the apostrophe of
-// "the Worker's secrets" behind `npm run setup` had it wait for another one.
+// "the Worker's secrets" behind a command had it wait for another one.
 
 import { expect, it } from "vitest";
 import { projectFiles } from "../../src/clients/cli/init/project-files.ts";
@@ -30,6 +30,6 @@ it("are in no block that is typed", () => {
 });
 
 it("would be seen", () => {
-  expect(COMMENT.test("npm run setup    # makes it")).toBe(true);
+  expect(COMMENT.test("npm start    # serves it")).toBe(true);
   expect(COMMENT.test("curl http://localhost/#part")).toBe(false);
 });

@@ -19,29 +19,21 @@ async function ping(tenant: string): Promise<number> {
   return status;
 }
 
-/** But for the lease of the isolate on what is stopped in every tenant, which is asked for once for all of them. */
-async function ownCalls(): Promise<readonly string[]> {
-  const calls = await workers.two.calls();
-  const own = calls.filter((call) => call !== "PLATFORM brakes.lease");
-  expect(calls.length - own.length).toBeLessThanOrEqual(1);
-  return own;
-}
-
 test.each(["open", "key"])("a cold request of a tenant (%s) is one call to an object, its lease", async (mode) => {
   const id = `cold-${mode}`;
   await workers.one.admin("POST", "/tenants", { id, document: { mode } });
   await expect.poll(() => workers.one.value(`placement/${id}`)).toContain("created");
   await workers.two.reset();
   expect(await ping(id)).toBe(mode === "open" ? 200 : 401);
-  expect(await ownCalls()).toEqual(["BODIES get", "TENANTS policy.lease"]);
+  expect(await workers.two.calls()).toEqual(["BODIES get", "TenantObject policy.lease"]);
 });
 
 test("a name of nobody is one call too, and brings no tenant's object to life", async () => {
   await workers.both[0].reset();
   await workers.two.reset();
   expect(await ping("nobody-at-all")).toBe(401);
-  expect(await ownCalls()).toEqual(["BODIES get", "DIRECTORY lookup"]);
-  expect(await workers.one.lives()).not.toContain("TENANTS");
+  expect(await workers.two.calls()).toEqual(["BODIES get", "DirectoryObject lookup"]);
+  expect(await workers.one.lives()).not.toContain("TenantObject");
 });
 
 test("many names bring many objects to life, and a tenant that was deleted is asked about once more", async () => {
@@ -52,5 +44,5 @@ test("many names bring many objects to life, and a tenant that was deleted is as
   expect(await workers.one.value("placement/ends")).toBeNull();
   await workers.two.reset();
   expect(await ping("ends")).toBe(401);
-  expect(await ownCalls()).toEqual(["TENANTS policy.lease", "DIRECTORY lookup"]);
+  expect(await workers.two.calls()).toEqual(["TenantObject policy.lease", "DirectoryObject lookup"]);
 });

@@ -53,7 +53,7 @@ test.each(
   "a new upstream's tools are listed soon where %s is %s",
   async (call, kind) => {
     const id = await newTenant({ upstreams: { up: { url: await upstreamWith("went") } } });
-    await strike({ [`TENANTS ${call}`]: kind });
+    await strike({ [`TenantObject ${call}`]: kind });
     await expectTools(id, 1);
     expect(await strike({})).toEqual([]);
   },
@@ -64,7 +64,7 @@ test.each(KINDS)(
   "an upstream is read at once where an operator's claim is %s",
   async (kind) => {
     const id = await newTenant({ upstreams: { up: { url: await upstreamWith("went") } } });
-    await strike({ "TENANTS gateway.claim": kind });
+    await strike({ "TenantObject gateway.claim": kind });
     expect(await asked("POST", `/tenants/${id}/upstreams/up/refresh`)).toMatchObject({ status: 200 });
     await expectTools(id, 1);
     expect((await asked("GET", `/tenants/${id}/audit`)).text.match(/upstream\.refresh/g)).toHaveLength(1);
@@ -90,7 +90,7 @@ test.each(KINDS)(
     const id = await newTenant({ upstreams: { up: { url: endpoint.url, era: "2026" } } });
     await expectTools(id, 1);
     listed = [...listed, { name: "come", inputSchema: { type: "object" } }];
-    await strike({ "TENANTS gateway.soon": kind });
+    await strike({ "TenantObject gateway.soon": kind });
     await client2026(endpointOf(id)).request("tools/call", { name: "up__go", arguments: {} });
     await expectTools(id, 2);
     expect(await strike({})).toEqual([]);
@@ -117,7 +117,7 @@ test.each(
     const { items } = JSON.parse(await pending()) as { items: { digest: string }[] };
     const approve = () =>
       asked("POST", `/tenants/${id}/upstreams/up/approve?wait=1`, { digests: items.map(({ digest }) => digest) });
-    await strike({ [`TENANTS ${call}`]: kind });
+    await strike({ [`TenantObject ${call}`]: kind });
     const first = await approve();
     // What has too much to do is left alone, and says so: whoever asked comes back.
     if (kind === "overloaded") expect(await approve()).toMatchObject({ status: 200 });
@@ -142,7 +142,7 @@ test.each(
     const { token } = await one().admin("POST", `/tenants/${id}/keys`, { name: "k" });
     const client = keyed(`${endpointOf(id)}/brief`, token);
     await expectTools(id, 1, client);
-    await strike({ [`TENANTS ${call}`]: kind });
+    await strike({ [`TenantObject ${call}`]: kind });
     const called = await client.request("tools/call", { name: "up__go", arguments: {} });
     const [uri] = /tenantry:\/\/results\/[0-9a-f-]+/.exec(called.text) ?? [];
     expect(uri, called.text).toBeDefined();
@@ -159,7 +159,7 @@ test.each(
   async (call, kind) => {
     const server = await startAuthorizationServer();
     const id = await newTenant({ mode: "oauth", auth: { issuers: [{ issuer: server.issuer }] } });
-    await strike({ [`TENANTS ${call}`]: kind });
+    await strike({ [`TenantObject ${call}`]: kind });
     const token = await server.token({ aud: endpointOf(id) });
     expect(await keyed(endpointOf(id), token).request("tools/list")).toMatchObject({ status: 200 });
     expect(await strike({})).toEqual([]);
@@ -171,17 +171,17 @@ test.each(KINDS)("the keys by which a tenant signs are told where that is %s", a
   const server = await startAuthorizationServer();
   const identity = { via: "signed", audiences: ["https://api.acme.example"] };
   const id = await newTenant({ mode: "key+oauth", auth: { issuers: [{ issuer: server.issuer, identity }] } });
-  await strike({ "TENANTS login_keys.published": kind });
+  await strike({ "TenantObject login_keys.published": kind });
   expect((await fetch(`${one().origin}/login/${id}/jwks`)).status).toBe(200);
 });
 
 test.each(KINDS)("a key is made, and rotated, where that is %s", async (kind) => {
   const id = await newTenant({ mode: "key" });
-  await strike({ "TENANTS policy.addKey": kind });
+  await strike({ "TenantObject policy.addKey": kind });
   const created = await asked("POST", `/tenants/${id}/keys`, { name: "k" });
   expect(created.status).toBe(201);
   const { id: key } = JSON.parse(created.text) as { id: string };
-  await strike({ "TENANTS policy.rotateKey": kind });
+  await strike({ "TenantObject policy.rotateKey": kind });
   const rotated = await asked("POST", `/tenants/${id}/keys/${key}/rotate`, { overlapSeconds: 0 });
   expect(rotated.status).toBe(201);
   const { token } = JSON.parse(rotated.text) as { token: string };
@@ -192,7 +192,7 @@ test.each(KINDS)("a key is made, and rotated, where that is %s", async (kind) =>
 
 test("an operator is removed where that fails once", async () => {
   const { token } = await one().admin("POST", "/operators", { name: "gone", role: "auditor" });
-  await strike({ "PLATFORM operators.removeOperator": "failed once" });
+  await strike({ "PlatformObject operators.removeOperator": "failed once" });
   expect(await asked("DELETE", "/operators/gone")).toMatchObject({ status: 204 });
   const headers = { authorization: `Bearer ${String(token)}` };
   expect((await fetch(`${one().origin}/admin/v1/tenants`, { headers })).status).toBe(401);
@@ -203,7 +203,7 @@ test.each(["2025", "2026"] as const)(
   async (era) => {
     const id = await newTenant({ limits: { dailyToolCalls: 1000, exact: true } });
     const client = era === "2025" ? await client2025(endpointOf(id)) : client2026(endpointOf(id));
-    await strike({ "TENANTS limits.share": "failed once" });
+    await strike({ "TenantObject limits.share": "failed once" });
     const { text } = await client.request("tools/call", { name: "lab_echo", arguments: { said: "yes" } });
     expect(text).not.toContain('"error"');
     expect(await strike({})).toEqual([]);
@@ -227,7 +227,7 @@ test.each(["failed once", "answer lost", "overloaded"] as const)(
     const host = `left-${kind.replace(" ", "-")}.acme.test`;
     const id = await newTenant({ hostnames: [host] });
     expect(await atHost(host)).toContain('"result"');
-    await strike({ "DIRECTORY releaseHostname": kind });
+    await strike({ "DirectoryObject releaseHostname": kind });
     const next = { mode: "open", maxStalenessMs: 50 };
     const first = await asked("PUT", `/tenants/${id}/document`, next);
     if (kind === "overloaded")

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await once(silent, "listening");
   worker = await startWorker(await bundleWorker("authored-worker"), {
     vars: { OUTBOUND_LOCAL: "http://127.0.0.1" },
-    without: ["UPSTREAMS"],
+    without: ["UpstreamObject"],
   });
 });
 afterAll(async () => {

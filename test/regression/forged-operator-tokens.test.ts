@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => workers.stop());
 
-const ASKED = "PLATFORM operators.operatorByHash";
+const ASKED = "PlatformObject operators.operatorByHash";
 const MOST_A_MINUTE = 100;
 
 async function statusFor(token: string, address: string): Promise<number> {

@@ -57,6 +57,6 @@ test("no key that is made, rotated, suspended, explained or counted has all of t
   await ask("GET", "/limits");
   await page(10);
   const calls = await workers.one.calls();
-  expect(calls).toContain("TENANTS policy.addKey");
-  expect(calls).not.toContain("TENANTS policy.keys");
+  expect(calls).toContain("TenantObject policy.addKey");
+  expect(calls).not.toContain("TenantObject policy.keys");
 });

@@ -22,21 +22,21 @@ function nextTenant(): string {
 }
 
 test.each(KINDS)("a tool is suspended, and resumed, where that is %s", async (kind) => {
-  await strike({ "TENANTS policy.suspend": kind });
+  await strike({ "TenantObject policy.suspend": kind });
   const path = `/tenants/${TENANT}/suspensions`;
   expect(await asked("POST", path, { kind: "tool", name: "lab_pay", note: "closed" })).toMatchObject({ status: 200 });
   expect((await asked("GET", path)).text).toContain("lab_pay");
-  await strike({ "TENANTS policy.resume": kind });
+  await strike({ "TenantObject policy.resume": kind });
   expect(await asked("DELETE", `${path}/tool/lab_pay`)).toMatchObject({ status: 200 });
   expect((await asked("GET", path)).text).not.toContain("lab_pay");
   expect(await strike({})).toEqual([]);
 });
 
 test.each(KINDS)("a tool is blocked everywhere, and unblocked, where that is %s", async (kind) => {
-  await strike({ "PLATFORM bases.block": kind });
-  expect(await asked("POST", "/tools/lab_pay/block", { note: "closed" })).toMatchObject({ status: 200 });
-  await strike({ "PLATFORM bases.unblock": kind });
-  expect(await asked("DELETE", "/tools/lab_pay/block")).toMatchObject({ status: 200 });
+  await strike({ "PlatformObject rollouts.block": kind });
+  expect(await asked("POST", "/tools/lab_pay/block", { note: "closed" })).toMatchObject({ status: 202 });
+  await strike({ "PlatformObject rollouts.unblock": kind });
+  expect(await asked("DELETE", "/tools/lab_pay/block")).toMatchObject({ status: 202 });
   expect(await strike({})).toEqual([]);
 });
 
@@ -45,7 +45,7 @@ test.each(everyKind(["operators.operatorByHash", "operators.operators"]))(
   async (call, kind) => {
     const name = `op-${nextTenant()}`;
     const { token } = await one().admin("POST", "/operators", { name, role: "auditor" });
-    await strike({ [`PLATFORM ${call}`]: kind });
+    await strike({ [`PlatformObject ${call}`]: kind });
     const headers = { authorization: `Bearer ${String(token)}` };
     const { status } = await fetch(`${one().origin}/admin/v1/tenants`, { headers });
     expect(status).toBe(200);
@@ -55,20 +55,20 @@ test.each(everyKind(["operators.operatorByHash", "operators.operators"]))(
 );
 
 const READ = [
-  ["/tenants", "DIRECTORY list"],
-  [`/tenants/${TENANT}`, "DIRECTORY lookup"],
-  [`/tenants/${TENANT}/audit`, "TENANTS policy.audit"],
-  [`/tenants/${TENANT}/kept`, "TENANTS policy.kept"],
-  [`/tenants/${TENANT}/keys`, "TENANTS policy.keyPage"],
-  [`/tenants/${TENANT}/limits`, "TENANTS limits.use"],
-  [`/tenants/${TENANT}/resources`, "CONTENT content.list"],
-  [`/tenants/${TENANT}/secrets`, "TENANTS policy.secrets"],
-  [`/tenants/${TENANT}/upstreams`, "TENANTS gateway.readings"],
-  ["/audit", "PLATFORM operators.audit"],
-  ["/bases", "PLATFORM bases.bases"],
-  ["/fleet/runs", "PLATFORM fleet.runs"],
-  ["/operators", "PLATFORM operators.operators"],
-  ["/tools/blocked", "PLATFORM bases.blocks"],
+  ["/tenants", "DirectoryObject list"],
+  [`/tenants/${TENANT}`, "DirectoryObject lookup"],
+  [`/tenants/${TENANT}/audit`, "TenantObject policy.audit"],
+  [`/tenants/${TENANT}/kept`, "TenantObject policy.kept"],
+  [`/tenants/${TENANT}/keys`, "TenantObject policy.keyPage"],
+  [`/tenants/${TENANT}/limits`, "TenantObject limits.use"],
+  [`/tenants/${TENANT}/resources`, "ContentObject content.list"],
+  [`/tenants/${TENANT}/secrets`, "TenantObject policy.secrets"],
+  [`/tenants/${TENANT}/upstreams`, "TenantObject gateway.readings"],
+  ["/audit", "PlatformObject operators.audit"],
+  ["/bases", "PlatformObject bases.bases"],
+  ["/rollouts", "PlatformObject rollouts.rollouts"],
+  ["/operators", "PlatformObject operators.operators"],
+  ["/tools/blocked", "PlatformObject rollouts.blocks"],
 ] as const;
 
 test.each(READ)("%s is read where %s fails once", async (path, call) => {
@@ -81,17 +81,17 @@ test.each(KINDS)("a secret is set, noted once, and deleted where that is %s", as
   const path = `/tenants/${TENANT}/secrets/WORD`;
   const noted = async () => (await asked("GET", `/tenants/${TENANT}/audit`)).text.split("secret.set").length;
   const before = await noted();
-  await strike({ "TENANTS policy.setSecret": kind });
+  await strike({ "TenantObject policy.setSecret": kind });
   expect(await asked("PUT", path, { value: "sesame" })).toMatchObject({ status: 200 });
   expect(await noted()).toBe(before + 1);
-  await strike({ "TENANTS policy.deleteSecret": kind });
+  await strike({ "TenantObject policy.deleteSecret": kind });
   expect(await asked("DELETE", path)).toMatchObject({ status: 200 });
   expect((await asked("GET", `/tenants/${TENANT}/secrets`)).text).not.toContain("WORD");
   expect(await strike({})).toEqual([]);
 });
 
 test.each(KINDS)("a tenant is made where its entry in the directory is %s", async (kind) => {
-  await strike({ "DIRECTORY add": kind });
+  await strike({ "DirectoryObject add": kind });
   const id = nextTenant();
   expect(await asked("POST", "/tenants", { id, document: { mode: "open" } })).toMatchObject({ status: 201 });
   expect(await asked("GET", `/tenants/${id}`)).toMatchObject({ status: 200 });
@@ -99,20 +99,17 @@ test.each(KINDS)("a tenant is made where its entry in the directory is %s", asyn
 });
 
 const ENDING = [
-  "DIRECTORY mark",
-  "PLATFORM operators.record",
-  "TENANTS policy.closed",
-  "CONTENT content.close",
-  "TENANTS earlier-content.purge",
-  "CONTENT content.purge",
-  "TENANTS sessions.list",
-  "CONTENT content.erase",
-  "TENANTS policy.erase",
-  "PLATFORM bases.settle",
-  "PLATFORM brakes.releaseTenant",
-  "PLATFORM operators.forgetTenant",
-  "DIRECTORY remove",
-  "DIRECTORY forget",
+  "DirectoryObject markDeleting",
+  "PlatformObject operators.record",
+  "TenantObject policy.close",
+  "ContentObject content.close",
+  "ContentObject content.purge",
+  "TenantObject sessions.list",
+  "ContentObject content.erase",
+  "TenantObject policy.erase",
+  "PlatformObject bases.settle",
+  "PlatformObject operators.forgetTenant",
+  "DirectoryObject remove",
 ];
 
 describe("a tenant is deleted, with what it stored,", () => {

@@ -13,7 +13,7 @@ test.each(["/.well-known/oauth-protected-resource/mcp/ID", "/.well-known/oauth-a
         const url = worker.origin + path.replace("ID", `nobody-${statuses.length}`);
         statuses.push((await fetch(url, { method: "POST", body: "a=b" })).status);
       }
-      expect([statuses[0], statuses.at(-1)]).toEqual([404, 429]);
+      expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
     } finally {
       await worker.stop();
     }

@@ -20,7 +20,7 @@ const url = () => `${one().origin}/mcp/${TENANT}`;
 
 const call = (name: string, args: object) => client2026(url()).request("tools/call", { name, arguments: args });
 
-test.each(["TENANTS authority.claim", "TENANTS authority.settle"])(
+test.each(["TenantObject authority.claim", "TenantObject authority.settle"])(
   "what is to happen once does where %s fails once",
   async (name) => {
     await strike({ [name]: "failed once" });
@@ -45,7 +45,7 @@ describe("a text is stored where KV refuses it once", () => {
   });
 
   test("by a tool whose turn to upload was told in an answer that was lost", async () => {
-    await strike({ "CONTENT content.holds": "answer lost", "BODIES put": "KV failed" });
+    await strike({ "ContentObject content.holds": "answer lost", "BODIES put": "KV failed" });
     const { result } = await call("lab_write", { uri: "lab://saved/twice", text: "after two faults" });
     expect(result).toMatchObject({ content: [{ type: "text" }] });
     expect(result).not.toHaveProperty("isError");
@@ -76,7 +76,7 @@ describe("a text is stored where KV refuses it once", () => {
 
 test("the first text of a tenant is stored where its authority fails once as it hands its content over", async () => {
   await one().admin("POST", "/tenants", { id: "handed", document: { mode: "open" } });
-  await strike({ "TENANTS earlier-content.handOver": "failed once" });
+  await strike({ "TenantObject authority.exists": "failed once" });
   const client = client2026(`${one().origin}/mcp/handed`);
   const args = { uri: "lab://saved/first", text: "first" };
   const { result } = await client.request("tools/call", { name: "lab_write", arguments: args });
@@ -86,12 +86,11 @@ test("the first text of a tenant is stored where its authority fails once as it 
 });
 
 test.each([
-  "DIRECTORY lookup",
-  "TENANTS policy.read",
-  "TENANTS policy.revokeKey",
-  "TENANTS changes.told",
-  "TENANTS policy.staleMs",
-  "TENANTS policy.key",
+  "DirectoryObject lookup",
+  "TenantObject policy.read",
+  "TenantObject policy.revokeKey",
+  "TenantObject changes.told",
+  "TenantObject policy.key",
 ])("a key is made and revoked where %s fails once", async (name) => {
   await strike({ [name]: "failed once" });
   const { token } = await one().admin("POST", `/tenants/${TENANT}/keys`, { name: "short-lived" });
@@ -102,7 +101,7 @@ test.each([
 
 test("no event of a POST is lost where its session is overloaded once", async () => {
   const client = await client2025(url());
-  await strike({ "SESSIONS append": "overloaded" });
+  await strike({ "SessionObject append": "overloaded" });
   const params = {
     name: "lab_report",
     arguments: { reports: REPORTS, everyMs: 0 },

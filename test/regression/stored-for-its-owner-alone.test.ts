@@ -10,7 +10,7 @@ import { CommandLine } from "../support/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tenantry-private-"));
 const state = join(folder, "state");
-// As an earlier release left it.
+// Others may read it.
 mkdirSync(state);
 chmodSync(state, 0o755);
 const application = await startApplication(state);

@@ -2,11 +2,14 @@
 // comes to one end.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { CLOSE } from "../../src/streams/wire.ts";
 import { attachmentOf } from "../../src/sessions/session-sockets.ts";
 import type { SessionObject } from "../../src/sessions/session-object.ts";
 import { openSessionSocket, type SessionStub } from "../../src/sessions/session-door.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { anyTenant } from "../support/worker/tenant.ts";
 import {
   askOf,
   freshSession,
@@ -223,10 +226,15 @@ describe("a question", () => {
 describe("a run", () => {
   const { call, ...about } = { call: { id: 7, method: "tools/call" }, tenant: "conformance" };
   const capabilities = { elicitation: {} };
-  const record = recordOf({
-    ...about,
-    session: { unofficial: false, capabilities, nonce: "nonce", expires: 4_102_444_800_000 },
-    call: { ...call, params: { name: "test_elicitation", arguments: { message: "Who?" } } },
+  let record = "";
+  beforeAll(async () => {
+    const created = await remote(anyTenant(about.tenant), policyTables).incarnation(true);
+    record = recordOf({
+      ...about,
+      created: created ?? "",
+      session: { unofficial: false, capabilities, nonce: "nonce", expires: 4_102_444_800_000 },
+      call: { ...call, params: { name: "test_elicitation", arguments: { message: "Who?" } } },
+    });
   });
 
   it("is started by the object, asks, hears the answer and brings the result", async () => {
@@ -426,7 +434,6 @@ describe("a cancellation", () => {
 it("takes a call that it is given twice for one: whoever gave it may not have heard that it has it", async () => {
   const session = freshSession();
   // Nobody's, so that its run ends at once.
-  const record = JSON.stringify({ tenant: "nobody", profile: null, keyHash: null, call: { id: 1 } });
-  const call = { key: "0123456789abcdef", request: "1", record, fallback: "{}", said: 0, repeatable: true };
+  const call = { key: "0123456789abcdef", request: "1", record: recordOf(), fallback: "{}", said: 0, repeatable: true };
   expect([await session.start(call, later()), await session.start(call, later())]).toEqual([true, true]);
 });

@@ -2,7 +2,7 @@
 // has in memory, can bring about. The rest is in test/http.
 
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { createWorker, type Env } from "../../src/tenantry.ts";
@@ -45,13 +45,13 @@ function watched(calls: string[]): Env {
     });
   const callOn = (target: object, member: string | symbol, args: unknown[]) =>
     (target as Record<string | symbol, (...args: unknown[]) => unknown>)[member]?.(...args);
-  const TENANTS = watch(env.TENANTS, (member, names) =>
-    watch(callOn(env.TENANTS, member, names) as object, (method, args) => {
+  const TenantObject = watch(exports.TenantObject, (member, names) =>
+    watch(callOn(exports.TenantObject, member, names) as object, (method, args) => {
       calls.push(args.slice(0, 2).join("."));
-      return callOn(env.TENANTS.getByName(String(names[0])), method, args);
+      return callOn(exports.TenantObject.getByName(String(names[0])), method, args);
     }),
   );
-  return { ...env, TENANTS };
+  return { ...env, TenantObject };
 }
 
 async function send(

@@ -2,7 +2,7 @@
 // not read, or may listen no more. Counted at the hub, in requests made inside the isolate.
 
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
@@ -33,7 +33,7 @@ async function made(): Promise<string> {
   return tenant.id;
 }
 
-const hubOf = (tenant: string, shard = 0) => env.HUBS.getByName(hubName(tenant, shard));
+const hubOf = (tenant: string, shard = 0) => exports.HubObject.getByName(hubName(tenant, shard));
 const socketsOf = (tenant: string, shard = 0) =>
   runInDurableObject(hubOf(tenant, shard), (_hub, state) => state.getWebSockets().length);
 const untilSockets = (tenant: string, count: number) => expect.poll(() => socketsOf(tenant)).toBe(count);

@@ -19,11 +19,6 @@ it("an event id is as long for a large version as for a small one, and shows nei
   expect(large).not.toMatch(/123456789|987654/);
 });
 
-it("after an event id of release 0.1.0, whose version anybody could make up, anything may differ", async () => {
-  const unknown = { versions: { definitions: -1, content: -1 }, digests: { tools: "", prompts: "", resources: "" } };
-  expect(await stateOf(ring, "n.71.r1K-8uju1h.1234567890.")).toEqual(unknown);
-});
-
 it.each(["", "n.", "n.1.2", "n.x.a.b.c", "n.1.2.3.a.b.c", "c-1", "n.1234567890123456.a.b.c"])(
   "%j is no event id of such a stream",
   async (id) => {

@@ -1,7 +1,7 @@
 // Who listens to a tenant: every open socket hears of every change, and of those who are replaced, withdrawn or ended none.
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
@@ -13,7 +13,7 @@ let made = 0;
 function freshHub() {
   made += 1;
   const name = `hub-${made}`;
-  return { name, hub: env.HUBS.getByName(name) };
+  return { name, hub: exports.HubObject.getByName(name) };
 }
 
 const event = (version: number, about: Partial<ChangeEvent> = {}): ChangeEvent =>

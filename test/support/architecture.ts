@@ -43,7 +43,7 @@ const KNOWN_TO_CLIENTS =
 
 /** Every import that is not a file of ours, and the only files of src that may have it. */
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
-  { name: /^cloudflare:workers$/, files: /-(object|entrypoint)\.ts$/ },
+  { name: /^cloudflare:workers$/, files: /(-(object|entrypoint)|\/directory\/namespaces)\.ts$/ },
   { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
   // Of zod nothing but the writer that authors with zod/mini import: docs/decisions/0024-contract-in-json-schema.md
   { name: /^zod\/(v4\/core|locales)$/, files: /^src\/(zod-mini|calls\/zod-[a-z-]+)\.ts$/ },
@@ -185,16 +185,13 @@ function badNames(tree: Tree): string[] {
  * saying which tenant of the name is meant. What is named with `keptUnder` has no other tenant in it.
  */
 const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonly string[] }[] = [
-  // A binding that keeps tenants, read from what the platform hands over.
+  // The objects that keep tenants.
   {
-    what: /\b(?:TENANTS|CONTENT)\b(?!\b.*DurableObjectNamespace)/g,
+    what: /\bnamespaceOf\(\w+, "(?:TenantObject|ContentObject)"/g,
     files: [
-      "src/tenants/directory/placement.ts",
+      "src/tenants/directory/tenant-stub.ts",
       "src/content/store/admission.ts",
       "src/content/store/content-door.ts",
-      "src/deployment/check-deployment.ts",
-      // The text of somebody's wrangler.toml.
-      "src/clients/cli/init/project-files.ts",
     ],
   },
   {
@@ -212,9 +209,10 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
       "src/tenants/authority/incarnation.ts",
       "src/tenants/authority/tenant-object.ts",
       "src/admin/platform/platform-door.ts",
+      // Which tenant of a name in code there is, its object alone knows.
+      "src/admin/platform/rollout-walk.ts",
       "src/admin/apply/tenant-access.ts",
       "src/http/visit.ts",
-      "src/http/nobody.ts",
     ],
   },
   {

@@ -28,7 +28,7 @@ export interface Billed {
 }
 
 export interface BilledWorkers extends Pick<TwoWorkers, "one" | "two" | "stop"> {
-  /** What all tenants share is awake for some seconds: a request asks whichever of the platform's replicas and of the directory's. */
+  /** What all tenants share is awake for some seconds: a request asks whichever of the directory's shards. */
   warm(): Promise<void>;
   /** Every stream that was closed by who read it is missed, and over. */
   endStreams(): Promise<void>;

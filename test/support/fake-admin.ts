@@ -74,7 +74,17 @@ export class FakeAdmin {
   readonly bases = new Map<string, TenantDocument>();
   readonly operators = new Map<string, Infer<typeof contract.Operator>>();
   readonly blocks = new Map<string, string>();
-  readonly runs = new Map<string, Infer<typeof contract.FleetRun>>();
+  /** The one that there is, which is done at once. */
+  readonly rollout: Infer<typeof contract.Rollout> = {
+    version: 1,
+    about: "block",
+    state: "done",
+    actor: "root",
+    begun: CREATED,
+    tenants: 1,
+    missing: [],
+    refused: [],
+  };
   /** `METHOD /path?query` of everything that came in. */
   readonly requests: string[] = [];
   /** The URIs whose bodies were sent, in order. */
@@ -174,7 +184,7 @@ export class FakeAdmin {
     if (kind === "bases") return this.#base(asked, id as string);
     if (kind === "operators") return this.#operators(asked);
     if (kind === "tools") return this.#block(asked, id as string);
-    if (kind === "fleet") return this.#fleet(asked);
+    if (kind === "rollouts") return id === undefined ? page(asked, [this.rollout]) : { json: this.rollout };
     throw new Refused(404, "Not found");
   }
 
@@ -260,7 +270,8 @@ export class FakeAdmin {
     return { status: there ? 200 : 201, json: tenant.resources.get(uri)?.about };
   }
 
-  async #base({ method, json }: Asked, name: string): Promise<Answer> {
+  async #base({ method, path, json }: Asked, name: string): Promise<Answer> {
+    if (path[2] === "rollout") return { status: 202, json: { rollout: this.rollout.version } };
     const there = this.bases.get(name);
     if (method === "PUT") {
       this.bases.set(name, (await json(contract.BaseDocument)) as TenantDocument);
@@ -286,29 +297,12 @@ export class FakeAdmin {
   async #block({ method, json }: Asked, tool: string): Promise<Answer> {
     if (method === "DELETE") this.blocks.delete(tool);
     else this.blocks.set(tool, (await json(contract.NewBlock)).note);
-    return { json: { name: tool, changed: true, effectiveAt: CREATED } };
-  }
-
-  async #fleet({ method, path, json }: Asked): Promise<Answer> {
-    const [, kind, id, verb] = path;
-    if (kind === "runs") {
-      const run = this.runs.get(id ?? "");
-      if (!run) throw new Refused(404, "There is no such run");
-      if (method === "POST" && verb === "stop") Object.assign(run, { state: "stopped" });
-      if (method === "POST" && verb === "resume") Object.assign(run, { state: "done", done: run.total, failed: [] });
-      return { json: run };
-    }
-    const { base, dryRun = false, continueOnError = false } = await json(contract.FleetApply);
-    const total = [...this.tenants.values()].filter(({ own }) => own.extends?.includes(base)).length;
-    const about = { id: "run-1", base, dryRun, continueOnError, created: CREATED, total, effectiveAt: null };
-    const run = { state: "done" as const, done: total, failed: [], ...about };
-    this.runs.set(run.id, run);
-    return { json: run };
+    return { status: 202, json: { name: tool, changed: true, rollout: 1 } };
   }
 }
 
 function held<S extends Shape>(shape: S, value: unknown): Infer<S> {
-  const errors = faultsOf(shape, value);
+  const errors = faultsOf(shape, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
   if (errors.length > 0) throw new Refused(422, "The input breaks a rule", errors);
   return value as Infer<S>;
 }

@@ -4,6 +4,7 @@
 import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import type { Json } from "./mcp.ts";
+import { rolledOut } from "./rolled-out.ts";
 
 export interface MadeKey {
   readonly id: string;
@@ -11,6 +12,7 @@ export interface MadeKey {
 }
 
 export interface FixtureAdmin {
+  /** A rollout is waited for. */
   ask(method: string, path: string, json?: unknown): Promise<Json>;
   /** Open unless the document says otherwise; says the id. */
   tenant(document?: Json): Promise<string>;
@@ -35,7 +37,9 @@ export function fixtureAdmin(origin: string, prefix: string): FixtureAdmin {
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return (text === "" ? {} : JSON.parse(text)) as Json;
+    const answer = (text === "" ? {} : JSON.parse(text)) as Json;
+    if (typeof answer["rollout"] === "number") await rolledOut(ask, answer["rollout"]);
+    return answer;
   };
   // Others ask what the deployment looks like while none of its tenants is private.
   afterAll(async () => {

@@ -3,7 +3,6 @@
 
 import { bundleWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
 import type { Json } from "./mcp.ts";
-import { write } from "./raw-http.ts";
 
 const ADMIN_TOKEN = "admin-token-of-two-worlds-0123456789";
 export const TENANT = "worlds";
@@ -20,7 +19,7 @@ const HIDING = ["note://b-*", "note://open-m*", "note://open-zz*", "note://zz-*"
 
 /**
  * Ways of looking that hide the same: by denied ranges, by allowed ones, by the middle of a name, and by a key's scopes;
- * `many` names more than the index is asked with, `inner` leaves no ranges and is half of it a scope's.
+ * `many` by many patterns; `inner` leaves no ranges and is half of it a scope's.
  */
 export const SIGHTS = ["denied", "allowed", "middle", "many", "inner", "scoped", "both"] as const;
 export type SightName = (typeof SIGHTS)[number];
@@ -33,7 +32,6 @@ const text = (body: string) => ({ messages: [{ role: "user", content: { type: "t
 const PLAIN: Json = {
   mode: "open",
   search: true,
-  // Often renewed, so that renewals are compared too.
   maxStalenessMs: 500,
   instructions: "Look around.",
   tools: { note_delete: { enabled: false } },
@@ -82,7 +80,7 @@ export interface HiddenWorld {
 
 /** The one without hidden things, and the one with them. */
 export async function startWorlds(): Promise<readonly [HiddenWorld, HiddenWorld]> {
-  const modules = await bundleWorker("counted-worker");
+  const modules = await bundleWorker("demo-worker");
   const workers = await Promise.all(
     [1, 2].map(() => startWorker(modules, { vars: { ADMIN_TOKEN }, flags: ["nodejs_als"] })),
   );
@@ -110,8 +108,6 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
     ]);
     await admin("PUT", `/tenants/${TENANT}/resources/content?${query}`, body);
   };
-  // In both: what is asked of a name that nobody has must not say whether this deployment has a private tenant.
-  await admin("POST", "/tenants", { id: "nobodys", document: { mode: "key" } });
   await admin("POST", "/tenants", { id: TENANT, document: isCrowded ? CROWDED : PLAIN });
   for (let at = 0; at < 30; at += 1) {
     const hidden = isCrowded ? [0, 1, 2, 3].map((more) => at * 4 + more) : [];
@@ -119,7 +115,6 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
     await store(visibleId(at), visibleText(at));
   }
   if (isCrowded) await crowd(admin);
-  if (isCrowded) await lookThrough(`${origin}/mcp/${TENANT}/hidden-view`);
   const made = await admin("POST", `/tenants/${TENANT}/keys`, { name: "reader", scopes: ["reader"] });
   const bound = await admin("POST", `/tenants/${TENANT}/keys`, { name: "bound", scopes: ["reader"], profile: "both" });
   const inner = await admin("POST", `/tenants/${TENANT}/keys`, { name: "inner", scopes: ["inner"], profile: "inner" });
@@ -143,14 +138,6 @@ const visibleText = (at: number) =>
   `${pick(WORDS, at)} ${pick(WORDS, at * 5 + 1)} notes of day ${at % 7}. More follows.`;
 export const hiddenText = (at: number) =>
   `${pick(HIDDEN_WORDS, at)} ${pick(WORDS, at)} ${pick(HIDDEN_WORDS, at + 1)} apple otter meeting budget`;
-
-/** What a profile leaves to be seen is kept for it from its first use on, and every write sees to that. */
-async function lookThrough(url: string): Promise<void> {
-  const { headers, body } = write("2025-11-25", "resources/list", {});
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  const { result } = (await response.json()) as { result?: { resources: readonly unknown[] } };
-  if (!result?.resources.length) throw new Error("nobody looked through the hidden profile");
-}
 
 /** Other tenants, keys and suspensions. */
 async function crowd(admin: HiddenWorld["admin"]): Promise<void> {

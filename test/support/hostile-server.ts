@@ -64,10 +64,8 @@ export function fill(admin: FakeAdmin): void {
     before: { a: "1" },
     after: { a: "2" },
   });
-  const run = { id: ANY_VALUE, base: "b", state: "stopped" as const, dryRun: false, continueOnError: false, created };
   const changes = [{ tenant: "t", changes: [{ path: "p", before: "1", after: "2" }] }];
-  const failed = [{ tenant: "t", error: "e" }];
-  admin.runs.set(ANY_VALUE, { ...run, total: 2, done: 1, failed, changes, effectiveAt: "2099-01-01T00:00:00Z" });
+  Object.assign(admin.rollout, { missing: ["t"], refused: [{ tenant: "t", error: "e" }], changes });
 }
 
 export interface HostileServer {

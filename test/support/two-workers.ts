@@ -3,21 +3,21 @@
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp.ts";
+import { rolledOut } from "./rolled-out.ts";
 import { bundleWorker, compatibilityDate, OBJECTS } from "./worker-bundle.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-workers-0123456789";
-type Binding = keyof typeof OBJECTS;
 const NAMES = ["one", "two"] as const;
 
 /** One of the two. */
 export interface WatchedWorker {
   /** `http://127.0.0.1:PORT`, without a path: a socket of its own. */
   readonly origin: string;
-  /** Calls the admin API as root, below `/admin/v1`; throws for what is refused. */
+  /** Calls the admin API as root, below `/admin/v1`; throws for what is refused. A rollout is waited for. */
   admin(method: string, path: string, json?: unknown): Promise<Json>;
-  /** Every call to a Durable Object, KV or a limiter since the last `reset`, in order: `TENANTS policy.lease`. */
+  /** Every call to a Durable Object, KV or a limiter since the last `reset`, in order: `TenantObject policy.lease`. */
   calls(): Promise<readonly string[]>;
-  /** The Durable Objects that came to life in this Worker since then, in order: `HUBS`. All of them live in Worker one. */
+  /** The Durable Objects that came to life in this Worker since then, in order: `HubObject`. All of them live in Worker one. */
   lives(): Promise<readonly string[]>;
   /** Bytes that its isolate counts as held for clients that are slow. */
   held(): Promise<number>;
@@ -32,7 +32,7 @@ export interface WatchedWorker {
   refusals(): Promise<readonly string[]>;
   /**
    * From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's; no object of a
-   * binding that is named in its place, such as `SESSIONS`.
+   * binding that is named in its place, such as `SessionObject`.
    */
   cutOff(tenant?: string): Promise<void>;
   /** From now on each call of this Worker to an object or to KV takes up to so many milliseconds more. */
@@ -142,20 +142,18 @@ export async function startTwoWorkers(
   }
 }
 
+/** Bound by name: those of the second are the first's. */
 function objectsOf(name: (typeof NAMES)[number]) {
-  const bindings = Object.entries(OBJECTS).map(([binding, className]) => [
-    binding,
-    { className, useSQLite: true, ...(name === "one" ? {} : { scriptName: "one" }) },
-  ]);
-  return Object.fromEntries(bindings) as Record<Binding, { className: string; useSQLite: boolean }>;
+  const elsewhere = name === "one" ? {} : { scriptName: "one" };
+  return Object.fromEntries(OBJECTS.map((className) => [className, { className, useSQLite: true, ...elsewhere }]));
 }
 
 async function evict(miniflare: Miniflare, { tenant, webSockets = "close" }: Evicted): Promise<void> {
   if (tenant !== undefined) {
-    await evictOne(miniflare, OBJECTS.TENANTS, { name: tenant, webSockets });
+    await evictOne(miniflare, "TenantObject", { name: tenant, webSockets });
     return;
   }
-  for (const className of Object.values(OBJECTS)) {
+  for (const className of OBJECTS) {
     const ids = await miniflare.listDurableObjectIds(className, "one");
     await Promise.all(ids.map((id) => evictOne(miniflare, className, { id, webSockets })));
   }
@@ -195,21 +193,24 @@ function watchedWorker(origin: string): WatchedWorker {
       keys?: string[];
     };
   };
+  const admin: WatchedWorker["admin"] = async (method, path, json) => {
+    const response = await fetch(`${origin}/admin/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        ...(json === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    const answer = JSON.parse(text || "{}") as Json;
+    if (typeof answer["rollout"] === "number") await rolledOut(admin, answer["rollout"]);
+    return answer;
+  };
   return {
     origin,
-    admin: async (method, path, json) => {
-      const response = await fetch(`${origin}/admin/v1${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${ADMIN_TOKEN}`,
-          ...(json === undefined ? {} : { "content-type": "application/json" }),
-        },
-        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-      });
-      const text = await response.text();
-      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-      return JSON.parse(text || "{}") as Json;
-    },
+    admin,
     calls: async () => (await control()).calls,
     lives: async () => (await control()).lives,
     held: async () => (await control()).held,

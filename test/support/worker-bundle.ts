@@ -11,15 +11,15 @@ import { oncePerRun } from "./once-per-run.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
 
-export const OBJECTS = {
-  TENANTS: "TenantObject",
-  CONTENT: "ContentObject",
-  SESSIONS: "SessionObject",
-  HUBS: "HubObject",
-  DIRECTORY: "DirectoryObject",
-  PLATFORM: "PlatformObject",
-  UPSTREAMS: "UpstreamObject",
-} as const;
+export const OBJECTS = [
+  "TenantObject",
+  "ContentObject",
+  "SessionObject",
+  "HubObject",
+  "DirectoryObject",
+  "PlatformObject",
+  "UpstreamObject",
+] as const;
 
 export interface WorkerModule {
   readonly type: "ESModule" | "Text";
@@ -87,9 +87,9 @@ export interface OneWorker {
 
 export interface StartOptions {
   readonly vars?: Readonly<Record<string, string>>;
-  /** Bindings that it does not get. */
+  /** The KV namespace that it does not get, and classes that its configuration forgets. */
   readonly without?: readonly string[];
-  /** Bindings to classes that no migration gave SQLite. */
+  /** Classes that no migration gave SQLite. */
   readonly unmigrated?: readonly string[];
   /** Compatibility flags that the fixture needs, and the product does not. */
   readonly flags?: readonly string[];
@@ -104,7 +104,7 @@ export async function startWorker(
   modules: WorkerModule[],
   { vars = {}, without = [], unmigrated = [], flags = [], hasDatabase = false, inspected = false }: StartOptions = {},
 ): Promise<OneWorker> {
-  const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
+  const objects = OBJECTS.filter((name) => !without.includes(name));
   let said = "";
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -125,9 +125,10 @@ export async function startWorker(
           bindings: { ...vars },
           kvNamespaces: ["BODIES"].filter((name) => !without.includes(name)),
           d1Databases: hasDatabase ? ["DB"] : [],
-          durableObjects: Object.fromEntries(
-            objects.map(([binding, className]) => [binding, { className, useSQLite: !unmigrated.includes(binding) }]),
-          ),
+          additionalUnboundDurableObjects: objects.map((className) => ({
+            className,
+            useSQLite: !unmigrated.includes(className),
+          })),
           unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
         },
       ],

@@ -19,9 +19,9 @@ import { catalogNames } from "./tenant-offer.ts";
 import { boundMembers, brokenRules, beyondBounds, withoutLogin } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, giveBack } from "./hostnames.ts";
-import { endStale, expectTold, fromNow, leftMsOf, staleMsOf, untilInForce, type Staleness } from "./in-force.ts";
+import { expectTold, fromNow, untilInForce } from "./in-force.ts";
 import { ownUpstreams } from "./own-upstreams.ts";
-import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import { holdStops } from "./stopped-everywhere.ts";
@@ -41,8 +41,6 @@ export interface Intent {
   readonly action: string;
   /** Whether a name that matches nothing is taken with a warning. */
   readonly unknownNames?: boolean | undefined;
-  /** For a dry run: a base document in place of the one that is stored. */
-  readonly supposing?: { readonly base: string; readonly document: TenantDocument };
 }
 
 export interface AppliedDocument {
@@ -52,7 +50,6 @@ export interface AppliedDocument {
   /** When nothing older is served any more (milliseconds since the epoch); null: nothing older is, or a dry run. */
   readonly effectiveAt: number | null;
   /** What the answer says of isolates that are cut off. */
-  readonly staleUntil: Staleness;
   readonly changes: readonly Change[];
   /** What was taken, and may not be what was meant. */
   readonly warnings: JudgedNames["warnings"];
@@ -96,7 +93,7 @@ async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<
   const { own, changes, warnings } = plan;
   const changed = changes.length > 0;
   const said = { changes, warnings, own };
-  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, staleUntil: {}, ...said };
+  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, ...said };
   if (dryRun) {
     await checkNames(desk, managed, plan.whole);
     return outcome;
@@ -119,7 +116,7 @@ async function write(
   managed: Managed,
   record: TenantRecord,
   { plan, intent }: Planned,
-): Promise<Pick<AppliedOnce, "revision" | "effectiveAt" | "staleUntil" | "isOvertaken"> | undefined> {
+): Promise<Pick<AppliedOnce, "revision" | "effectiveAt" | "isOvertaken"> | undefined> {
   const written = await managed.policy.write({
     own: plan.own,
     effective: plan.effective,
@@ -135,10 +132,7 @@ async function write(
   const isOvertaken = await isOvertakenBy(desk.env, plan);
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
   if (intent.wait !== "never" && plan.withdraws) await expectTold(managed.stub());
-  const staleUntil = plan.withdraws
-    ? await endStale(desk, effectiveAt, [[managed, fromNow(await staleMsOf(managed.policy))]])
-    : {};
-  return { revision: written.revision, effectiveAt, staleUntil, isOvertaken };
+  return { revision: written.revision, effectiveAt, isOvertaken };
 }
 
 /** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */
@@ -149,7 +143,7 @@ async function confirm(
   { plan, intent }: Planned,
 ): Promise<number | null> {
   const inForceAt = Math.max(
-    fromNow(await leftMsOf(managed.policy)),
+    fromNow(await managed.policy.leftMs()),
     await settle(desk, managed, record, { ...plan, revision: record.revision }),
   );
   if (intent.wait === "always") await untilInForce(inForceAt);
@@ -173,7 +167,7 @@ export interface Plan {
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
   holdBounds(desk, managed, record, own);
-  await holdStops(desk, managed, record, own);
+  holdStops(desk, managed, record, own);
   const names = await catalogNames(desk, managed, record);
   const written = { own, names, before: record.own, basis: record.revision };
   const { effective, whole, bases, warnings } = await resolveDocument(desk, managed, written, intent);
@@ -206,7 +200,7 @@ export async function resolveDocument(
   desk: Desk,
   managed: Managed,
   { own, names, before = {}, basis = 0 }: Written,
-  about: Pick<Intent, "dryRun" | "supposing" | "unknownNames">,
+  about: Pick<Intent, "dryRun" | "unknownNames">,
 ): Promise<Pick<Plan, "effective" | "whole" | "bases" | "warnings">> {
   const beyond = beyondBounds(own);
   if (beyond.length > 0) throw new ProblemError("invalid-input", { errors: beyond });
@@ -239,25 +233,22 @@ async function basesOf(
   { env }: Desk,
   { id, created }: Managed,
   { own: { extends: names = [] }, basis }: { readonly own: TenantDocument; readonly basis: number },
-  { dryRun, supposing }: Pick<Intent, "dryRun" | "supposing">,
+  { dryRun }: Pick<Intent, "dryRun">,
 ): Promise<readonly TenantDocument[]> {
-  const asked = names.filter((name) => name !== supposing?.base);
-  if (asked.length === 0 && supposing === undefined) return [];
+  if (names.length === 0) return [];
   const platform = remote(platformOf(env), baseTables);
-  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take({ id, created }, asked, basis);
+  const found: BasesFound = dryRun ? await platform.resolve(names) : await platform.take({ id, created }, names, basis);
   if (!found.bases) {
     const { missing } = found;
     throw invalidFields(
       ...missing.map((name) => [`extends.${names.indexOf(name)}`, `there is no base document ${name}`] as const),
     );
   }
-  const documents = new Map(asked.map((name, at) => [name, found.bases[at] as TenantDocument]));
-  if (supposing) documents.set(supposing.base, supposing.document);
-  return names.map((name) => documents.get(name) as TenantDocument);
+  return found.bases;
 }
 
 /** Whether a base says something else by now: whoever wrote it may have looked at the tenant before this was written. */
-export async function isOvertakenBy(env: PlatformEnv, { own, bases }: Pick<Plan, "own" | "bases">): Promise<boolean> {
+export async function isOvertakenBy(env: object, { own, bases }: Pick<Plan, "own" | "bases">): Promise<boolean> {
   const { extends: names = [] } = own;
   if (names.length === 0) return false;
   const now = await remote(platformOf(env), baseTables).resolve(names);

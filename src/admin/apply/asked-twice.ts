@@ -5,7 +5,7 @@ import { askAgain } from "../../tenants/isolate/asked-again.ts";
 
 /** What changes nothing. */
 const READS = {
-  policy: "audit countKeys incarnation kept key keyPage keys leftMs read secrets staleMs",
+  policy: "audit countKeys incarnation kept key keyPage leftMs read secrets",
   changes: "told",
   content: "usage",
   limits: "use",
@@ -16,33 +16,30 @@ const READS = {
   "gateway-review": "approved waiting",
   login: "grants clients",
   sessions: "list",
-  directory: "isDeclared list listDeclared",
+  directory: "isDeclared list listDeclared named",
   operators: "operatorByHash operators audit",
-  bases: "base bases resolve uses blocks",
-  brakes: "stopped",
-  fleet: "run runs",
+  bases: "base bases resolve uses",
+  rollouts: "blocks rollout rollouts onItsWay",
   faults: "faults",
 };
 
 /** What does the same once more: a key that is revoked already is waited for all the same. */
 const WRITES = {
-  policy: "addKey rotateKey revokeKey suspend resume setSecret deleteSecret",
+  policy: "addKey rotateKey revokeKey suspend suspendLate resume setSecret deleteSecret takeBlocks",
   login: "endGrant endClient endPrincipal",
-  fleet: "stop",
   edits: "deliver",
-  bases: "take settle release block unblock",
-  brakes: "push stopTenant releaseTenant",
-  directory: "add declare mark release",
+  bases: "take settle release",
+  rollouts: "block unblock suspendLate resumed report handOver stop",
+  directory: "add declare markDeleting noteBlocks release",
   operators: "removeOperator",
 };
 
 /** A tenant's end, which goes on from where it was cut off. Of its entry in the audit log there may be two, rather than none. */
 const ENDINGS = {
-  directory: "endDeclared remove forget",
+  directory: "endDeclared remove",
   operators: "record forgetTenant",
-  policy: "closed erase",
+  policy: "close erase",
   content: "close purge erase",
-  "earlier-content": "purge",
   sessions: "forget",
 };
 

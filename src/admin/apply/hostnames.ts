@@ -1,13 +1,12 @@
-// Owns what the directory says about a tenant beside its id: hostnames, which belong to one tenant only, and whether it
-// is private. Claimed before a document is written, released after it. The tenant's object decides what its document says, and
-// this follows: nothing is given back that a write may name which was begun, and what nobody names any more is found later.
+// Owns what the directory says about a tenant beside its id: hostnames, which belong to one tenant only. Claimed before a
+// document is written, released after it. The tenant's object decides what its document says, and this follows: nothing is given back that a write may name which was begun, and what nobody names any more is found later.
 
 import { AppError } from "../../protocol/app-error.ts";
 import { isGone } from "../../tenants/authority/incarnation.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { Claimed, Named } from "../../tenants/directory/directory-object.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
+import { forgetName, NAME_FOR_MS } from "../../tenants/directory/directory.ts";
 import { askedDirectory, releaseAgain } from "./asked-directory.ts";
 import { hostAllowed, hostnameOf } from "../../auth/origin.ts";
 import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
@@ -57,17 +56,12 @@ function unfitting({ env, request, caller }: Desk, hostname: string): string | u
 /** Claims all hostnames or none, for a write that replaces `before`: where it is not made, `giveBack` is told. */
 export async function claimNames(desk: Desk, subject: Managed, whole: TenantDocument, before: Replaced): Promise<void> {
   await checkNames(desk, subject, whole);
-  const { entry } = subject;
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
     const done = await claim(desk, subject, hostname, before.revision);
     if (done === "claimed" || done === "kept") continue;
     await giveBack(desk, subject, { ...whole, hostnames: whole.hostnames?.slice(0, at) ?? [] }, before);
     throw done === "taken" ? taken(hostname, at) : new AppError("unknownTenant");
   }
-  // Marked before the tenant becomes private, so that unknown names are hidden by then. One that opens is unmarked only
-  // after it did, in `announceNames`.
-  if (entry && isPrivate(whole) && !(entry.isPrivate && isPrivate(before.effective)))
-    await askedDirectory(desk.env, entry.id).mark(namedAs(subject), { isPrivate: true, revision: before.revision });
 }
 
 async function claim(desk: Desk, subject: Subject, hostname: string, basis: number): Promise<Claimed> {
@@ -80,7 +74,7 @@ async function claim(desk: Desk, subject: Subject, hostname: string, basis: numb
 }
 /** A write that wanted these names was not made: what the tenant's document does not name is free again. */
 export async function giveBack(desk: Desk, subject: Managed, wanted: TenantDocument, before: Replaced): Promise<void> {
-  if (!wanted.hostnames?.length && !isPrivate(wanted)) return;
+  if (!wanted.hostnames?.length) return;
   const { entry, tenant, policy } = subject;
   // One that ends takes with it what it has.
   const record = await policy.read(entry === null).catch(ifGone);
@@ -88,18 +82,11 @@ export async function giveBack(desk: Desk, subject: Managed, wanted: TenantDocum
   const is = mergeDocuments([tenant.base, effective]);
   for (const hostname of without(wanted, is))
     await askedDirectory(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision, before.revision);
-  if (record && isPrivate(wanted)) await announceOpen(desk, subject, is, revision);
 }
 
 /** The hostnames of a document that another one does not have. */
 function without({ hostnames = [] }: TenantDocument, other: TenantDocument): readonly string[] {
   return hostnames.filter((hostname) => !other.hostnames?.includes(hostname));
-}
-
-async function announceOpen({ env }: Desk, subject: Subject, whole: TenantDocument, revision: number): Promise<void> {
-  const { entry } = subject;
-  if (entry && !isPrivate(whole))
-    await askedDirectory(env, entry.id).mark(namedAs(subject), { isPrivate: false, revision });
 }
 
 function ifGone(error: unknown): undefined {
@@ -121,16 +108,10 @@ export async function announceNames(
   before: Replaced,
   { whole, revision }: { readonly whole: TenantDocument; readonly revision: number },
 ): Promise<number> {
-  const { entry } = subject;
   const left = without(before.effective, whole);
   for (const hostname of left) await releaseAgain(desk.env, hostname, namedAs(subject), revision);
   for (const hostname of [...left, ...(whole.hostnames ?? [])]) forgetName(hostname);
-  if (entry?.isPrivate || isPrivate(before.effective)) await announceOpen(desk, subject, whole, revision);
-  return left.length > 0 ? Date.now() + HOSTNAME_FOR_MS : 0;
-}
-
-function isPrivate({ mode = "open" }: TenantDocument): boolean {
-  return mode !== "open";
+  return left.length > 0 ? Date.now() + NAME_FOR_MS : 0;
 }
 
 function taken(hostname: string, at: number): ProblemError {

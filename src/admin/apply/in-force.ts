@@ -1,42 +1,15 @@
-// Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before, and no copy
-// of it lies in KV. An isolate that is cut off from the tenant's object may serve it longer, if the tenant chose that for
-// outages: then the answer says so.
+// Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before.
 
-import { remoteChanges } from "../../tenants/authority/change-tables.ts";
+import { remoteChanges } from "../../tenants/authority/remote-changes.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
-import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
-import { onceASecond } from "../../tenants/authority/once-a-second.ts";
-import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
-import type { Remote } from "../../tenants/authority/tables.ts";
-import { isSkewed, outageKey } from "../../tenants/isolate/outage.ts";
 import { ProblemError } from "../problem.ts";
-import type { AdminEnv, AdminOptions, MetTenant } from "../route.ts";
-import { inLanes } from "./lanes.ts";
 
 /**
  * When what an object measured to take so much longer is over, by the clock of this machine: the object's may be ahead of it or
- * behind. To be called when the answer has come. Milliseconds; null stays null.
+ * behind. To be called when the answer has come. Milliseconds.
  */
-export function fromNow(leftMs: number | undefined): number;
-export function fromNow(leftMs: number | null | undefined): number | null;
-export function fromNow(leftMs: number | null | undefined): number | null {
-  return leftMs === null ? null : Date.now() + (leftMs ?? UNSAID_MS);
-}
-
-/** Where an object of an earlier release did not say how long: a brake is in force by then whatever a document says. */
-const UNSAID_MS = 12_000;
-
-/** How long until what was withdrawn so far is in force everywhere; undefined: the object is of a release that does not say. */
-export function leftMsOf(policy: Pick<Remote<PolicyMethods>, "leftMs">): Promise<number | undefined> {
-  return policy.leftMs().catch(unlessSkewed);
-}
-
-export function staleMsOf(policy: Pick<Remote<PolicyMethods>, "staleMs">): Promise<number | null | undefined> {
-  return policy.staleMs().catch(unlessSkewed);
-}
-
-function unlessSkewed(error: unknown): undefined {
-  if (!isSkewed(error)) throw error;
+export function fromNow(leftMs: number): number {
+  return Date.now() + leftMs;
 }
 
 /** Waits until `effectiveAt`, as `fromNow` gives it: then every lease from before it has ended. */
@@ -74,35 +47,4 @@ export function isoTime(milliseconds: number): string;
 export function isoTime(milliseconds: number | null): string | null;
 export function isoTime(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
-}
-
-/** What an answer says of isolates that are cut off: nothing where they serve no longer than any tenant's do. */
-export interface Staleness {
-  readonly staleUntil?: string;
-}
-
-type Where = { readonly env: AdminEnv; readonly options: AdminOptions };
-
-/** The tenant, and until when it may be served, as `fromNow` gives it; null: it did not choose so. */
-export type Stale = readonly [tenant: { readonly id: string } & Pick<MetTenant, "entry">, staleUntil: number | null];
-
-/** Deletes copies after a withdrawal is in force. */
-export async function endStale(
-  { env, options }: Where,
-  effectiveAt: number,
-  tenants: readonly Stale[],
-): Promise<Staleness> {
-  const ends = await inLanes(tenants, async ([{ id, entry }, until]) => {
-    if (until === null) return 0;
-    try {
-      await onceASecond(() => env.BODIES.delete(outageKey(id, entry?.created)));
-      return until > effectiveAt + DEFAULT_OUTAGE_SECONDS * 1000 ? until : 0;
-    } catch (error) {
-      // The withdrawal is in force all the same, and the copy says itself until when it may be served.
-      options.onError?.(error);
-      return until;
-    }
-  });
-  const last = Math.max(0, ...ends);
-  return last > 0 ? { staleUntil: new Date(last).toISOString() } : {};
 }

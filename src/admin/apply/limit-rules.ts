@@ -10,7 +10,8 @@ import {
 import { limitUseTables, type LimitUse } from "../../limits/limit-use-tables.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
+import { ANYWHERE } from "../../tenants/directory/placement.ts";
+import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../inspect.ts";
 import type { Desk } from "../route.ts";

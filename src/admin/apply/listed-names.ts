@@ -1,7 +1,10 @@
 // Owns lists of what all shards of the directory have, in the order of ids: each is asked for as many as are wanted.
 
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
+import type { NamedHere } from "../../tenants/directory/directory-object.ts";
 import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
+import { shardOf } from "../../tenants/directory/shard.ts";
+import { SHARDS } from "../../tenants/directory/shards.ts";
 import { askedShards } from "./asked-directory.ts";
 
 export interface NamesAsk {
@@ -23,4 +26,15 @@ export async function listEntries(env: DirectoryEnv, { after, limit }: NamesAsk)
 export async function listDeclared(env: DirectoryEnv, { after, limit }: NamesAsk): Promise<readonly string[]> {
   const pages = await Promise.all(askedShards(env).map((shard) => shard.listDeclared(after, limit)));
   return pages.flat().toSorted().slice(0, limit);
+}
+
+/** What the directory has of these ids: each shard is asked once. */
+export async function listOfIds(env: DirectoryEnv, ids: readonly string[]): Promise<NamedHere> {
+  const pages = await Promise.all(
+    askedShards(env).map(async (shard, at): Promise<NamedHere> => {
+      const own = ids.filter((id) => shardOf(id, SHARDS) === at);
+      return own.length === 0 ? { entries: [], declared: [] } : shard.named(own);
+    }),
+  );
+  return { entries: pages.flatMap(({ entries }) => entries), declared: pages.flatMap(({ declared }) => declared) };
 }

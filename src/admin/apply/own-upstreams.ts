@@ -1,5 +1,5 @@
 // Owns that a tenant is not written as its own upstream, where its URL says so. What leads back by other ways, such as
-// another tenant's upstreams, is found when it is read.
+// another tenant's upstreams, is listed a few times: docs/gateway.md.
 
 import { hostnameOf } from "../../auth/origin.ts";
 import { pathBelow } from "../../deployment/mount.ts";

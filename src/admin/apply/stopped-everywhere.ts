@@ -1,57 +1,52 @@
-// Owns waiting until what the platform's object stops is stopped in every isolate, and showing it beside what a tenant's own
-// object says. Tenants are not told: whatever their number, so many calls are made as there are replicas, and few more.
+// What a rollout stops in a tenant, beside what the tenant itself suspended: as its object enforces it, and what is on its way there.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { splitName } from "../../gateway/listed-name.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { brakeTables } from "../platform/brake-tables.ts";
-import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
+import type { Suspension } from "../../tenants/document/visibility.ts";
+import { platformOf } from "../platform/platform-door.ts";
+import { rolloutTables } from "../platform/rollout-tables.ts";
 import type { FieldRule } from "../inspect.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
-import { isoTime } from "./in-force.ts";
 import type { Managed } from "./tenant-access.ts";
 import { areLess } from "./upstream-bounds.ts";
 
-/** Resolves when no isolate serves what was before; gives when that was, ISO 8601. A repeated write waits, too. */
-export async function stoppedEverywhere(env: PlatformEnv): Promise<string> {
-  const left = await remote(platformOf(env), brakeTables).push();
-  if (left > 0) await scheduler.wait(left);
-  return isoTime(Date.now());
+export const rolloutsOf = (env: object) => remote(platformOf(env), rolloutTables);
+
+type Stopped = Pick<TenantRecord, "suspensions" | "blocks">;
+
+/** The record with what is blocked in every tenant among its suspensions. */
+export function withBlocks<R extends Stopped>(record: R): R {
+  const blocked = record.blocks.blocks.map((block) => ({ kind: "tool" as const, ...block }));
+  return { ...record, suspensions: [...record.suspensions, ...blocked] };
 }
 
-/** The record with what the platform stops in this tenant among its suspensions. */
-export async function withStops<R extends Pick<TenantRecord, "suspensions">>(
-  env: PlatformEnv,
-  { id, created }: Pick<Managed, "id" | "created">,
-  record: R,
-): Promise<R> {
-  const { tools, tenants } = await remote(platformOf(env), brakeTables).stopped();
-  const stopped = tenants.filter((one) => one.id === id && ["", created].includes(one.created));
-  return {
-    ...record,
-    suspensions: [
-      ...stopped.map(({ note, since }) => ({ kind: "tenant" as const, name: "", note, since })),
-      ...record.suspensions,
-      ...tools.map((tool) => ({ kind: "tool" as const, ...tool })),
-    ],
-  };
+/** What the tenant's object does not enforce yet. */
+export async function onItsWay(
+  env: object,
+  { id, created, entry }: Managed,
+  { suspensions, blocks }: Stopped,
+): Promise<readonly Suspension[]> {
+  const coming = await rolloutsOf(env).onItsWay(id, entry === null ? "" : created);
+  const isHeld = (name: string) => blocks.blocks.some((block) => block.name === name);
+  const isSuspended = suspensions.some(({ kind }) => kind === "tenant");
+  const added = coming.version > blocks.version ? coming.blocks.filter(({ name }) => !isHeld(name)) : [];
+  return [
+    ...(coming.suspension && !isSuspended ? [{ kind: "tenant" as const, name: "", ...coming.suspension }] : []),
+    ...added.map((block) => ({ kind: "tool" as const, ...block })),
+  ];
 }
 
 /**
  * Throws where a tenant's own administrator changes what could bring back, under another name, a profile or a tool of an upstream that
  * an operator stopped.
  */
-export async function holdStops(
-  desk: Desk,
-  managed: Managed,
-  record: TenantRecord,
-  own: TenantDocument,
-): Promise<void> {
+export function holdStops(desk: Desk, managed: Managed, record: TenantRecord, own: TenantDocument): void {
   if (desk.caller.role !== "tenant-admin") return;
-  const { own: before, effective, stops = [] } = record;
+  const { own: before, effective, stops } = record;
   const { profiles = {}, upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
   const errors: FieldRule[] = [];
   const profile = stops.find(({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name));
@@ -61,17 +56,16 @@ export async function holdStops(
     errors.push({ field: "profiles", rule: `an operator suspended the profile ${profile.name}: ${MEANWHILE}` });
   // A setting in `tools` may be all that keeps another name of the tool off.
   const changed = [...(areLess(before, own) ? [] : ["upstreams"]), ...(isChanged("tools") ? ["tools"] : [])];
-  const rule = changed.length > 0 && (await stoppedTool(desk, stops, upstreams));
+  const rule = changed.length > 0 && stoppedTool(record, upstreams);
   if (rule) errors.push(...changed.map((field) => ({ field, rule })));
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
 /** The same where they resume a tool of an upstream that they suspended themselves. */
-export async function holdResumed(desk: Desk, managed: Managed, record: TenantRecord, name: string): Promise<void> {
+export function holdResumed(desk: Desk, managed: Managed, record: TenantRecord, name: string): void {
   if (desk.caller.role !== "tenant-admin") return;
-  const { effective, stops = [] } = record;
-  const { upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
-  const rule = isOfOne(upstreams, name) && (await stoppedTool(desk, stops, upstreams));
+  const { upstreams = {} } = mergeDocuments([managed.tenant.base, record.effective]);
+  const rule = isOfOne(upstreams, name) && stoppedTool(record, upstreams);
   if (rule) throw new ProblemError("forbidden", { errors: [{ field: "name", rule }] });
 }
 
@@ -80,9 +74,8 @@ type Upstreams = NonNullable<TenantDocument["upstreams"]>;
 const isOfOne = (upstreams: Upstreams, name: string) => Object.hasOwn(upstreams, splitName(name)?.id ?? "");
 
 /** What is said of a tool of an upstream that an operator stopped; undefined: there is none. */
-async function stoppedTool(desk: Desk, stops: NonNullable<TenantRecord["stops"]>, upstreams: Upstreams) {
-  const { tools } = await remote(platformOf(desk.env), brakeTables).stopped();
-  const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...tools];
+function stoppedTool({ stops, blocks }: TenantRecord, upstreams: Upstreams): string | undefined {
+  const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...blocks.blocks];
   const tool = stopped.find(({ name }) => isOfOne(upstreams, name));
   return tool && `an operator stopped the tool ${tool.name}: ${MEANWHILE}`;
 }

@@ -3,7 +3,6 @@
 
 import { contentStubOf } from "../../content/store/content-door.ts";
 import { operatedContent, type RemoteOperatedContent } from "../../content/store/operated-content.ts";
-import { operatedEarlierContent, type OperatedEarlierMethods } from "../../content/store/operated-earlier-content.ts";
 import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
@@ -11,8 +10,9 @@ import { askedDirectory } from "./asked-directory.ts";
 import type { DirectoryEntry, Lookup } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
-import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
-import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { ANYWHERE } from "../../tenants/directory/placement.ts";
+import { stubOf } from "../../tenants/directory/tenant-stub.ts";
+import { keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
 import { declaredIn } from "./declared-tenants.ts";
 import type { TenantShape, Infer } from "../contract.ts";
@@ -29,8 +29,6 @@ export interface Managed extends MetTenant {
   readonly content: RemoteOperatedContent;
   /** Audit entries of edits that are still on their way. */
   readonly edits: RemoteOutbox;
-  /** What an earlier release stored in the tenant's authority. */
-  readonly earlier: Remote<OperatedEarlierMethods>;
   readonly stub: () => TenantStub;
 }
 
@@ -62,7 +60,6 @@ export function managedOf(
     policy: remote(stub(), policyTables),
     content: remote(content, operatedContent),
     edits: remote(content, editOutbox),
-    earlier: remote(stub(), operatedEarlierContent),
     stub,
   };
 }
@@ -75,12 +72,12 @@ export function anyOf({ env }: Pick<Place, "env">, id: string, entry: DirectoryE
 /** Which tenant has the name now, in whatever state. Throws `not-found`. */
 export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
   const { entry, declared } = await namedBy(place, id);
-  if (entry && isEntered(entry.created)) return { entry, created: entry.created };
-  const isGone = !entry && !declared && !place.options.tenants.has(id);
+  if (entry) return { entry, created: entry.created };
+  const isGone = !declared && !place.options.tenants.has(id);
   if (isGone && !(place.options.asked && (await askedDirectory(place.env, id).isDeclared(id))))
     throw notFound(`tenant ${id}`);
-  const created = await anyOf(place, id, entry).incarnation(entry === null);
-  return { entry, created: created ?? entry?.created ?? "", declared, isGone };
+  const created = await anyOf(place, id, null).incarnation(true);
+  return { entry: null, created: created ?? "", declared, isGone };
 }
 
 /** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */

@@ -5,8 +5,6 @@ import { forgetName } from "../../tenants/directory/directory.ts";
 import { askedDirectory } from "./asked-directory.ts";
 import { sessionName, sessionStub } from "../../sessions/session-door.ts";
 import { sessionRegister } from "../../tenants/authority/session-register.ts";
-import { onceASecond } from "../../tenants/authority/once-a-second.ts";
-import { outageKey } from "../../tenants/isolate/outage.ts";
 import { dropSnapshot } from "../../tenants/isolate/snapshot.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -14,7 +12,6 @@ import { baseTables } from "../platform/base-tables.ts";
 import { fromNow, untilInForce } from "./in-force.ts";
 import { releaseNames } from "./hostnames.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
-import { brakeTables } from "../platform/brake-tables.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -28,7 +25,7 @@ const CALLS_AT_ONCE = 900;
 
 /** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code, and `busy`. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
-  const { id, created, policy, content, earlier } = managed;
+  const { id, created, policy, content } = managed;
   if (managed.entry === null && !managed.isGone) {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
@@ -37,27 +34,24 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   const entry = managed.entry ?? (await directory.endDeclared(id, created));
   const operators = remote(platformOf(env), operatorTables);
   // 1. No isolate that does not know it yet finds it, by id or hostname.
-  await directory.mark(entry, { state: "deleting" });
+  await directory.markDeleting(entry);
   const record = await policy.read(false);
   if (record) {
     await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });
     await releaseNames(desk, managed, record.effective.hostnames ?? []);
   }
   // 2. No lease is given any more, and those that were given end.
-  await untilInForce(fromNow(await policy.closed(created)));
+  await untilInForce(fromNow(await policy.close(created)));
   dropSnapshot(id);
   // 3. What it stored.
   await content.close(created);
   const spend = createBudget();
-  while (!(await earlier.purge(BODIES_AT_ONCE)).done) spend(1);
   while (!(await content.purge(BODIES_AT_ONCE)).done) spend(1);
   await endSessions(desk, managed, spend);
-  await onceASecond(() => env.BODIES.delete(outageKey(id, managed.entry?.created)));
   await content.erase();
   await policy.erase();
   // 4. What others say about it, and its name.
   await remote(platformOf(env), baseTables).settle({ id, created }, []);
-  await remote(platformOf(env), brakeTables).releaseTenant({ id, created }, caller);
   await operators.forgetTenant({ id, created });
   await directory.remove(entry);
   forgetName(id);

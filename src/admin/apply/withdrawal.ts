@@ -23,10 +23,10 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
   );
 }
 
-/** Members that decide who gets in at all, in an outage too, and how much they may have. */
+/** Members that decide who gets in at all, and how much they may have. */
 function accessOf(document: TenantDocument): unknown {
-  const { mode, auth, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds } = document;
-  return [mode, auth, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds];
+  const { mode, auth, allowedOrigins, hostnames, limits, search, retirementDays } = document;
+  return [mode, auth, allowedOrigins, hostnames, limits, search, retirementDays];
 }
 
 /** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */

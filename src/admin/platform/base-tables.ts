@@ -1,12 +1,11 @@
-// Owns base documents and which tenants extend them, and the tools that are blocked in every tenant. The list of
-// tenants may name too many, never too few: what a tenant extends, its own document says.
+// Owns base documents and which tenants extend them. The list of tenants may name too many, never too few: what a tenant
+// extends, its own document says.
 
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { Actor } from "../../tenants/authority/policy-records.ts";
 import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
-import { bumpBrakes } from "./brake-tables.ts";
 
 export interface BaseRecord {
   readonly name: string;
@@ -14,12 +13,6 @@ export interface BaseRecord {
   readonly document: TenantDocument;
   /** ISO 8601. */
   readonly changed: string;
-}
-
-export interface BlockRecord {
-  readonly name: string;
-  readonly note: string;
-  readonly since: string;
 }
 
 /** A tenant: another one of its name has uses of its own. */
@@ -47,14 +40,11 @@ export interface BaseMethods {
   /** The documents of these bases. */
   resolve(names: readonly string[]): BasesFound;
   /**
-   * The same, and notes that the tenant extends these bases, so that none of them can be removed, and each run has it. `basis`:
+   * The same, and notes that the tenant extends these bases, so that none of them can be removed, and each rollout has it. `basis`:
    * the revision of the tenant that the write changes; 0 of one that is being made.
    */
   take(tenant: BaseUser, names: readonly string[], basis?: number): BasesFound;
-  /**
-   * Tenants that may extend the base: those that a write which was cut off noted are among them. `created` is empty where
-   * release 0.1.0 noted the use.
-   */
+  /** Tenants that may extend the base: those that a write which was cut off noted are among them. */
   uses(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
   /**
    * Notes that the tenant extends these bases and no others since this revision. What a write notes that is based on it, or on
@@ -62,9 +52,6 @@ export interface BaseMethods {
    */
   settle(tenant: BaseUser, names: readonly string[], revision?: number): void;
   release(base: string, tenant: BaseUser): void;
-  blocks(): readonly BlockRecord[];
-  block(name: string, note: string, actor: Actor): boolean;
-  unblock(name: string, actor: Actor): boolean;
 }
 
 interface BaseRow {
@@ -80,15 +67,9 @@ export const baseTables: Tables<BaseMethods> = {
   migrations: [
     `CREATE TABLE bases (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, document TEXT NOT NULL,
        changed TEXT NOT NULL) WITHOUT ROWID`,
-    "CREATE TABLE base_uses (base TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (base, tenant)) WITHOUT ROWID",
-    "CREATE INDEX base_uses_by_tenant ON base_uses (tenant)",
-    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
-    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL,
+    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL, basis INTEGER NOT NULL DEFAULT 0,
        PRIMARY KEY (base, tenant, created)) WITHOUT ROWID`,
-    "INSERT INTO base_users (base, tenant, created) SELECT base, tenant, '' FROM base_uses",
-    "DROP TABLE base_uses",
     "CREATE INDEX base_users_by_tenant ON base_users (tenant)",
-    "ALTER TABLE base_users ADD COLUMN basis INTEGER NOT NULL DEFAULT 0",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -136,7 +117,7 @@ function methodsOf(host: TableHost): BaseMethods {
         .toArray(),
     settle: (tenant, names, revision = Number.MAX_SAFE_INTEGER) => {
       host.transaction(() => {
-        const older = "DELETE FROM base_users WHERE tenant = ? AND created IN ('', ?) AND basis < ?";
+        const older = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND basis < ?";
         sql.exec(older, tenant.id, tenant.created, revision);
         // One that is settled late, of an older revision, leaves these.
         use(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);
@@ -145,7 +126,6 @@ function methodsOf(host: TableHost): BaseMethods {
     release: (base, { id, created }) => {
       sql.exec("DELETE FROM base_users WHERE base = ? AND tenant = ? AND created = ?", base, id, created);
     },
-    ...blockMethods(host),
   };
 }
 
@@ -166,7 +146,7 @@ function resolve(sql: SqlStorage, names: readonly string[]): BasesFound {
   return missing.length > 0 ? { missing } : { bases: found.flatMap(({ base }) => base?.document ?? []) };
 }
 
-export interface BasePut {
+interface BasePut {
   readonly name: string;
   readonly document: TenantDocument;
   /** The revision that must be current, 0 for none; null writes whatever there is. */
@@ -174,7 +154,7 @@ export interface BasePut {
   readonly actor: Actor;
 }
 
-export function putBase(host: TableHost, { name, document, ifRevision, actor }: BasePut): BaseWrite {
+function putBase(host: TableHost, { name, document, ifRevision, actor }: BasePut): BaseWrite {
   const before = findBase(host.sql, name);
   const revision = before?.revision ?? 0;
   if (ifRevision !== null && ifRevision !== revision) return { state: "conflict", revision };
@@ -190,33 +170,4 @@ export function putBase(host: TableHost, { name, document, ifRevision, actor }: 
   );
   recordAudit(host, actor, ["base.write", `base ${name}`], { before: before?.document ?? null, after: document });
   return { state: "written", revision: revision + 1, created: !before };
-}
-
-function blockMethods(host: TableHost): Pick<BaseMethods, "blocks" | "block" | "unblock"> {
-  const { sql } = host;
-  const blocks = () =>
-    sql.exec<{ name: string; note: string; since: string }>("SELECT * FROM blocks ORDER BY name").toArray();
-  const find = (name: string) => blocks().find((block) => block.name === name);
-  return {
-    blocks,
-    block: (name, note, actor) =>
-      host.transaction(() => {
-        const before = find(name);
-        if (before?.note === note) return false;
-        const since = new Date(host.now()).toISOString();
-        sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
-        bumpBrakes(host);
-        recordAudit(host, actor, ["tool.block", `tool ${name}`], { before: before ?? null, after: { note } });
-        return true;
-      }),
-    unblock: (name, actor) =>
-      host.transaction(() => {
-        const before = find(name);
-        if (!before) return false;
-        sql.exec("DELETE FROM blocks WHERE name = ?", name);
-        bumpBrakes(host);
-        recordAudit(host, actor, ["tool.unblock", `tool ${name}`], { before, after: null });
-        return true;
-      }),
-  };
 }

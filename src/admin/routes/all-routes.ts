@@ -8,7 +8,6 @@ import { documentRoutes } from "./document-routes.ts";
 import { explainRoutes } from "./explain-routes.ts";
 import { exportRoutes } from "./export-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
-import { fleetRoutes } from "./fleet-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
 import { keptRoutes } from "./kept-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
@@ -23,6 +22,7 @@ import { upstreamRoutes } from "./upstream-routes.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import { upstreamReviewRoutes } from "./upstream-review-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
+import { rolloutRoutes } from "./rollout-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tenantRoutes,
@@ -44,7 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...callAuditRoutes,
   ...webhookRoutes,
   ...baseRoutes,
-  ...fleetRoutes,
+  ...rolloutRoutes,
   ...blockRoutes,
   ...operatorRoutes,
 ];

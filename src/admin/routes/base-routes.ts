@@ -1,11 +1,12 @@
-// Owns the routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied
-// next, or all of them by a fleet run.
+// Routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied next, or all of
+// them by a rollout.
 
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Acknowledged, BaseDocument, BaseSummary, Name, pageShapeOf } from "../contract.ts";
+import { Acknowledged, BaseDocument, BaseSummary, Name, pageShapeOf, RollingOut, RollOut } from "../contract.ts";
 import { brokenBase } from "../apply/document-rules.ts";
+import { rolloutsOf } from "../apply/stopped-everywhere.ts";
 import { changedMeanwhile, ifMatchOf, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
@@ -71,6 +72,20 @@ export const baseRoutes: readonly Route[] = [
         body: { revision: done.revision, changed: done.state === "written", effectiveAt: null },
         headers: { etag: quoted(done.revision) },
       };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/bases/{name}/rollout",
+    summary: "Bring a base document to every tenant that extends it; dryRun says what would change",
+    roles: ROLES.platform,
+    params: BaseParams,
+    body: RollOut,
+    replies: [{ status: 202, schema: RollingOut, about: "Begun; the server goes on by itself" }],
+    handle: async ({ env, params, body, caller }) => {
+      const rollout = await rolloutsOf(env).rollOut(params.name, body.dryRun ?? false, caller);
+      if (rollout === undefined) throw notFound(`base ${params.name}`);
+      return { status: 202, body: { rollout } };
     },
   }),
   route({

@@ -1,24 +1,21 @@
-// Owns blocking a tool in every tenant at once: the platform's object decides, its replicas are told, and the answer comes when
-// the last lease that could contradict it has ended. Repeating it finishes what was cut off.
+// Routes for blocking a tool in every tenant. The platform's object records it and brings it to every tenant; the answer comes
+// before that. Repeating it brings it to every tenant again.
 
-import { remote } from "../../tenants/authority/tables.ts";
 import { splitName } from "../../gateway/listed-name.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
-import { baseTables } from "../platform/base-tables.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf } from "../contract.ts";
-import { stoppedEverywhere } from "../apply/stopped-everywhere.ts";
+import { rolloutsOf } from "../apply/stopped-everywhere.ts";
 import { warned } from "../apply/named-things.ts";
 import type { FieldRule } from "../inspect.ts";
 import { nearest } from "../../protocol/nearest.ts";
 import { pageOfAll } from "../page.ts";
-import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
 import { object, textUpTo } from "../shapes.ts";
 
 const ToolParams = object({ name: textUpTo(BOUNDS.pattern, 1) });
-const DONE = { status: 200, schema: BlockDone, about: "In force in every tenant" };
+const DONE = { status: 202, schema: BlockDone, about: "Recorded, and on its way to every tenant" };
 
 export const blockRoutes: readonly Route[] = [
   route({
@@ -29,7 +26,7 @@ export const blockRoutes: readonly Route[] = [
     query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Block), about: "Blocked tools, by name" }],
     handle: async ({ env, query }) => ({
-      body: pageOfAll("blocks", await remote(platformOf(env), baseTables).blocks(), query),
+      body: pageOfAll("blocks", await rolloutsOf(env).blocks(), query),
     }),
   }),
   route({
@@ -44,9 +41,9 @@ export const blockRoutes: readonly Route[] = [
       const { params, body, env, caller } = call;
       const name = nameToBlock(call, params.name);
       if (name === undefined) throw invalidFields(["name", unknownTool(call, params.name)]);
-      const changed = await remote(platformOf(env), baseTables).block(name, body.note, caller);
-      const done = { name, changed, effectiveAt: await stoppedEverywhere(call.env) };
-      return { body: { ...done, ...warned(isInCode(call, name) ? [] : [ofUpstreams(name)]) } };
+      const { changed, version } = await rolloutsOf(env).block(name, body.note, caller);
+      const done = { name, changed, rollout: version };
+      return { status: 202, body: { ...done, ...warned(isInCode(call, name) ? [] : [ofUpstreams(name)]) } };
     },
   }),
   route({
@@ -58,8 +55,8 @@ export const blockRoutes: readonly Route[] = [
     replies: [DONE],
     handle: async (call) => {
       const name = nameToBlock(call, call.params.name) ?? call.params.name;
-      const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
-      return { body: { name, changed, effectiveAt: await stoppedEverywhere(call.env) } };
+      const { changed, version } = await rolloutsOf(call.env).unblock(name, call.caller);
+      return { status: 202, body: { name, changed, rollout: version } };
     },
   }),
 ];

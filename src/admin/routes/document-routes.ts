@@ -159,16 +159,16 @@ export async function applied(
 }
 
 function shown(outcome: AppliedDocument): Infer<typeof Applied> {
-  const { revision, changed, dryRun, effectiveAt, staleUntil, changes, warnings } = outcome;
+  const { revision, changed, dryRun, effectiveAt, changes, warnings } = outcome;
   const said = { changes: [...changes], ...warned(warnings) };
-  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), ...staleUntil, ...said };
+  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), ...said };
 }
 
 /**
- * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, how long a
- * brake may take, and what bounds the tenant-admin.
+ * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, and what bounds
+ * the tenant-admin.
  */
-const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds", "upstreamBounds", "services", "authBounds"] as const;
+const OPERATORS_ONLY = ["extends", "hostnames", "upstreamBounds", "services", "authBounds"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;

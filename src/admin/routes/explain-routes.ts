@@ -2,6 +2,7 @@
 // and every rule that had a say is named. Decides nothing itself.
 
 import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
+import type { Suspension } from "../../tenants/document/visibility.ts";
 import type { Offer } from "../../content/serve/sources.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
@@ -20,7 +21,7 @@ import { sourceReasons } from "../apply/explain-sources.ts";
 import { verdictOf } from "../apply/explain-verdict.ts";
 import { limitUse } from "../apply/limit-rules.ts";
 import { changedNames, tenantOffer } from "../apply/tenant-offer.ts";
-import { withStops } from "../apply/stopped-everywhere.ts";
+import { onItsWay, withBlocks } from "../apply/stopped-everywhere.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
@@ -54,7 +55,8 @@ export const explainRoutes: readonly Route[] = [
 ];
 
 async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<typeof Explained>> {
-  const record = await withStops(desk.env, managed, await readRecord(managed));
+  const stored = await readRecord(managed);
+  const record = withBlocks(stored);
   const offer = await tenantOffer(desk, managed, record);
   const { document } = offer;
   const ask = { ...asked, name: policyNameOf(asked.name, offer) };
@@ -96,6 +98,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
       ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => !reason.startsWith("principal: "))),
       ...sources.all,
       ...(await limitsMet(desk, managed)),
+      ...comingReasons(await onItsWay(desk.env, managed, stored), found.target),
     ],
     ...verdictOf(findings, {
       isVisible: outcome.visible,
@@ -103,6 +106,11 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
       isThere: isThere(view, ask, found),
     }),
   };
+}
+
+function comingReasons(coming: readonly Suspension[], target: string | undefined): readonly string[] {
+  const about = coming.filter(({ kind, name }) => kind === "tenant" || name === target);
+  return about.map(({ kind, name, note }) => `on its way to this tenant: ${kind} ${name} is suspended: ${note}`);
 }
 
 /** What was asked may be the name under which it is listed. */

@@ -8,7 +8,7 @@ import { limitsInForce } from "../../limits/limit-table.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
-import { fromNow, leftMsOf, isoTime, untilInForce } from "../apply/in-force.ts";
+import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route, type RouteAnswer } from "../route.ts";
@@ -127,7 +127,7 @@ async function rotated(
     throw full(`${most}, and one more in a rotation: others still overlap; overlapSeconds 0 ends the old key at once`);
   }
   // With an overlap nothing is withdrawn now; without, the old key ends like a revoked one.
-  if (overlapSeconds === 0) await untilInForce(fromNow(await leftMsOf(managed.policy)));
+  if (overlapSeconds === 0) await untilInForce(fromNow(await managed.policy.leftMs()));
   return { status: 201, body: { ...shown(await findKey(managed, made.id)), token } };
 }
 

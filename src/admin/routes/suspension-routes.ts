@@ -10,8 +10,8 @@ import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
-import { releaseTenant, stopTenant } from "../apply/stop-tenant.ts";
-import { holdResumed, withStops } from "../apply/stopped-everywhere.ts";
+import { suspendLate } from "../apply/suspend-late.ts";
+import { holdResumed, onItsWay, rolloutsOf, withBlocks } from "../apply/stopped-everywhere.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
@@ -38,8 +38,9 @@ export const suspensionRoutes: readonly Route[] = [
     replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
     handle: async (call) => {
       const managed = await findManaged(call, call.params.id);
-      const { suspensions } = await withStops(call.env, managed, await readRecord(managed));
-      return { body: pageOfAll("suspensions", suspensions, call.query) };
+      const record = await readRecord(managed);
+      const coming = (await onItsWay(call.env, managed, record)).map((one) => ({ ...one, onItsWay: true }));
+      return { body: pageOfAll("suspensions", [...coming, ...withBlocks(record).suspensions], call.query) };
     },
   }),
   route({
@@ -49,7 +50,7 @@ export const suspensionRoutes: readonly Route[] = [
     roles: ROLES.tenant,
     params: TenantParams,
     body: NewSuspension,
-    replies: [ACKNOWLEDGED],
+    replies: [ACKNOWLEDGED, { status: 202, schema: Acknowledged, about: "Not confirmed: the tenant's object is away" }],
     handle: async (call) => {
       const { kind, name = "", note } = call.body;
       checkRole(call, kind);
@@ -156,22 +157,17 @@ function withRoom({ suspensions }: TenantRecord, id: string): string {
   ]);
 }
 
-/** Both ways take less than 12 s together. */
 const ANSWERED_WITHIN_MS = 1000;
 
-/** By its own object, and where that does not answer, by the platform's. */
+/** By its own object. Where that does not answer, it is on its way there. */
 async function suspendTenant(desk: Desk, id: string, note: string): Promise<RouteAnswer> {
   const suspended = await inTime(suspendOwn(desk, id, note), ANSWERED_WITHIN_MS).catch((error: unknown) => {
     if (error instanceof ProblemError || isGone(error)) throw error;
     desk.options.onError?.(error);
     return undefined;
   });
-  if (!suspended) return stopTenant(desk, id, note);
-  const { managed, done } = suspended;
-  const answer = await acknowledge(managed, done, desk);
-  // Where it was stopped by the platform's object before, callers would go on being told that one's note. It is suspended anyway.
-  await inTime(releaseTenant(desk, managed)).catch((error: unknown) => desk.options.onError?.(error));
-  return answer;
+  if (!suspended) return suspendLate(desk, id, note);
+  return acknowledge(suspended.managed, suspended.done, desk);
 }
 
 async function suspendOwn(desk: Desk, id: string, note: string) {
@@ -186,12 +182,23 @@ async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise
   const managed = await findManaged(desk, id);
   const record = await readRecord(managed);
   const of = kind === "tool" ? await toolNamed(desk, managed, record, name) : undefined;
-  if (kind === "tool") await holdResumed(desk, managed, record, of ?? name);
-  const done = await managed.policy.resume(kind, of ?? name, suspender(desk));
+  if (kind === "tool") holdResumed(desk, managed, record, of ?? name);
+  if (kind === "tool") refuseBlocked(record, of ?? name);
+  const created = managed.entry === null ? "" : managed.created;
+  const late = kind === "tenant" ? await rolloutsOf(desk.env).resumed(id, created) : undefined;
+  const done = await managed.policy.resume(kind, of ?? name, suspender(desk), late?.version);
   if (done.state === "forbidden") throw new ProblemError("forbidden", { detail: "An operator suspended this" });
-  const isReleased = kind === "tenant" && (await releaseTenant(desk, managed));
   const answer = await acknowledge(managed, done);
-  return isReleased ? { body: { ...(answer.body as object), changed: true } } : answer;
+  return late?.changed ? { body: { ...(answer.body as object), changed: true } } : answer;
+}
+
+/** What is blocked in every tenant is let go in every tenant, or nowhere. */
+function refuseBlocked({ suspensions, blocks }: TenantRecord, name: string): void {
+  const isOwn = suspensions.some((one) => one.kind === "tool" && one.name === name);
+  if (isOwn || !blocks.blocks.some((block) => block.name === name)) return;
+  throw new ProblemError("conflict", {
+    detail: `The tool ${name} is blocked in every tenant: tenantry block lift ${name}`,
+  });
 }
 
 function suspender({ caller: { name, role } }: Desk): Suspender {

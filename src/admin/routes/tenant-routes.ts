@@ -3,6 +3,7 @@
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { askedDirectory } from "../apply/asked-directory.ts";
+import type { NamedHere } from "../../tenants/directory/directory-object.ts";
 import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -22,10 +23,9 @@ import {
 import { declaredIn } from "../apply/declared-tenants.ts";
 import { warned } from "../apply/named-things.ts";
 import { inLanes } from "../apply/lanes.ts";
-import { withStops } from "../apply/stopped-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, giveBack, type Replaced } from "../apply/hostnames.ts";
-import { listDeclared, listEntries, type NamesAsk } from "../apply/listed-names.ts";
+import { listDeclared, listEntries, listOfIds, type NamesAsk } from "../apply/listed-names.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
@@ -105,9 +105,8 @@ export const tenantRoutes: readonly Route[] = [
 ];
 
 /** Throws where a tenant is named by when it was made, and another one has its name now. */
-function refuseOther({ id, created, entry }: Managed, named: string | undefined): void {
-  // Of a tenant that release 0.1.0 made, a list of tenants shows another time than the tenant itself.
-  if (named === undefined || [created, entry?.created].includes(named)) return;
+function refuseOther({ id, created }: Managed, named: string | undefined): void {
+  if (named === undefined || named === created) return;
   throw new ProblemError("precondition-failed", { detail: `The tenant ${id} is another one now, made ${created}` });
 }
 
@@ -115,23 +114,22 @@ type Summary = Infer<typeof TenantSummary>;
 
 async function listTenants(desk: Desk, query: PageAsk) {
   const after = positionOf("tenants", query);
-  const { caller, options, env } = desk;
+  const { caller, options } = desk;
   const asked = { after: after ?? null, limit: query.limit + 1 };
-  const inCode = [...options.tenants.keys(), ...(await declaredAfter(desk, asked))].map((id): Summary => ({
+  const isAfter = (id: string) => after === undefined || id > after;
+  const own = caller.tenants?.filter(isAfter);
+  const { entries, declared } = own ? await ownTenants(desk, own) : await allTenants(desk, asked);
+  const names = new Set([...options.tenants.keys(), ...declared]);
+  const inCode = [...names].map((id): Summary => ({
     id,
     created: null,
     state: "code",
     suspended: null,
   }));
-  const made = caller.tenants
-    ? (await Promise.all(caller.tenants.map((id) => askedDirectory(env, id).lookup(id)))).flatMap(
-        ({ entry }) => entry ?? [],
-      )
-    : await listEntries(env, asked);
-  const entered = made.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
+  const entered = entries.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
   const isMade = new Set(entered.map(({ id }) => id));
   const visible = [...inCode.filter(({ id }) => !isMade.has(id)), ...entered]
-    .filter(({ id }) => (after === undefined || id > after) && (caller.tenants?.includes(id) ?? true))
+    .filter(({ id }) => isAfter(id) && (own?.includes(id) ?? true))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const page = pageFrom("tenants", visible, query.limit, ({ id }) => id);
   return { ...page, items: await inLanes(page.items, (item) => withState(desk, item)) };
@@ -146,14 +144,22 @@ async function withState(desk: Desk, item: Summary): Promise<Summary> {
 }
 
 /** Of those that the author's function declares, all that were ever asked for. */
-async function declaredAfter(desk: Desk, asked: NamesAsk): Promise<readonly string[]> {
-  const { caller, options, env } = desk;
-  if (!options.asked) return [];
-  if (!caller.tenants) return listDeclared(env, asked);
-  const isThere = async (id: string) =>
-    (await askedDirectory(env, id).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
-  const own = await Promise.all(caller.tenants.map(async (id) => ((await isThere(id)) ? [id] : [])));
-  return own.flat();
+async function allTenants({ env, options }: Desk, asked: NamesAsk): Promise<NamedHere> {
+  const [entries, declared] = await Promise.all([
+    listEntries(env, asked),
+    options.asked ? listDeclared(env, asked) : [],
+  ]);
+  return { entries, declared };
+}
+
+/** Of those that the author's function declares, also those that nobody asked for yet. */
+async function ownTenants(desk: Desk, ids: readonly string[]): Promise<NamedHere> {
+  const { entries, declared } = await listOfIds(desk.env, ids);
+  if (!desk.options.asked) return { entries, declared: [] };
+  const known = new Set([...entries.map(({ id }) => id), ...declared]);
+  const unknown = ids.filter((id) => !known.has(id));
+  const said = await Promise.all(unknown.map(async (id) => ((await declaredIn(desk, id)) ? [id] : [])));
+  return { entries, declared: [...declared, ...said.flat()] };
 }
 
 function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary {
@@ -163,7 +169,7 @@ function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary
 async function showTenant(desk: Desk, id: string) {
   const managed = await lookUpTenant(desk, id);
   const record = await managed.policy.read(managed.entry === null);
-  if (record) return tenantOf(desk, managed, await withStops(desk.env, managed, record));
+  if (record) return tenantOf(desk, managed, record);
   const { entry } = managed;
   if (entry?.state !== "deleting") throw notFound(`tenant ${id}`);
   return tenantOf(desk, managed, { created: entry.created, revision: 0, own: {}, effective: {}, suspensions: [] });
@@ -215,7 +221,7 @@ async function createTenant(desk: Desk, asked: Asked) {
   const managed = managedOf(desk, id, { entry, created: entry.created });
   const { effective, bases } = await resolveDocument(desk, managed, { own, names }, { dryRun: false, unknownNames });
   await claimNames(desk, managed, whole, NOTHING);
-  const birth = { created: entry.created, own, effective, actor: desk.caller, action: "create" };
+  const birth = { created: entry.created, blocks: entry.blocks, own, effective, actor: desk.caller, action: "create" };
   const written = await anyOf(desk, id, entry).create(birth);
   if (written.state !== "written") {
     await giveBack(desk, managed, whole, NOTHING);
@@ -245,11 +251,7 @@ async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   const { entry, declared } = await namedBy(desk, id);
   if (declared) throw taken(id);
   if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
-  const managed = birthOf(
-    desk,
-    id,
-    entry ?? { ...place, created: "", state: "active", isPrivate: true, isSuspended: false },
-  );
+  const managed = birthOf(desk, id, entry ?? { ...place, created: "", state: "active", isSuspended: false });
   if (entry && (await anyOf(desk, id, entry).read(false))) throw taken(id);
   return managed;
 }

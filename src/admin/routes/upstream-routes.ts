@@ -5,7 +5,7 @@ import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../depl
 import { nearest } from "../../protocol/nearest.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { fromNow, leftMsOf, isoTime, untilInForce } from "../apply/in-force.ts";
+import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { findManaged } from "../apply/tenant-access.ts";
 import { upstreamGround, upstreamOperations } from "../apply/upstream-access.ts";
 import { boundsJudge } from "../apply/upstream-bounds.ts";
@@ -154,7 +154,7 @@ async function refresh(
     throw new ProblemError("conflict", { detail: `The upstream ${upstream} was configured anew meanwhile` });
   }
   const after = named(await lookAt(call, id), upstream);
-  const inForceAt = fromNow(await leftMsOf(managed.policy));
+  const inForceAt = fromNow(await managed.policy.leftMs());
   if (wait === true) await untilInForce(inForceAt);
   const effectiveAt = inForceAt > Date.now() ? isoTime(inForceAt) : null;
   return { read: after.since === null && after.content !== null, effectiveAt, upstream: after };

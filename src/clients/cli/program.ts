@@ -12,7 +12,7 @@ import { addCompletionCommands } from "./commands/completion.ts";
 import { addConnectCommand } from "./commands/connect.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExportCommand } from "./commands/export.ts";
-import { addFleetCommands } from "./commands/fleet.ts";
+import { addRolloutCommands } from "./commands/rollout.ts";
 import { addGrantCommands } from "./commands/grant.ts";
 import { addInitCommand } from "./commands/init.ts";
 import { addKeyCommands } from "./commands/key.ts";
@@ -20,7 +20,6 @@ import { addLimitsCommand } from "./commands/limits.ts";
 import { addLogsCommands } from "./commands/logs.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
-import { addPingCommand } from "./commands/ping.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
 import { addSecretCommands } from "./commands/secret.ts";
@@ -35,7 +34,6 @@ import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { asTyped } from "./terminal/as-typed.ts";
 import { refuseRepeated } from "./given-once.ts";
-import { refuseKeptByNpm } from "./kept-by-npm.ts";
 import { commandIn } from "./named-command.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { RulesBroken, ServerRefused } from "./terminal/problem.ts";
@@ -48,7 +46,6 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   const terminal = openTerminal(around);
   const program = createProgram(terminal);
   try {
-    refuseKeptByNpm(program, args, around.env);
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: "user" });
     return EXIT.ok;
@@ -105,9 +102,9 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
   ],
   "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
   "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
-  "Trying out": [addCallCommand, addWatchCommand, addPingCommand, addDoctorCommand],
+  "Trying out": [addCallCommand, addWatchCommand, addDoctorCommand],
   Clients: [addConnectCommand, addStdioCommand],
-  "The whole server": [addBaseCommands, addFleetCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
+  "The whole server": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
 

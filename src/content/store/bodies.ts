@@ -5,7 +5,6 @@ import { AppError } from "../../protocol/app-error.ts";
 import { given } from "../../protocol/members.ts";
 import type { ResourceBody } from "../../calls/resource-store.ts";
 import { orClearUp } from "../../tenants/authority/incarnation.ts";
-import type { UploadClaim } from "./uploads.ts";
 import { onceASecond } from "../../tenants/authority/once-a-second.ts";
 import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
@@ -122,7 +121,7 @@ export async function storeBody(
   let by = crypto.randomUUID();
   for (const wait of CLAIM_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    const claim = claimIn(await to.content.holds(row.hash, by));
+    const claim = await to.content.holds(row.hash, by);
     if (claim.state === "wait") continue;
     try {
       if (claim.state === "upload") await upload(to, row.hash, bytes);
@@ -140,18 +139,12 @@ export async function storeBody(
   throw new AppError("busy", { retryAfter: 5, cause });
 }
 
-/** An object of an earlier release says no more than whether the body is there. */
-function claimIn(told: UploadClaim | boolean): UploadClaim {
-  if (typeof told === "object") return told;
-  return told ? { state: "held" } : { state: "upload", collected: null };
-}
-
 /** Rejects as KV does. Large bodies have no copy that goes with the row. */
 async function upload({ kept, content, bodies }: ContentPlace, hash: string, bytes: Uint8Array): Promise<void> {
   await bodies.put(bodyKey(kept, hash), bytes);
   for (let at = 0; bytes.byteLength > MAX_COPY_BYTES && at < bytes.byteLength; at += PART_BYTES) {
     const part = new Uint8Array(bytes.subarray(at, at + PART_BYTES)).buffer;
-    // KV has it all the same: no part is kept where there is no room, or of another release's object.
+    // KV has it all the same: no part is kept where there is no room.
     if (!(await content.keepPart(hash, at, part).catch(() => false))) break;
   }
 }

@@ -2,12 +2,9 @@
 // another tenant of the same id has another object.
 
 import { keptUnder, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { keeperOf, type Meant } from "../../tenants/directory/placement.ts";
 
-export interface ContentEnv {
-  readonly CONTENT: DurableObjectNamespace;
-}
-
-export function contentStubOf({ CONTENT }: ContentEnv, meant: Meant): TenantStub {
-  return keeperOf(CONTENT, keptUnder(meant.id, meant.incarnation), meant);
+export function contentStubOf(env: object, meant: Meant): TenantStub {
+  return keeperOf(namespaceOf(env, "ContentObject"), keptUnder(meant.id, meant.incarnation), meant);
 }

@@ -12,7 +12,7 @@ function hostOf(base: TableHost): TableHost {
   return { ...base, tenant: base.tenant.split("@")[0] ?? "" };
 }
 
-/** `tables`: those of the content, and what goes with them. Its admission comes after them, for its migrations look into them. */
+/** `tables`: those of the content, and what goes with them. */
 export function createContentObject(tables: readonly Tables[]): TablesObjectClass<Cloudflare.Env> {
   const shared = {
     hostOf,
@@ -22,8 +22,8 @@ export function createContentObject(tables: readonly Tables[]): TablesObjectClas
   } as const;
   return class extends createTablesObject<Cloudflare.Env, TableHost>([...tables, admissionTables], shared) {
     override async run(...call: Parameters<Keeper["run"]>): ReturnType<Keeper["run"]> {
-      const [of, method, , meant, wire] = call;
-      const admitted = await super.run("takeover", "admit", [meant, `${of}.${method}`], meant, wire);
+      const [of, method, , meant] = call;
+      const admitted = await super.run("admission", "admit", [meant, `${of}.${method}`], meant);
       const state = typeof admitted === "object" && "value" in admitted ? (admitted.value as Admitted) : "gone";
       if (state === "gone") return { gone: true };
       return state === "busy" ? { busy: true } : super.run(...call);
@@ -31,5 +31,4 @@ export function createContentObject(tables: readonly Tables[]): TablesObjectClas
   };
 }
 
-/** Bind it as `CONTENT`. */
 export class ContentObject extends createContentObject([contentTables]) {}

@@ -1,17 +1,15 @@
 // Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
 // Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
 
-import { logFault } from "../../telemetry/fault-line.ts";
 import type { OpenTables, Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { Edit, EditRefusal } from "./edit.ts";
-import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute } from "./garbage.ts";
+import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
+import { collect, collectedSince, COPY_LIFETIME_MS, discard } from "./garbage.ts";
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { indexText, textMigrations, unindexText } from "./text-index.ts";
 import { keepPart, partMigrations, partOf } from "./copy-parts.ts";
-import { placeViews } from "./place-views.ts";
-import { leaveViews, showInViews, viewMigrations } from "./placed-views.ts";
 import { claimUpload, type UploadClaim } from "./uploads.ts";
 
 export interface PutResource {
@@ -46,8 +44,8 @@ export interface ContentMethods extends QueryMethods {
   copy(hash: string): ArrayBuffer | undefined;
   /** Whether there was such a resource. */
   remove(uri: string): boolean;
-  /** Asked before a body is uploaded. `by`: what this ask is called by; a Worker of an earlier release gives none. */
-  holds(hash: string, by?: string): UploadClaim | boolean;
+  /** Asked before a body is uploaded. `by`: what this ask is called by. */
+  holds(hash: string, by: string): UploadClaim;
   /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
   keepPart(hash: string, at: number, part: ArrayBuffer): boolean;
   /** The part that begins at this byte. */
@@ -56,41 +54,22 @@ export interface ContentMethods extends QueryMethods {
 
 export type RemoteContent = Remote<ContentMethods>;
 
-const RETRY_MS = 60_000;
-
-/**
- * A row behind every URI, and one behind every tag, for a BLOB is larger than any text: a look into a range ends at a row
- * behind it, whether or not something hidden is there, and so reads as many rows. No range of texts has them.
- */
-const lastRowMigrations: readonly string[] = [
-  `INSERT INTO resources (id, uri, name, mime_type, is_binary, size, hash, last_modified, tags)
-     VALUES (0, x'FF', '', '', 0, 0, x'FF', '', '[]')`,
-  "UPDATE totals SET resources = resources - 1",
-  "INSERT INTO resource_tags (tag, uri) VALUES (x'FF', x'FF')",
-];
-
 export const contentTables: Tables<ContentMethods> = {
   name: "content",
   migrations: [
     `CREATE TABLE resources (
        id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, name TEXT NOT NULL, title TEXT, description TEXT,
        mime_type TEXT NOT NULL, is_binary INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
-       last_modified TEXT NOT NULL, audience TEXT, priority REAL, tags TEXT NOT NULL)`,
+       last_modified TEXT NOT NULL, audience TEXT, priority REAL, tags TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0)`,
     "CREATE INDEX resources_by_hash ON resources (hash)",
     "CREATE TABLE resource_tags (tag TEXT NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (tag, uri)) WITHOUT ROWID",
-    `CREATE VIRTUAL TABLE resource_text USING fts5(
-       title, tags, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
     "CREATE TABLE copies (hash TEXT PRIMARY KEY, body BLOB NOT NULL, until INTEGER NOT NULL)",
     "CREATE TABLE garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL)",
     "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
-    "ALTER TABLE resources ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
-    "CREATE TABLE texts_due (id INTEGER PRIMARY KEY)",
     `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     ...totalsMigrations,
-    ...lastRowMigrations,
     ...textMigrations,
-    ...viewMigrations,
     ...partMigrations,
   ],
   open: openContent,
@@ -105,18 +84,7 @@ export interface Editing {
 
 /** `editing`: where tenants have operators. */
 export function openContent(host: TableHost, editing?: Editing): OpenTables<ContentMethods> {
-  return { methods: methodsOf(host, editing), alarm: (now) => ring(host, now) };
-}
-
-async function ring(host: TableHost, now: number): Promise<number | undefined> {
-  const next = await collect(host, now);
-  try {
-    return (await placeViews(host)) ? next : now;
-  } catch (error) {
-    logFault(error, { tenant: host.tenant, method: "alarm content" });
-    // KV is away: what is not placed is looked at one by one.
-    return Math.min(next ?? Infinity, now + RETRY_MS);
-  }
+  return { methods: methodsOf(host, editing), alarm: async (now) => collect(host, now) };
 }
 
 export function storedAt(sql: SqlStorage, uri: string): StoredRow | undefined {
@@ -231,7 +199,6 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
     .one();
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
-  showInViews(sql, row.uri);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
     const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
@@ -242,11 +209,9 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
 
 export function removeRow(host: TableHost, row: StoredRow): void {
   drop(host, row);
-  leaveViews(host.sql, row.uri);
   host.changes.updated(row.uri, true);
 }
 
-/** What is written anew stays in the views that see it. */
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
   unindexText(sql, row.id);

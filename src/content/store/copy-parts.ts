@@ -1,8 +1,9 @@
 // Owns the copies of large bodies beside the index, in parts, for the minutes in which KV may say somewhere that it has none.
 // Refuses more than some hundred of them at a time: what has no copy is read from KV, a minute later if need be.
 
+import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
-import { COPY_LIFETIME_MS, onTheMinute } from "./garbage.ts";
+import { COPY_LIFETIME_MS } from "./garbage.ts";
 
 /** SQLite in a Durable Object stores at most 2 MB in a row. */
 export const PART_BYTES = 1024 * 1024;

@@ -3,7 +3,7 @@
 
 import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { EditEntry } from "./edit.ts";
-import { operatedEarlierContent } from "./operated-earlier-content.ts";
+import { editLog } from "./edit-log.ts";
 import { authorityOf, keptFor } from "./admission.ts";
 
 const SENT_AT_ONCE = 100;
@@ -37,7 +37,7 @@ async function deliver(host: TableHost): Promise<void> {
       .toArray();
     const [last, created] = [entries.at(-1), keptFor(sql)];
     if (!last || created === undefined) return;
-    await authorityOf(host, created, operatedEarlierContent).record(entries);
+    await authorityOf(host, created, editLog).record(entries);
     sql.exec("DELETE FROM edits WHERE sequence <= ?", last.sequence);
   }
 }

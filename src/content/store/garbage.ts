@@ -1,18 +1,19 @@
 // Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end
 // everything is. Whoever writes a body while it is being deleted is told to upload it again.
 
-import { logFault } from "../../telemetry/fault-line.ts";
+import { collectBodies, deletedSince, dropLater, type BodyGarbage } from "../../tenants/authority/body-garbage.ts";
 import { onceASecond } from "../../tenants/authority/once-a-second.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey } from "./resource-row.ts";
 
-const MINUTE = 60_000;
-/** How long a body that no row names can still be read by whoever has its key. */
-export const GARBAGE_GRACE_MS = 10 * MINUTE;
-export const COPY_LIFETIME_MS = 5 * MINUTE;
-const BATCH = 200;
-/** In `collected.until`: the body is being deleted at this moment. */
-export const DELETING = Number.MAX_SAFE_INTEGER;
+export const COPY_LIFETIME_MS = 5 * 60_000;
+
+const RESOURCE_BODIES: BodyGarbage = {
+  garbage: "garbage",
+  collected: "collected",
+  alarm: "garbage",
+  keyOf: bodyKey,
+};
 
 /** Whether KV has a body with this hash: in use, or waiting to be deleted. */
 export function isHeld(sql: SqlStorage, hash: string): boolean {
@@ -20,65 +21,27 @@ export function isHeld(sql: SqlStorage, hash: string): boolean {
   return sql.exec(query, hash, hash).toArray().length > 0;
 }
 
-/**
- * The time to put into an answer "resend", or undefined where the body is in KV for certain: it was not deleted lately,
- * or the writer uploaded it again after the deletion had ended, as `resent` proves by repeating that answer's time.
- */
+/** As `deletedSince`. */
 export function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
-  const [row] = sql.exec<{ until: number }>("SELECT until FROM collected WHERE hash = ?", hash).toArray();
-  if (!row) return undefined;
-  if (row.until === DELETING || row.until !== resent) return row.until;
-  sql.exec("DELETE FROM collected WHERE hash = ?", hash);
-  return undefined;
+  return deletedSince(sql, RESOURCE_BODIES, hash, resent);
 }
 
 /** Has a body deleted after the grace, unless a row names it. */
 export function discard(host: TableHost, hash: string): void {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
-  const at = onTheMinute(host.now() + GARBAGE_GRACE_MS);
-  sql.exec("INSERT OR REPLACE INTO garbage (hash, collect_at) VALUES (?, ?)", hash, at);
-  host.wakeAt(at);
+  dropLater(host, RESOURCE_BODIES, hash);
 }
 
-/** The time rounded up to a whole minute, so that many writes share one alarm. */
-export function onTheMinute(time: number): number {
-  return Math.ceil(time / MINUTE) * MINUTE;
-}
-
-/** Deletes some of the bodies whose grace is over; gives when to go on, milliseconds since the epoch. */
+/** Deletes copies whose time is over, and some of the bodies; gives when to go on, milliseconds since the epoch. */
 export async function collect(host: TableHost, now: number): Promise<number | undefined> {
   const { sql } = host;
   for (const table of ["copies", "copy_parts"]) sql.exec(`DELETE FROM ${table} WHERE until <= ?`, now);
-  sql.exec("DELETE FROM collected WHERE until <= ?", now);
-  const due = sql
-    .exec<{ hash: string }>("SELECT hash FROM garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
-    .toArray();
-  const { BODIES } = host.env as { BODIES: KVNamespace };
-  const mark = (hash: string, until: number) =>
-    sql.exec("INSERT OR REPLACE INTO collected (hash, until) VALUES (?, ?)", hash, until);
-  for (const { hash } of due) {
-    // Asked again: while the body before it was deleted, a write may have taken this one into use.
-    if (sql.exec("SELECT 1 FROM garbage WHERE hash = ?", hash).toArray().length === 0) continue;
-    // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
-    mark(hash, DELETING);
-    try {
-      await BODIES.delete(bodyKey(host.kept(), hash));
-    } catch (error) {
-      logFault(error, { tenant: host.tenant, method: "alarm garbage" });
-      // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
-      return now + MINUTE;
-    }
-    sql.exec("DELETE FROM garbage WHERE hash = ? AND collect_at <= ?", hash, now);
-    mark(hash, onTheMinute(now + GARBAGE_GRACE_MS));
-  }
-  const next = sql
-    .exec<{ at: number | null }>(
-      `SELECT min(at) AS at FROM (SELECT min(collect_at) AS at FROM garbage UNION ALL SELECT min(until) FROM copies
-         UNION ALL SELECT min(until) FROM copy_parts UNION ALL SELECT min(until) FROM collected)`,
-    )
-    .one().at;
-  return next ?? undefined;
+  const next = await collectBodies(host, RESOURCE_BODIES, now);
+  const query =
+    "SELECT min(at) AS at FROM (SELECT min(until) AS at FROM copies UNION ALL SELECT min(until) FROM copy_parts)";
+  const copies = sql.exec<{ at: number | null }>(query).one().at ?? Infinity;
+  return next === undefined && copies === Infinity ? undefined : Math.min(next ?? Infinity, copies);
 }
 
 /** An invocation may have six connections open at once. */

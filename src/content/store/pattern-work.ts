@@ -8,21 +8,21 @@ import { isSeen } from "./seen-ranges.ts";
 /** Characters of names times characters of patterns: of the slowest there are, about 200 ms of CPU. */
 export const MOST_WORK = 150_000_000;
 
-export function innerLengthOf(only: readonly Patterns[]): number {
+function innerLengthOf(only: readonly Patterns[]): number {
   const lengths = only.map((resources) => innerLength({}, { profile: { resources }, scopes: undefined }));
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 /** Of one request: whether it may hold one URI more against these patterns. */
-export function budgetOf(only: readonly Patterns[] = [], most = MOST_WORK): (uri: string) => boolean {
+export function budgetOf(only: readonly Patterns[] = []): (uri: string) => boolean {
   const each = innerLengthOf(only);
-  let left = most;
+  let left = MOST_WORK;
   return (uri) => (left -= each * uri.length) >= 0;
 }
 
 /** `isSeen` for one request; undefined from where its URIs together are more work than that. */
-export function boundedSight(only: readonly Patterns[], most = MOST_WORK): (uri: string) => boolean | undefined {
-  const mayLook = budgetOf(only, most);
+export function boundedSight(only: readonly Patterns[]): (uri: string) => boolean | undefined {
+  const mayLook = budgetOf(only);
   return (uri) => (mayLook(uri) ? isSeen(uri, only) : undefined);
 }
 

@@ -3,7 +3,6 @@
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { boundedSight } from "./pattern-work.ts";
-import { placedView } from "./placed-views.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { afterPrefix, seenRanges, type UriRange } from "./seen-ranges.ts";
 import { search, type Found, type SearchQuery } from "./text-search.ts";
@@ -43,10 +42,10 @@ export interface QueryMethods {
 export function createQueryMethods(host: TableHost): QueryMethods {
   const { sql } = host;
   return {
-    list: (range) => listSeen(host, range, []).rows,
-    listSeen: (range, only) => listSeen(host, range, only),
-    search: (query) => search(host, query),
-    tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(host, prefix, only)),
+    list: (range) => listSeen(sql, range, []).rows,
+    listSeen: (range, only) => listSeen(sql, range, only),
+    search: (query) => search(sql, query),
+    tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(sql, prefix, only)),
     uris: (prefix, limit) =>
       sql
         .exec<{ uri: string }>(
@@ -74,44 +73,31 @@ function startOf(prefix: string, after: string | null): string {
 
 const behind = (uri: string) => `${uri}\u0000`;
 
-/** In which order of URIs rows are read: of all, of those with a tag, or of those that a view with a number sees. */
-interface Order {
-  readonly tag: string | null;
-  readonly view?: number | undefined;
-}
-
-function read(sql: SqlStorage, { tag, view }: Order, [from, to]: UriRange, limit: number) {
-  const [table, column] = view === undefined ? ["resource_tags", "tag"] : ["view_uris", "view"];
-  const key = view ?? tag;
-  return key === null
+/** `tag` null: with any tags. */
+function read(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit: number) {
+  return tag === null
     ? sql.exec<StoredRow>("SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?", from, to, limit)
     : sql.exec<StoredRow>(
-        `SELECT resources.* FROM ${table} CROSS JOIN resources USING (uri) WHERE ${column} = ? AND uri >= ? AND uri < ? ORDER BY ${table}.uri LIMIT ?`,
-        key,
+        `SELECT resources.* FROM resource_tags CROSS JOIN resources USING (uri) WHERE tag = ? AND uri >= ? AND uri < ?
+          ORDER BY resource_tags.uri LIMIT ?`,
+        tag,
         from,
         to,
         limit,
       );
 }
 
-/** Where to look, and in which order: a view that is placed has an order of its own, in which nothing is hidden. */
-function lookThrough(host: TableHost, within: UriRange, only: readonly Patterns[]) {
-  const view = placedView(host, only);
-  return view?.upto === 0 ? { view: view.id, ranges: [within] } : { ranges: seenRanges(within, only) };
-}
-
 /** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
-function listSeen(host: TableHost, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]): SeenRows {
+function listSeen(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]): SeenRows {
   const rows: ResourceRow[] = [];
   const sees = boundedSight(only);
   let passed = 0;
   let last: string | null = null;
-  const { ranges, view } = lookThrough(host, [startOf(prefix, after), afterPrefix(prefix)], only);
-  for (const [start, to] of ranges) {
+  for (const [start, to] of seenRanges([startOf(prefix, after), afterPrefix(prefix)], only)) {
     for (let [from, more] = [start, true]; more;) {
-      // A second look into a range means that something in it is hidden, or without the tag: then there may be much of that.
+      // A second look into a range means that something in it is hidden: then there may be much of that.
       const most = from === start ? limit - rows.length : FURTHER;
-      const found = read(host.sql, { tag, view }, [from, to], most).toArray().map(fromStored);
+      const found = read(sql, tag, [from, to], most).toArray().map(fromStored);
       more = found.length === most;
       from = behind(found.at(-1)?.uri ?? from);
       const shown = found.map(({ uri }) => sees(uri));
@@ -119,7 +105,7 @@ function listSeen(host: TableHost, { prefix, tag, after, limit }: ListQuery, onl
       const looked = spent < 0 ? found : found.slice(0, spent);
       passed += looked.length;
       last = looked.at(-1)?.uri ?? last;
-      rows.push(...looked.filter(({ tags }, at) => shown[at] && (tag === null || tags.includes(tag))));
+      rows.push(...looked.filter((_row, at) => shown[at]));
       if (rows.length >= limit) return { rows: rows.slice(0, limit), next: null };
       if (spent >= 0 && passed < FURTHER) return { rows, next: null, isTooMuch: true };
       if (spent >= 0 || (more && passed >= MAX_PASSED_BY)) return { rows, next: last };
@@ -141,14 +127,13 @@ function tagsOf(sql: SqlStorage, prefix: string) {
     .toArray();
 }
 
-/** Counted over what is seen, as far as the patterns allow: tags of hidden things must not show. In a view that is placed nothing is hidden. */
-function tagsSeen(host: TableHost, prefix: string, only: readonly Patterns[]) {
+/** Counted over what is seen, as far as the patterns allow: tags of hidden things must not show. */
+function tagsSeen(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
   const counts = new Map<string, number>();
   const sees = boundedSight(only);
-  const { ranges, view } = lookThrough(host, [prefix, afterPrefix(prefix)], only);
-  for (const range of ranges) {
-    for (const { uri, tags } of read(host.sql, { tag: null, view }, range, -1)) {
-      const isShown = view !== undefined || sees(uri);
+  for (const range of seenRanges([prefix, afterPrefix(prefix)], only)) {
+    for (const { uri, tags } of read(sql, null, range, -1)) {
+      const isShown = sees(uri);
       if (isShown === undefined) return mostFirst(counts);
       if (!isShown) continue;
       for (const tag of JSON.parse(tags) as string[]) counts.set(tag, (counts.get(tag) ?? 0) + 1);

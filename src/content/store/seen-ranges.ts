@@ -27,7 +27,7 @@ export function seenRanges(within: UriRange, only: readonly Patterns[]): readonl
 }
 
 /** What a pattern matches: one URI, all with a prefix, or only some of these. */
-export function shapeOf(pattern: string): { readonly prefix: string; readonly of: "one" | "all" | "some" } {
+function shapeOf(pattern: string): { readonly prefix: string; readonly of: "one" | "all" | "some" } {
   const [prefix = ""] = /^[^*?]*/.exec(pattern) ?? [];
   if (prefix === pattern) return { prefix, of: "one" };
   return { prefix, of: /^\*+$/.test(pattern.slice(prefix.length)) ? "all" : "some" };

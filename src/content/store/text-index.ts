@@ -1,45 +1,30 @@
 // Owns the full-text index: how a resource gets into it and out of it. Refuses to read bodies.
 
-import { hidingWords } from "./placed-views.ts";
-import { placeOf } from "./seen-places.ts";
-
 /** Of a longer text, the beginning is indexed. */
 export const MAX_SEARCH_CHARACTERS = 256 * 1024;
 
 interface Worded {
-  readonly uri: string;
   readonly name: string;
   readonly title: string | null;
   readonly description: string | null;
   readonly tags: readonly string[];
 }
 
-/** For the end of the migrations of whoever has the table of resources. What was indexed before is due again: `admission.ts`. */
 export const textMigrations: readonly string[] = [
   `CREATE VIRTUAL TABLE resource_words USING fts5(
-     title, tags, body, place, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
-  "CREATE TABLE texts_unplaced (id INTEGER PRIMARY KEY)",
-  "INSERT INTO texts_unplaced SELECT id FROM resources WHERE id > 0 AND id NOT IN (SELECT id FROM texts_due)",
+     title, tags, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
 ];
 
-export function indexText(
-  sql: SqlStorage,
-  id: number,
-  { uri, name, title, description, tags }: Worded,
-  text: string,
-): void {
+export function indexText(sql: SqlStorage, id: number, { name, title, description, tags }: Worded, text: string): void {
   sql.exec(
-    "INSERT INTO resource_words (rowid, title, tags, body, place) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO resource_words (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
     id,
     `${name} ${title ?? ""} ${description ?? ""}`,
     tags.join(" "),
     text,
-    placeOf(uri) + hidingWords(sql, uri),
   );
 }
 
 export function unindexText(sql: SqlStorage, id: number): void {
-  // One that was taken over from an earlier release may not be in the index yet.
-  sql.exec("DELETE FROM texts_due WHERE id = ?", id);
   sql.exec("DELETE FROM resource_words WHERE rowid = ?", id);
 }

@@ -1,12 +1,10 @@
-// Owns full-text search over a tenant's resources: what is found, in which order, and how many rows one search reads.
-// Nothing that a caller does not see has a part in the answer, nor in its cost, as far as the index tells it apart.
+// Full-text search over a tenant's resources. What a caller does not see is passed by: it may make a search slower, and has no
+// part in its answer.
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
-import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
 import { boundedSight } from "./pattern-work.ts";
-import { placedView } from "./placed-views.ts";
-import { placesSeen, type Places } from "./seen-places.ts";
+import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { afterPrefix, seenRanges, type UriRange } from "./seen-ranges.ts";
 
 export interface SearchQuery {
   /** As FTS5 reads it. */
@@ -22,82 +20,48 @@ export type Found = ResourceRow & { readonly score: number };
 /** Of all that matches, the newest so many are ranked: a word that is everywhere must not hold up the object. */
 const MAX_RANKED = 5000;
 
-/** Where the index lets hidden texts pass, as until a view is placed, so many are looked at of those that have the words in one place. */
-const MAX_LOOKED_AT = 3000;
-
 /** Where the words are, best first: bm25 would count how often hidden texts have them, too. */
-const PLACES = ["title", "tags", "title tags body"] as const;
+const COLUMNS = ["title", "tags", "title tags body"] as const;
 
-export function search(host: TableHost, query: SearchQuery): readonly Found[] {
-  const { sql } = host;
-  const view = query.only && placedView(host, query.only);
-  // What it hides has its word, as far as it is placed: then nothing else need be asked.
-  const places = placesSeen(query.prefix, view?.upto === 0 ? [] : (query.only ?? []), view?.id);
-  return query.only === undefined ? ranked(sql, query, places) : searchSeen(sql, query, places);
+const MATCHES = `FROM resource_words CROSS JOIN resources ON resources.id = resource_words.rowid
+  WHERE resource_words MATCH ? AND uri >= ? AND uri < ? ORDER BY resource_words.rowid DESC`;
+
+export function search(sql: SqlStorage, query: SearchQuery): readonly Found[] {
+  return query.only === undefined ? ranked(sql, query) : searchSeen(sql, query, query.only);
 }
 
-function ranked(sql: SqlStorage, { match, prefix, limit }: SearchQuery, places: Places): Found[] {
-  if (!places.among) return [];
-  const found = sql
-    .exec<{ id: number; score: number }>(
-      `SELECT rowid AS id, bm25(resource_words, 8.0, 4.0, 1.0, 0.0) AS score FROM resource_words
-        WHERE resource_words MATCH ? ORDER BY rowid DESC LIMIT ?`,
-      places.among(`{title tags body} : (${match})`),
-      MAX_RANKED,
-    )
+function ranked(sql: SqlStorage, { match, prefix, limit }: SearchQuery): Found[] {
+  const query = `SELECT resources.id, bm25(resource_words, 8.0, 4.0, 1.0) AS score ${MATCHES} LIMIT ${MAX_RANKED}`;
+  return sql
+    .exec<{ id: number; score: number }>(query, match, prefix, afterPrefix(prefix))
     .toArray()
-    .toSorted((a, b) => a.score - b.score);
-  const rows: Found[] = [];
-  for (const { id, score } of found) {
-    if (rows.length >= limit) break;
-    const row = rowOf(sql, id);
-    if (row?.uri.startsWith(prefix)) rows.push({ ...row, score: -score });
+    .toSorted((a, b) => a.score - b.score)
+    .slice(0, limit)
+    .flatMap(({ id, score }) => rowOf(sql, id, -score));
+}
+
+function searchSeen(sql: SqlStorage, { match, prefix, limit }: SearchQuery, only: readonly Patterns[]): Found[] {
+  const ranges = seenRanges([prefix, afterPrefix(prefix)], only);
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (!first || !last) return [];
+  const found = new Map<number, number>();
+  const sees = boundedSight(only);
+  for (const [at, columns] of COLUMNS.entries()) {
+    for (const { id, uri } of matches(sql, `{${columns}} : (${match})`, [first[0], last[1]])) {
+      const isShown = found.size < limit ? sees(uri) : undefined;
+      if (isShown === undefined) break;
+      if (isShown && !found.has(id)) found.set(id, COLUMNS.length - at);
+    }
   }
-  return rows;
+  return [...found].flatMap(([id, score]) => rowOf(sql, id, score));
 }
 
-function searchSeen(sql: SqlStorage, query: SearchQuery, places: Places): Found[] {
-  const found = new Map<number, Found>();
-  const sees = boundedSight(query.only ?? []);
-  for (const [at, columns] of PLACES.entries()) {
-    const match = places.among?.(`{${columns}} : (${query.match})`);
-    // What was found in a better place is found again.
-    const most = places.isExact ? query.limit + found.size : MAX_LOOKED_AT;
-    if (match !== undefined) look(sql, query, { match, most, score: PLACES.length - at, sees }, found);
-  }
-  return [...found.values()];
+/** The newest first. */
+function matches(sql: SqlStorage, match: string, range: UriRange) {
+  return sql.exec<{ id: number; uri: string }>(`SELECT resources.id, uri ${MATCHES}`, match, ...range);
 }
 
-interface Look {
-  readonly match: string;
-  readonly most: number;
-  readonly score: number;
-  readonly sees: ReturnType<typeof boundedSight>;
-}
-
-/** Adds the newest to what was found, as far as the patterns allow. */
-function look(
-  sql: SqlStorage,
-  { prefix, limit }: SearchQuery,
-  { match, most, score, sees }: Look,
-  found: Map<number, Found>,
-): void {
-  const newest = sql.exec<{ id: number }>(
-    "SELECT rowid AS id FROM resource_words WHERE resource_words MATCH ? ORDER BY rowid DESC LIMIT ?",
-    match,
-    most,
-  );
-  for (const { id } of newest) {
-    if (found.size >= limit) return;
-    if (found.has(id)) continue;
-    const row = rowOf(sql, id);
-    if (!row?.uri.startsWith(prefix)) continue;
-    const isShown = sees(row.uri);
-    if (isShown === undefined) return;
-    if (isShown) found.set(id, { ...row, score });
-  }
-}
-
-function rowOf(sql: SqlStorage, id: number): ResourceRow | undefined {
-  return sql.exec<StoredRow>("SELECT * FROM resources WHERE id = ?", id).toArray().map(fromStored)[0];
+function rowOf(sql: SqlStorage, id: number, score: number): Found[] {
+  const rows = sql.exec<StoredRow>("SELECT * FROM resources WHERE id = ?", id).toArray();
+  return rows.map((row) => ({ ...fromStored(row), score }));
 }

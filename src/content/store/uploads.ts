@@ -1,8 +1,9 @@
 // Owns who uploads a body to KV: one writer at a time for each key, because KV takes one write of a key in a second. What was
 // granted is in memory, for two seconds: whoever is told wrongly after a restart is refused by KV, and asks again.
 
+import { DELETING } from "../../tenants/authority/body-garbage.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
-import { collectedSince, DELETING, isHeld } from "./garbage.ts";
+import { collectedSince, isHeld } from "./garbage.ts";
 
 /**
  * "held": KV has the body. "upload": it is for the caller to upload; `collected` as in `PutResource.resent`. "wait": somebody
@@ -33,13 +34,10 @@ function grantsOf(sql: SqlStorage): Map<string, Grant> {
   return known;
 }
 
-/** Without `by` for Workers of an earlier release, which are told whether KV has the body, and upload as they like. */
-export function claimUpload(host: TableHost, hash: string, by: string | undefined): UploadClaim | boolean {
+export function claimUpload(host: TableHost, hash: string, by: string): UploadClaim {
   const { sql } = host;
   const collected = collectedSince(sql, hash, null);
-  const isThere = collected === undefined && isHeld(sql, hash);
-  if (by === undefined) return isThere;
-  if (isThere) return { state: "held" };
+  if (collected === undefined && isHeld(sql, hash)) return { state: "held" };
   const granted = grantsOf(sql);
   const now = host.now();
   for (const [old, { at }] of granted) if (now >= at + GRANTED_MS || now < at) granted.delete(old);

@@ -1,7 +1,7 @@
 // Owns what was left out of results that were too long for a profile: each for one principal in one profile, for some
 // minutes, in pieces as large as a row may be. Bounded: the oldest make room. Refuses to give it to anybody else.
 
-import { onTheMinute } from "../../content/store/garbage.ts";
+import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 
 export const RESULT_LIFETIME_MS = 15 * 60_000;
@@ -43,10 +43,8 @@ export const resultTables: Tables<ResultMethods> = {
   name: "results",
   migrations: [
     `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
-       bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (id, part))`,
+       bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (id, part))`,
     "CREATE INDEX results_by_end ON results (until)",
-    // Those from before are ended by their time.
-    "ALTER TABLE results ADD COLUMN principal TEXT NOT NULL DEFAULT ''",
     // Has all that is counted: in the rows, what stands behind a body is a megabyte away.
     "CREATE INDEX results_by_principal ON results (principal, id, bytes)",
   ],

@@ -6,12 +6,11 @@ import { McpFault, type Fault } from "../../mcp-client/fault.ts";
 import { combinedAtTop } from "../../protocol/client-rules.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { VIA, ViaHeard, WHOSE } from "../guard/circle.ts";
 import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
 import { Redaction } from "../guard/redaction.ts";
 import { readingFetch, tokenFetch } from "../outbound-fetch.ts";
 import { capsWith, readCatalog } from "../read-catalog.ts";
-import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
+import { NotRead, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
 import { operatorDetail, unreadReason, withDetail } from "../unread-reason.ts";
 import { flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
@@ -60,9 +59,8 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   const leaving = { tenant, env, hops: 0 };
   // Whoever tries it waits for the token.
   const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
-  const heard = new ViaHeard();
-  const leave = heard.through(readingFetch(leaving, serviceOf(upstream, services, env)));
-  const endpoint = endpointOf(upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
+  const leave = readingFetch(leaving, serviceOf(upstream, services, env));
+  const endpoint = endpointOf(upstream, filled.headers, leave);
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;
   const signal = AbortSignal.timeout(WITHIN_MS);
@@ -85,8 +83,6 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
     const withinMs = until - Date.now();
     const reading = { id, of: configOf(upstream), caps: capsWith(pages), withinMs, signal, reasonOf };
     const catalog = await readCatalog(link, reading).catch(failed);
-    const circle = await heard.refusal(async () => ringOf(ground.stub()));
-    if (circle !== undefined) throw new NotRead(circle);
     const content = contentOf({ ...catalog, skipped, flagged: flagCatalog(catalog).flagged ?? {} });
     return redaction.value({ content, server: aboutServer(link.server), refused: refusedIn(catalog) });
   } finally {

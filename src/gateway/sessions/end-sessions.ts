@@ -44,7 +44,7 @@ async function isOver(tenant: string, { session, upstream, filled }: KeptSession
   let isOldToken = false;
   try {
     const leave = outboundFetch(leaving, serviceOf(upstream, at.services, at.env));
-    const began = { ...filled, ofClient: {}, trace: {}, secrets: [] };
+    const began = { ...filled, trace: {}, secrets: [] };
     const how = { fetch: tokenFetch(leaving), now: Date.now, waitUntil: at.waitUntil };
     // Where the client has another secret by now, the token that it was used with last may still do.
     const { headers } = await withToken(began, how).catch((error: unknown) => {

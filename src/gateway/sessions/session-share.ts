@@ -4,14 +4,11 @@
 import { digest, toBase64Url, type KeyRing } from "../../auth/seal.ts";
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Session2025 } from "../../mcp-client/session-2025.ts";
+import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
 import { openKept, sealKept, sessionRing, sessionsName, type KeptSession } from "./kept-session.ts";
 import type { SessionClaimed, UpstreamObject } from "./upstream-object.ts";
-
-export interface UpstreamEnv {
-  readonly UPSTREAMS: DurableObjectNamespace<UpstreamObject>;
-}
 
 export type SharedClaim =
   | { readonly state: "lent"; readonly tag: string; readonly session: Session2025; readonly times: number }
@@ -113,6 +110,6 @@ export class SessionShare {
     const { env, meant } = this.#ground.host;
     const { jurisdiction, region } = meant.placement;
     const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
-    return objectsIn((env as UpstreamEnv).UPSTREAMS, jurisdiction).getByName(this.#name, near);
+    return objectsIn(namespaceOf<UpstreamObject>(env, "UpstreamObject"), jurisdiction).getByName(this.#name, near);
   }
 }

@@ -107,7 +107,6 @@ function newKey(): KeyRing[number] {
   return { id: crypto.randomUUID().slice(0, 8), secret: crypto.getRandomValues(new Uint8Array(32)) };
 }
 
-/** Bind it as `UPSTREAMS`. */
 export class UpstreamObject extends DurableObject {
   readonly #sql: SqlStorage;
   readonly #wake: Wake;

@@ -108,11 +108,8 @@ async function answerInitialize(entered: Entered, message: RpcRequest): Promise<
   const { json } = encodeAnswer(message.id, { kind: "complete", result }, negotiated.dialect, entered.view.server);
   const owner = ownerOf(entered);
   const response = respondAnswer({ json, status: 200 });
-  // Without the authority's keys nothing can be sealed: the client goes on without a session.
-  if (owner.ring.length > 0) {
-    const client = clientOf(message.params?.clientInfo);
-    response.headers.set("mcp-session-id", await mintSession(owner, negotiated, capabilities, { client }));
-  }
+  const client = clientOf(message.params?.clientInfo);
+  response.headers.set("mcp-session-id", await mintSession(owner, negotiated, capabilities, { client }));
   return response;
 }
 

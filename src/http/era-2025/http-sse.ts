@@ -69,9 +69,6 @@ async function sessionOf(entered: Entered): Promise<FoundStream | Failure> {
   if (name !== null && !STREAM_NAME.test(name)) {
     return failure("invalidRequest", "Invalid Request: stream must have 16 to 64 letters, digits or -._~");
   }
-  if (entered.ring.length === 0) {
-    return { ...failure("unavailable", "Service unavailable: no session can begin right now"), retryAfter: 5 };
-  }
   const last = headers.get("last-event-id");
   if (last !== null) return streamAt(entered, last);
   const id = searchParams.get("sessionId") ?? (await newSession(entered, name));

@@ -33,7 +33,7 @@ import { isUnchanged, toolOf } from "./calls.ts";
 const PARKS_AFTER_MS = 1000;
 
 /** The deployment that took a call, by where it is mounted; undefined: this script has none there any more. */
-export type MountedAt = (mount: string | undefined) => Deployment | undefined;
+export type MountedAt = (mount: string) => Deployment | undefined;
 
 const AWAY = failure(
   "unavailable",
@@ -57,8 +57,8 @@ export async function runStored(
   if (record.format !== undefined) throw new Error(OTHER_RELEASE);
   const deployment = mountedAt(record.mount);
   // The request that began the call is gone, and a circle of tools must not begin to count anew.
-  invocation.request.headers.set(HOPS, String(record.hops ?? 0));
-  if (record.requestId !== undefined) nameRequest(invocation.request, record.requestId);
+  invocation.request.headers.set(HOPS, String(record.hops));
+  nameRequest(invocation.request, record.requestId);
   const met = deployment ? await enterAgain(deployment, invocation, record) : { entered: failure("unknownTenant") };
   if (!met) return encodeFailure(record.call.id, AWAY, "2025").json;
   const { visit, entered } = met;
@@ -142,8 +142,7 @@ async function visitOf(
   const named: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
   const nobody: Credential = user ? { kind: "app", user } : named;
   const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
-  const { tenant } = await findTenant(invocation.env, deployment, id, credential);
-  const known = tenant ?? failure("unknownTenant");
+  const known = (await findTenant(invocation.env, deployment, id)) ?? failure("unknownTenant");
   const visit = new Visit(deployment, observed(deployment, invocation), {
     tenant: id,
     profile,
@@ -152,7 +151,7 @@ async function visitOf(
     known,
   });
   visit.owner = owner;
-  if (created !== undefined) visit.isTo(created);
+  visit.isTo(created);
   return visit;
 }
 

@@ -4,7 +4,9 @@
 import type { Bindings, TrailVisit } from "../../deployment/deployment.ts";
 import { faultTables, type FaultRecord } from "../../tenants/authority/fault-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
+import { hasNamespace, namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { ANYWHERE, keeperOf } from "../../tenants/directory/placement.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
 import { RecentMap } from "../../limits/recent-map.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
 import type { FaultPlace } from "../../telemetry/fault-line.ts";
@@ -15,6 +17,8 @@ const MOST_IN_A_MINUTE = 20;
 const MOST_OF_ONE = 10;
 const MINUTE_MS = 60_000;
 const MOST_TENANTS = 1_000;
+/** No request waits for it, and no invocation for long. */
+const PLATFORM_WITHIN_MS = 2_000;
 
 interface Spent {
   readonly minute: number;
@@ -66,14 +70,15 @@ export async function keepFault(error: unknown, place: FaultPlace, { env, visit 
   const isKept =
     host !== undefined &&
     (await kept(`tenant ${record.tenant}`, () => remote(host.stub(), faultTables).noteFault(record)));
-  const platform = env["PLATFORM"] as DurableObjectNamespace | undefined;
-  if (!platform) return;
+  if (!hasNamespace(env, "PlatformObject")) return;
+  const platform = namespaceOf(env, "PlatformObject");
   const object = () => keeperOf(platform, "platform", { id: "platform", placement: ANYWHERE, incarnation: "" });
   // What a tenant must keep where it is stays there, though its own object could not be reached.
   const isBound = (visit?.placement.jurisdiction ?? null) !== null;
   const led = isKept || isBound ? { ...record, name: "", message: "", stack: "" } : record;
   const isOfMany = mayKeep(`platform of ${record.tenant}`, record.tenant === "" ? MOST_IN_A_MINUTE : MOST_OF_ONE);
-  if (isOfMany) await kept("platform", () => remote(object(), faultTables).noteFault(led));
+  const write = () => inTime(remote(object(), faultTables).noteFault(led), PLATFORM_WITHIN_MS);
+  if (isOfMany) await kept("platform", write);
   else COUNTERS.add("faultsNotKept");
 }
 

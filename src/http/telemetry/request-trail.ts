@@ -10,6 +10,7 @@ import { COUNTERS } from "../../telemetry/counters.ts";
 import { countedBindings } from "../../telemetry/counted-bindings.ts";
 import { weightOf, type RequestEvent } from "../../telemetry/request-event.ts";
 import { traceIn, type TraceContext } from "../../telemetry/trace-context.ts";
+import { withNamespaces } from "../../tenants/directory/namespaces.ts";
 import { toldOf } from "./told-request.ts";
 
 /** Where a trail leads. */
@@ -121,7 +122,7 @@ export class RequestTrail implements Trail {
   }
 
   #counted(env: Bindings): Bindings {
-    return countedBindings(env, {
+    return countedBindings(withNamespaces(env), {
       called: (method, [tables, verb]) => {
         this.#objectCalls += 1;
         if (method === "run" && tables === "policy" && verb === "lease") this.#asked = true;

@@ -23,7 +23,7 @@ export interface IssuerAsk {
   readonly issuers: readonly string[];
   /** It is not wanted anew where it was read since; milliseconds since the epoch. */
   readonly since: number;
-  /** Who asks: the same who has claimed it, and did not hear so, has it. Absent in what an earlier release asks. */
+  /** Who asks: the same who has claimed it, and did not hear so, has it. */
   readonly by?: string;
 }
 

@@ -61,7 +61,7 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
     host.record(actor, "grant.end", `grant ${id}`, { before: { client, principal }, after: null });
   }
   host.record(actor, "login-client.remove", `login-client ${client}`, { before: { client, grants }, after: null });
-  if (newest === null) return { state: "written", revision: host.revision(), leftMs: 0, effectiveAt: host.now() };
+  if (newest === null) return { state: "written", revision: host.revision(), leftMs: 0 };
   // Not before the newest: a clock that was set back ends all of them, too.
   const removed = "INSERT OR REPLACE INTO login_removed (client, at) VALUES (?, ?)";
   sql.exec(removed, client, Math.max(host.now(), newest));

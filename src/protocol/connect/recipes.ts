@@ -1,5 +1,4 @@
-// Owns which clients there are recipes for, in the order in which a person is shown them: `tenantry connect` prints them. Pure, and of
-// the lowest rank. The connect page has the same in fewer bytes, src/connect/client-snippets.ts: test/connect-recipes.test.ts.
+// The clients that there are recipes for, in the order in which a person is shown them: by `tenantry connect` and the connect page.
 
 import { CONFIGURED_CLIENTS } from "./configured-clients.ts";
 import { PROGRAMS } from "./programs.ts";

@@ -12,6 +12,7 @@ import {
   type HubEnv,
   type HubStub,
 } from "./changes.ts";
+import { namespaceOf } from "../directory/namespaces.ts";
 import { objectsIn } from "../directory/placement.ts";
 import { inTime } from "../isolate/in-time.ts";
 import type { TableHost } from "./tables.ts";
@@ -203,7 +204,7 @@ function hubsOf(record: ChangeRecord): number {
 type HubGround = Pick<AnnouncerHost, "env" | "jurisdiction">;
 
 function hubs({ env, jurisdiction }: HubGround, kept: string, shards: number): HubStub[] {
-  const objects = objectsIn((env as HubEnv).HUBS, jurisdiction);
+  const objects = objectsIn(namespaceOf(env, "HubObject"), jurisdiction);
   return Array.from({ length: shards }, (_, shard) => objects.getByName(hubName(kept, shard)) as unknown as HubStub);
 }
 

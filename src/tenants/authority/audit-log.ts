@@ -19,9 +19,8 @@ const GOES_AT_ONCE = 50;
 
 /** Whoever has an `audit` table has this beside it. */
 export const auditMigrations: readonly string[] = [
-  "CREATE TABLE audit_kept (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL)",
-  "INSERT INTO audit_kept SELECT 1, coalesce(sum(octet_length(before) + octet_length(after)), 0) FROM audit",
-  "ALTER TABLE audit_kept ADD COLUMN emptied INTEGER NOT NULL DEFAULT 0",
+  "CREATE TABLE audit_kept (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL, emptied INTEGER NOT NULL)",
+  "INSERT INTO audit_kept (one, bytes, emptied) VALUES (1, 0, 0)",
 ];
 
 export interface Recorded {

@@ -36,6 +36,8 @@ export interface AuthorityState {
 
 export interface AuthorityMethods {
   state(): AuthorityState;
+  /** Resolves where the tenant that the call means is here. */
+  exists(): void;
   markSeeded(): void;
   /**
    * The first caller of a nonce and name claims it; later ones learn the outcome, where it is known. `expires`: until
@@ -71,6 +73,7 @@ function methodsOf(host: TableHost): AuthorityMethods {
   const { sql } = host;
   return {
     state: () => authorityState(host),
+    exists: () => {},
     markSeeded: () => {
       sql.exec("INSERT OR IGNORE INTO facts (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
     },

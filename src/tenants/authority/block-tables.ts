@@ -1,71 +1,66 @@
-// Owns tools that the platform's operators blocked in every tenant, as one tenant's object keeps them: apart from the
-// tenant's own suspensions, so that lifting the one leaves the other.
+// The list of blocks that a rollout brings to every tenant: tools that operators stopped everywhere. A tenant's object keeps the
+// list whole, with its version, apart from the tenant's own suspensions, and enforces it by its own lease.
 
-import { noteOutage, staleMs, staleUntil } from "./outage-times.ts";
-import type { Actor, TakingEffect } from "./policy-records.ts";
+import type { Incarnation } from "./incarnation.ts";
+import type { BlockedTool, BlockList } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** Since the block, new or not, is in force everywhere. */
-export interface BlockWrite extends TakingEffect {
-  readonly changed: boolean;
-  /** How long an isolate that cannot reach the tenant's object may serve what was before; null: none does, or nothing was withdrawn. */
-  readonly staleMs: number | null;
-  /** The same, by the clock of the object, for Workers of an earlier release. */
-  readonly staleUntil: number | null;
+export interface TakenBlocks {
+  /** Higher than the one brought where the platform's object was set back in time. */
+  readonly version: number;
+  /** How long some isolate may serve what was before, milliseconds. */
+  readonly leftMs: number;
 }
 
 export interface BlockMethods {
-  blockTool(name: string, note: string, actor: Actor): BlockWrite;
-  unblockTool(name: string, actor: Actor): BlockWrite;
+  /**
+   * `created`: of the tenant that is meant, also before it is made; null: one in code. Gives null for a tenant that ended.
+   */
+  takeBlocks(list: BlockList, created: Incarnation | null): TakenBlocks | null;
 }
 
-interface BlockRow {
+interface BlockRow extends BlockedTool {
   [column: string]: SqlStorageValue;
-  name: string;
-  note: string;
-  since: string;
 }
 
-/** Blocks in the form in which leases carry them: as suspensions of tools. */
-export function blocksOf(sql: SqlStorage): Suspension[] {
-  return sql
-    .exec<BlockRow>("SELECT * FROM blocks ORDER BY name")
-    .toArray()
-    .map((row) => ({ kind: "tool", ...row }));
+export function blocksIn(sql: SqlStorage): BlockedTool[] {
+  return sql.exec<BlockRow>("SELECT name, note, since FROM blocks ORDER BY name").toArray();
+}
+
+/** The form in which leases carry them. */
+export function blockedTools(sql: SqlStorage): Suspension[] {
+  return blocksIn(sql).map((block) => ({ kind: "tool", ...block }));
+}
+
+/** undefined: none was brought yet. */
+export function blocksVersion(sql: SqlStorage): number | undefined {
+  return sql.exec<{ version: number }>("SELECT version FROM blocks_version").toArray()[0]?.version;
+}
+
+/** Call it in a transaction. Gives the version that is kept. */
+export function storeBlocks(host: TenantHost, { version, blocks }: BlockList): number {
+  const { sql } = host;
+  const held = blocksVersion(sql);
+  if (held !== undefined && held >= version) return held;
+  sql.exec("INSERT OR REPLACE INTO blocks_version (one, version) VALUES (1, ?)", version);
+  if (JSON.stringify(blocksIn(sql)) === JSON.stringify(blocks)) return version;
+  sql.exec("DELETE FROM blocks");
+  for (const { name, note, since } of blocks)
+    sql.exec("INSERT INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
+  // A tenant that is being made has no policy yet, so there is nothing to announce.
+  if (host.revision() > 0) host.bump();
+  return version;
 }
 
 export function createBlockMethods(host: TenantHost): BlockMethods {
-  const { sql } = host;
-  const find = (name: string) => blocksOf(sql).find((block) => block.name === name);
-  const done = (changed: boolean, isBrake: boolean): BlockWrite => {
-    // A tenant that is being made right now has no policy yet, so there is nothing to announce.
-    if (changed && host.revision() > 0) host.bump();
-    return {
-      changed,
-      ...host.inForce(),
-      staleMs: isBrake ? staleMs(host) : null,
-      staleUntil: isBrake ? staleUntil(host) : null,
-    };
-  };
+  const { closure } = host;
   return {
-    blockTool: (name, note, actor) =>
-      host.transaction(() => {
-        const before = find(name);
-        if (before?.note === note || host.closure.isClosed()) return done(false, true);
-        noteOutage(host);
-        const since = new Date(host.now()).toISOString();
-        sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
-        host.record(actor, "block", `tool ${name}`, { before: before ?? null, after: { note } });
-        return done(true, true);
-      }),
-    unblockTool: (name, actor) =>
-      host.transaction(() => {
-        const before = find(name);
-        if (!before) return done(false, false);
-        sql.exec("DELETE FROM blocks WHERE name = ?", name);
-        host.record(actor, "unblock", `tool ${name}`, { before, after: null });
-        return done(true, false);
-      }),
+    takeBlocks: (list, created) => {
+      // Another tenant of the name may be entered already and not made yet.
+      const isGone = created === null ? closure.isClosed() : closure.incarnation() === created;
+      if (isGone) return null;
+      return { version: host.transaction(() => storeBlocks(host, list)), leftMs: host.leftMs() };
+    },
   };
 }

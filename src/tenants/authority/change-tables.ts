@@ -1,7 +1,7 @@
 // Owns one log of what changed in a tenant and since which version, and sending it to the hub: at least once, in bursts,
 // and only while somebody listens. Refuses to know who listens, and who may.
 
-import type { ChangeLog, ChangeLogName, Changes, ChangedSection } from "./changes.ts";
+import { CHANGES, type ChangeLog, type ChangeLogName, type Changes, type ChangedSection } from "./changes.ts";
 import {
   createAnnouncer,
   type Announcer,
@@ -9,8 +9,7 @@ import {
   type ChangeKind,
   type ChangeRecord,
 } from "./announcer.ts";
-import { remote, type Remote, type Tables } from "./tables.ts";
-import type { TenantStub } from "./incarnation.ts";
+import type { Tables } from "./tables.ts";
 
 export interface ChangeMethods {
   /**
@@ -51,7 +50,7 @@ export function createChanges(name: ChangeLogName): Changing {
   };
   return {
     tables: {
-      name: "changes",
+      name: CHANGES,
       migrations: changeMigrations,
       open: (host) => {
         announcer = createAnnouncer(changeRecord(host, name));
@@ -86,13 +85,6 @@ export function createChanges(name: ChangeLogName): Changing {
   };
 }
 
-const { tables: shape } = createChanges("definitions");
-
-/** The same methods, called from a Worker. */
-export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
-  return remote(stub, shape);
-}
-
 function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {
   const { sql } = host;
   const version = () => newestVersion(sql);
@@ -121,20 +113,19 @@ function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {
   };
 }
 
-/** `base`: the version that the log had when rows of it moved to another object, or came from one. */
-type ChangeFact = "listening" | "sent" | "shards" | "floor" | "base";
+type ChangeFact = "listening" | "sent" | "shards" | "floor";
 
-export function changeFact(sql: SqlStorage, name: ChangeFact): number {
+function changeFact(sql: SqlStorage, name: ChangeFact): number {
   return sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0;
 }
 
-export function setChangeFact(sql: SqlStorage, name: ChangeFact, value: number): void {
+function setChangeFact(sql: SqlStorage, name: ChangeFact, value: number): void {
   sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
 }
 
-export function newestVersion(sql: SqlStorage): number {
+function newestVersion(sql: SqlStorage): number {
   const { version } = sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one();
-  return Math.max(version ?? 0, changeFact(sql, "base"));
+  return version ?? 0;
 }
 
 /**

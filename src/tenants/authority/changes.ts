@@ -64,10 +64,12 @@ export interface HubStub {
 }
 
 export interface HubEnv {
-  readonly HUBS: DurableObjectNamespace;
   /** How many hub objects share a tenant's streams; 1 when unset. Some thousand streams are well within one. */
   readonly HUB_SHARDS?: string;
 }
+
+/** What the methods of change-tables.ts are called by. */
+export const CHANGES = "changes";
 
 export const MAX_SHARDS = 64;
 

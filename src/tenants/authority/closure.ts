@@ -2,14 +2,13 @@
 // before can go on writing. Then nothing at all is left.
 
 import { given } from "../../protocol/members.ts";
-import { hasTable } from "./has-table.ts";
 import type { Incarnation } from "./incarnation.ts";
 
 /** As long as the longest time limit of a tool. */
 export const CLOSED_FOR_MS = 3_600_000;
 const KEY = "closure";
 
-/** `created`: of the tenant that ended; absent where release 0.1.0 closed it. */
+/** `created`: of the tenant that ended; absent where none did. */
 type State = { readonly created?: Incarnation } & (
   | { readonly state: "closing" }
   | { readonly state: "erased"; readonly until: number }
@@ -40,8 +39,6 @@ export function createClosure(storage: DurableObjectStorage): Closure {
     if (next) storage.kv.put(KEY, next);
     else storage.kv.delete(KEY);
   };
-  // Release 0.1.0 made the row of a tenant in code and left the closure: its alarm must not delete what was kept since.
-  if (closure?.state === "erased" && isTaken(storage.sql)) set(undefined);
   return {
     isClosed: () => closure !== undefined,
     incarnation: () => closure?.created,
@@ -65,9 +62,4 @@ export function createClosure(storage: DurableObjectStorage): Closure {
       closure = undefined;
     },
   };
-}
-
-/** Whether a tenant has the name now. */
-function isTaken(sql: SqlStorage): boolean {
-  return hasTable(sql, "tenant") && sql.exec("SELECT 1 FROM tenant").toArray().length > 0;
 }

@@ -16,19 +16,9 @@ export function newIncarnation(now: number): Incarnation {
   return `${new Date(now).toISOString().slice(0, -1)}${String(lot % 1000).padStart(3, "0")}Z`;
 }
 
-const TELLS_APART = /\.\d{6}Z$/;
-
-/** Whether the directory made it: then it is the same wherever it is asked for. Release 0.1.0 noted two times. */
-export function isEntered(entered: Incarnation): boolean {
-  return TELLS_APART.test(entered);
-}
-
-/**
- * What stands for the tenant in the names of objects and of bodies. A tenant's id has no "@". One that release 0.1.0 made
- * has its id alone, as everything it stored; whoever takes the name after it has another.
- */
+/** What stands for the tenant in the names of objects and of bodies; `incarnation` "": nobody has the name. Ids have no "@". */
 export function keptUnder(tenant: string, incarnation: Incarnation): string {
-  return isEntered(incarnation) ? `${tenant}@${incarnation}` : tenant;
+  return incarnation === "" ? tenant : `${tenant}@${incarnation}`;
 }
 
 /**
@@ -37,15 +27,11 @@ export function keptUnder(tenant: string, incarnation: Incarnation): string {
  */
 export type Ran = { readonly value: unknown } | { readonly gone: true } | { readonly busy: true };
 
-/**
- * What a Worker and an object say to each other, counted: one more wherever code of the other side would take a call or its
- * answer for something else. While a release is rolled out, or back, each may be of another one.
- */
-export const WIRE = 1;
-/** The oldest that is still understood. */
-export const OLDEST_WIRE = 1;
 /** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
 export const OTHER_RELEASE = "of another release";
+/** Said where the storage has no schema marker, or another one than this code knows. */
+export const UNRELEASED =
+  "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";
 
 /**
  * What most leases are answered. Its text is sent in the place of this very object: with an answer that is an object the
@@ -54,19 +40,9 @@ export const OTHER_RELEASE = "of another release";
 export const UNCHANGED = { state: "unchanged" } as const;
 type Text = typeof UNCHANGED.state;
 
-/**
- * An object that keeps tables, as it is called over RPC. `wire`: absent from releases that did not count. `isBrief`: whoever
- * calls takes the text of `UNCHANGED` for it; a release that knows nothing of this gives the object.
- */
+/** An object that keeps tables, as it is called over RPC. */
 export interface Keeper {
-  run(
-    tables: string,
-    method: string,
-    args: readonly unknown[],
-    meant: Incarnation,
-    wire?: number,
-    isBrief?: boolean,
-  ): Promise<Ran | Text>;
+  run(tables: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran | Text>;
 }
 
 /** The same object for one incarnation: nobody who has this can mean another. */
@@ -85,10 +61,10 @@ export function meaning(keeper: Keeper, meant: Incarnation, again?: Again): Tena
     run: async (tables, method, args) => {
       let ran: Ran | Text;
       try {
-        ran = await keeper.run(tables, method, args, meant, WIRE, true);
+        ran = await keeper.run(tables, method, args, meant);
       } catch (error) {
         if (!again) throw error;
-        ran = await (await again(`${tables}.${method}`, error)).run(tables, method, args, meant, WIRE, true);
+        ran = await (await again(`${tables}.${method}`, error)).run(tables, method, args, meant);
       }
       if (ran === UNCHANGED.state) return UNCHANGED;
       if ("gone" in ran) throw new AppError("unknownTenant");

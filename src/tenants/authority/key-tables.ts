@@ -3,7 +3,6 @@
 import { keyPrincipalId } from "../../auth/principal.ts";
 import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
 import { trackKeyUses } from "./key-uses.ts";
-import { noteOutage } from "./outage-times.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 export interface KeyInsert {
@@ -32,8 +31,6 @@ export interface KeyPage {
 }
 
 export interface KeyMethods {
-  /** All of them, for Workers of an earlier release. */
-  keys(): readonly KeyRecord[];
   keyPage(page: KeyPage): readonly KeyRecord[];
   key(id: string): KeyRecord | undefined;
   countKeys(): number;
@@ -110,7 +107,6 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
   const page = ({ after = { created: "", id: "" }, limit }: KeyPage) =>
     sql.exec<KeyRow>(PAGE, after.created, after.id, limit).toArray().map(used);
   return {
-    keys: () => page({ limit: -1 }),
     keyPage: page,
     key: (id) => {
       const row = find(id);
@@ -120,8 +116,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
-        if (isMade(host, key))
-          return { state: "written", revision: host.revision(), leftMs: 0, effectiveAt: host.now() };
+        if (isMade(host, key)) return { state: "written", revision: host.revision(), leftMs: 0 };
         if (workingKeys(host) >= Math.min(most ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
         insert(host, key);
         wakeForEnded(host);
@@ -129,7 +124,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
           before: null,
           after: find(key.id) && recordOf(find(key.id) as KeyRow),
         });
-        return { state: "written", revision: host.bump(), leftMs: 0, effectiveAt: host.now() };
+        return { state: "written", revision: host.bump(), leftMs: 0 };
       }),
     rotateKey: ({ old, key, overlapMs, most, leastAgeMs = 0 }, actor) =>
       host.transaction(() => {
@@ -150,7 +145,6 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
       host.transaction(() => {
         const rows = sql.exec<KeyRow>(WITH_DESCENDANTS, id).toArray();
         if (rows.length === 0) return { state: "absent" };
-        noteOutage(host);
         for (const row of rows) {
           sql.exec("DELETE FROM api_keys WHERE id = ?", row.id);
           forgetSuspension(host, row.id);

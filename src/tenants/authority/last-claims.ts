@@ -13,7 +13,7 @@ export class LastClaims {
     else this.#by.set(claimed, by);
   }
 
-  /** `by`: absent in what an earlier release asks. */
+  /** `by`: absent where nobody asks once more. */
   isOf(claimed: string, by: string | undefined): boolean {
     return by !== undefined && this.#by.get(claimed) === by;
   }

@@ -16,8 +16,6 @@ export interface LeaseMethods {
    * What lies under the document has changed: streams look whether they may go on. Gives how long some isolate may
    * serve what was before, milliseconds.
    */
-  changedFor(): number;
-  /** The same; gives until when that is, milliseconds since the epoch, to Workers of an earlier release. */
   changed(): number;
   /** A secret as it is stored, sealed; null: there is none of this name. */
   sealedSecret(name: string): string | null;
@@ -27,25 +25,24 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
   name: "policy",
   migrations: [
     "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
-    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
+    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, by_operator INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
     `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
-       successor TEXT, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
+       successor TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
     `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
-       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER)`,
+       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER, parent TEXT)`,
     `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
-    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
-    // Who suspended before this was asked is not known: an operator, who alone may lift it then.
-    "ALTER TABLE suspensions ADD COLUMN by_operator INTEGER NOT NULL DEFAULT 1",
-    "CREATE TABLE outages (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL)",
     ...auditMigrations,
-    "ALTER TABLE api_keys ADD COLUMN parent TEXT",
     "CREATE INDEX keys_by_parent ON api_keys (parent) WHERE parent IS NOT NULL",
     "CREATE INDEX keys_by_age ON api_keys (created, id)",
     `CREATE INDEX keys_by_end ON api_keys (coalesce(min(retires, expires), retires, expires))
        WHERE coalesce(min(retires, expires), retires, expires) IS NOT NULL`,
+    // Tools that are blocked in every tenant, as the version of the list has them that a rollout brought last.
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
+    "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };
@@ -85,10 +82,6 @@ export function leaseMethods(host: TenantHost): LeaseMethods {
       return UNCHANGED;
     },
     changed: () => {
-      if (rows.find()) host.bump();
-      return host.effectiveAt();
-    },
-    changedFor: () => {
       if (rows.find()) host.bump();
       return host.leftMs();
     },

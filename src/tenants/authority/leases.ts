@@ -2,10 +2,10 @@
 
 import { idsOf } from "../../auth/seal.ts";
 import { authorityState } from "./authority-tables.ts";
-import { blocksOf } from "./block-tables.ts";
+import { blockedTools } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
-import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, Policy, RetiredName } from "./policy-records.ts";
+import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, RetiredName } from "./policy-records.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -30,7 +30,9 @@ export function newsFor(
     state: "granted",
     version: revision,
     created,
-    policy: isCurrent ? null : { document, ...withdrawn(sql, ask.isBraked) },
+    policy: isCurrent
+      ? null
+      : { document, suspensions: [...suspensionsOf(sql), ...blockedTools(sql)], retired: retiredNamesIn(sql) },
     sections: isCurrent ? null : sectionsOf(sql),
     ring,
     seeded,
@@ -52,22 +54,13 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
-/**
- * Everything that was taken away: suspensions, blocks and retired names. `isBraked`: whoever asks knows what is blocked
- * everywhere. What release 0.1.0 told each tenant of that may have been lifted since, of which tenants are not told.
- */
-export function withdrawn(sql: SqlStorage, isBraked = false): Pick<Policy, "suspensions" | "retired"> {
+export function retiredNamesIn(sql: SqlStorage): RetiredName[] {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
-      // Release 0.1.0 stored names without a successor, too, which had been taken away.
-      "SELECT * FROM retired WHERE successor IS NOT NULL",
+      "SELECT kind, profile, name, target, successor, until FROM retired",
     )
     .toArray();
-  const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));
-  return {
-    suspensions: isBraked ? suspensionsOf(sql) : [...suspensionsOf(sql), ...blocksOf(sql)],
-    retired: retired as RetiredName[],
-  };
+  return rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile })) as RetiredName[];
 }
 
 function credentialIn(host: TenantHost, hash: string | null, document: TenantDocument): KeyGrant | null {

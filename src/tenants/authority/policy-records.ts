@@ -37,6 +37,20 @@ export interface RetiredName {
   readonly until: number;
 }
 
+/** A tool that is blocked in every tenant. */
+export interface BlockedTool {
+  readonly name: string;
+  readonly note: string;
+  /** ISO 8601. */
+  readonly since: string;
+}
+
+/** A list with a higher version replaces one with a lower. */
+export interface BlockList {
+  readonly version: number;
+  readonly blocks: readonly BlockedTool[];
+}
+
 /** Everything about a tenant that is leased, apart from keys and sections. */
 export interface Policy {
   readonly document: TenantDocument;
@@ -54,8 +68,6 @@ export interface LeaseAsk {
   readonly maxStalenessMs: number;
   /** The tenant is declared in code and exists without having been created. */
   readonly inCode: boolean;
-  /** What is blocked in every tenant the isolate has from the platform's replicas, under a lease of its own. */
-  readonly isBraked?: boolean | undefined;
   /** The ids of the sealing keys that the isolate has, in their order; absent: it has none. */
   readonly ring?: string | undefined;
   /** Hash of a key that the isolate wants to know about. */
@@ -99,13 +111,9 @@ export interface Actor {
   readonly name: string;
 }
 
-/**
- * `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered; `effectiveAt`: until
- * when, by the clock of the object.
- */
+/** `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered. */
 export interface TakingEffect {
   readonly leftMs: number;
-  readonly effectiveAt: number;
 }
 
 /** `absent`: there is no such tenant, or not the thing to be changed. */
@@ -123,9 +131,11 @@ export interface TenantRecord {
   readonly own: TenantDocument;
   /** With its base documents under it. */
   readonly effective: TenantDocument;
+  /** The tenant's own: what is blocked in every tenant is apart from them. */
   readonly suspensions: readonly Suspension[];
-  /** Those of them that operators made; absent: an object of an earlier release says it. */
-  readonly stops?: readonly Pick<Suspension, "kind" | "name">[];
+  readonly blocks: BlockList;
+  /** Those of the suspensions that operators made. */
+  readonly stops: readonly Pick<Suspension, "kind" | "name">[];
   readonly retired: readonly RetiredName[];
   readonly sections: Sections;
 }

@@ -4,15 +4,25 @@
 
 import { auditPage, pruneAudit, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
-import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
+import { directoryOf } from "../directory/directory.ts";
+import { askedAgain } from "../isolate/asked-again.ts";
+import { inTime } from "../isolate/in-time.ts";
+import { blocksIn, blocksVersion, createBlockMethods, storeBlocks, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
-import { withdrawn } from "./leases.ts";
+import { retiredNamesIn, suspensionsOf } from "./leases.ts";
 import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
 import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
-import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
-import { noteOutage, staleMs, staleUntil } from "./outage-times.ts";
+import type {
+  Actor,
+  AuditEntry,
+  BlockList,
+  LeaseAnswer,
+  RetiredName,
+  TenantRecord,
+  WriteResult,
+} from "./policy-records.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -33,6 +43,8 @@ export interface DocumentWrite {
 export interface TenantBirth extends Omit<DocumentWrite, "ifRevision" | "retired"> {
   /** As the directory entered it; absent: now. */
   readonly created?: Incarnation;
+  /** As the directory answered it when it entered the tenant. */
+  readonly blocks?: BlockList;
 }
 
 export interface Suspender extends Actor {
@@ -55,22 +67,22 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Bl
   fence(revision: number): number;
   /** "full": a tenant-admin suspended as many things as they may. */
   suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult | { readonly state: "full" };
-  /** "forbidden": an operator suspended it, and somebody else may not lift that. */
-  resume(kind: Suspension["kind"], name: string, by: Suspender): WriteResult | { readonly state: "forbidden" };
+  /** The tenant, as a rollout brings it: not if it was resumed since, nor where it is suspended already. */
+  suspendLate(note: string, by: Actor, order: { readonly version: number; readonly inCode: boolean }): WriteResult;
+  /**
+   * "forbidden": an operator suspended it, and somebody else may not lift that. `version`: a suspension of the tenant that is on
+   * its way with this version, or an older one, comes too late.
+   */
+  resume(
+    kind: Suspension["kind"],
+    name: string,
+    by: Suspender,
+    version?: number,
+  ): WriteResult | { readonly state: "forbidden" };
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
   /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
   leftMs(): number;
-  /**
-   * How long an isolate that cannot reach this object may serve what was before the last withdrawal, milliseconds; null:
-   * none does, because the tenant did not choose so.
-   */
-  staleMs(): number | null;
-  /** `leftMs` and `staleMs` for Workers of an earlier release: milliseconds since the epoch. */
-  inForceAt(): number;
-  staleUntil(): number | null;
   /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
-  closed(incarnation: Incarnation): number;
-  /** The same for Workers of an earlier release; gives `inForceAt`. */
   close(incarnation: Incarnation): number;
   /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
   erase(): Promise<void>;
@@ -79,7 +91,8 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Bl
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
-  ending: ["read", "close", "closed", "erase"],
+  // A tenant may be blocked before it is made.
+  ending: ["read", "close", "erase", "takeBlocks"],
   record: recordAudit,
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
@@ -93,21 +106,32 @@ function prune(host: TenantHost): number | undefined {
 function methodsOf(host: TenantHost): PolicyMethods {
   const { sql } = host;
   const rows = tenantRows(host);
+  const leasing = leaseMethods(host);
+  let isDeclared = false;
   return {
-    ...leaseMethods(host),
+    ...leasing,
     ...createKeyMethods(host),
     ...createKeptMethods(host),
     ...createBlockMethods(host),
     ...createSecretMethods(host),
-    create: ({ created = newIncarnation(host.now()), own, effective, actor, action }) =>
+    lease: (ask) => {
+      // No row is read for most leases.
+      isDeclared ||= ask.inCode && blocksVersion(sql) !== undefined;
+      const isEnded = ask.version !== null && ask.version.created === host.closure.incarnation();
+      if (!ask.inCode || (isDeclared && !host.closure.isClosed()) || isEnded) return leasing.lease(ask);
+      // Over RPC every answer is a promise.
+      return declare(host).then(() => leasing.lease(ask)) as unknown as LeaseAnswer;
+    },
+    create: ({ created = newIncarnation(host.now()), own, effective, blocks = NO_BLOCKS, actor, action }) =>
       host.transaction(() => {
         const found = rows.find();
         if (found) return { state: "conflict", revision: found.revision };
         if (host.closure.incarnation() === created) return { state: "absent" };
+        storeBlocks(host, blocks);
         rows.insert(created, own, effective);
         host.closure.reopen();
         host.record(actor, action, "tenant", { before: null, after: own });
-        return { state: "written", revision: 1, leftMs: 0, effectiveAt: host.now() };
+        return { state: "written", revision: 1, leftMs: 0 };
       }),
     write: (write) =>
       host.transaction(() => {
@@ -125,17 +149,22 @@ function methodsOf(host: TenantHost): PolicyMethods {
     },
     fence: (revision) => host.transaction(() => (host.revision() === revision ? host.bump() : host.revision())),
     suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
-    resume: (kind, name, by) => host.transaction(() => resume(host, { kind, name }, by)),
+    suspendLate: (note, by, { version, inCode }) =>
+      host.transaction(() => {
+        if (inCode) rows.ensure();
+        const revision = host.revision();
+        const isSuspended = suspensionOf(sql, "tenant", "") !== undefined;
+        if (isSuspended || version <= resumedAt(sql)) return { state: "unchanged", revision };
+        return suspend(host, { kind: "tenant", name: "", note }, by) as WriteResult;
+      }),
+    resume: (kind, name, by, version) =>
+      host.transaction(() => {
+        if (version !== undefined) sql.exec("INSERT OR REPLACE INTO resumed (one, version) VALUES (1, ?)", version);
+        return resume(host, { kind, name }, by);
+      }),
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     leftMs: () => host.leftMs(),
-    staleMs: () => staleMs(host),
-    inForceAt: () => host.effectiveAt(),
-    staleUntil: () => staleUntil(host),
     close: (incarnation) => {
-      close(host, incarnation);
-      return host.effectiveAt();
-    },
-    closed: (incarnation) => {
       close(host, incarnation);
       return host.leftMs();
     },
@@ -145,6 +174,21 @@ function methodsOf(host: TenantHost): PolicyMethods {
   };
 }
 
+const NO_BLOCKS: BlockList = { version: 0, blocks: [] };
+
+/** A tenant in code is in the directory before its first lease, so that rollouts find it. */
+async function declare(host: TenantHost): Promise<void> {
+  const { env, tenant } = host;
+  const blocks = await inTime(
+    askedAgain("directory.declare", () => directoryOf(env as object, tenant).declare(tenant)),
+  );
+  host.transaction(() => storeBlocks(host, blocks));
+}
+
+function resumedAt(sql: SqlStorage): number {
+  return sql.exec<{ version: number }>("SELECT version FROM resumed").toArray()[0]?.version ?? 0;
+}
+
 function recordOf(host: TableHost, found: TenantRow): TenantRecord {
   return {
     id: host.tenant,
@@ -152,7 +196,9 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
     revision: found.revision,
     own: JSON.parse(found.own) as TenantDocument,
     effective: JSON.parse(found.effective) as TenantDocument,
-    ...withdrawn(host.sql, true),
+    suspensions: suspensionsOf(host.sql),
+    blocks: { version: blocksVersion(host.sql) ?? 0, blocks: blocksIn(host.sql) },
+    retired: retiredNamesIn(host.sql),
     stops: host.sql
       .exec<{ kind: Suspension["kind"]; name: string }>("SELECT kind, name FROM suspensions WHERE by_operator = 1")
       .toArray(),
@@ -171,11 +217,8 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   const own = JSON.stringify(write.own);
   const effective = JSON.stringify(write.effective);
   if (own === found.own && effective === found.effective) return { state: "unchanged", revision: found.revision };
-  noteOutage(host);
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
-  // The platform's replicas say what is blocked everywhere.
-  sql.exec("DELETE FROM blocks");
   for (const { kind, profile, name, target, successor, until } of write.retired) {
     sql.exec(
       "INSERT OR REPLACE INTO retired (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",
@@ -246,7 +289,6 @@ function suspend(
   if (found && staysAsItIs(found, note, by)) return { state: "unchanged", revision };
   if (!found && by.isTenantAdmin && hasAll(host.sql)) return { state: "full" };
   const before = found ? { kind, name, note: found.note, since: found.since } : null;
-  noteOutage(host);
   host.sql.exec(
     "INSERT OR REPLACE INTO suspensions (kind, name, note, since, by_operator) VALUES (?, ?, ?, ?, ?)",
     kind,

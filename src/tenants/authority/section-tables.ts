@@ -1,7 +1,7 @@
 // Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
 // has which sections there are. A section is what a feature leases beside the policy because it is large.
 
-import { logFault } from "../../telemetry/fault-line.ts";
+import { collectBodies, deletedSince, dropLater, nextGarbage, type BodyGarbage } from "./body-garbage.ts";
 import { sectionHash } from "./section-rows.ts";
 import type { TakingEffect } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -12,13 +12,6 @@ export const MAX_SECTION_BYTES = 2 * 1024 * 1024;
 export const MAX_SECTIONS_BYTES = 8 * 1024 * 1024;
 /** SQLite in a Durable Object stores at most 2 MB in a row, so a body is cut into parts. */
 const PART_BYTES = 1024 * 1024;
-/** How long a replaced body stays in KV, for isolates with an older lease. */
-const GRACE_MS = 600_000;
-const RETRY_MS = 60_000;
-const BATCH = 100;
-/** In `section_collected.until`: the body is being deleted at this moment. */
-const DELETING = Number.MAX_SAFE_INTEGER;
-
 export type SectionWrite =
   | ({ readonly state: "written" } & TakingEffect)
   | { readonly state: "unchanged" }
@@ -58,6 +51,13 @@ export function sectionKey(kept: string, hash: string): string {
   return `body/${kept}/section-${hash}`;
 }
 
+const SECTION_BODIES: BodyGarbage = {
+  garbage: "section_garbage",
+  collected: "section_collected",
+  alarm: "sections",
+  keyOf: sectionKey,
+};
+
 export const sectionTables: Tables<SectionMethods, TenantHost> = {
   name: "sections",
   migrations: [
@@ -68,9 +68,9 @@ export const sectionTables: Tables<SectionMethods, TenantHost> = {
   ],
   open: (host) => {
     // The alarm may have rung in a deployment without the feature whose sections these are, and nobody came for them.
-    const due = nextDue(host.sql);
+    const due = nextGarbage(host.sql, SECTION_BODIES);
     if (due !== undefined) host.wakeAt(due);
-    return { methods: methodsOf(host), alarm: (now) => collect(host, now) };
+    return { methods: methodsOf(host), alarm: (now) => collectBodies(host, SECTION_BODIES, now) };
   },
 };
 
@@ -114,7 +114,7 @@ function put(host: TenantHost, section: SectionBody): SectionPut {
     discard(host, hash);
     return { state: "full" };
   }
-  const collected = collectedSince(sql, hash, resent);
+  const collected = deletedSince(sql, SECTION_BODIES, hash, resent);
   if (collected !== undefined) return { state: "resend", collected };
   storeParts(sql, hash, body);
   host.definitionsChanged(name, hash);
@@ -128,15 +128,6 @@ function isTooLarge(sql: SqlStorage, { name, hash, body: { byteLength } }: Secti
     WHERE hash IN (SELECT hash FROM sections WHERE name <> ?) AND hash <> ?`;
   const beside = sql.exec<{ bytes: number | null }>(query, name, hash).one().bytes ?? 0;
   return byteLength > MAX_SECTION_BYTES || beside + byteLength > MAX_SECTIONS_BYTES;
-}
-
-/** As in content/store/garbage.ts: a body that was deleted lately is in use only once it was uploaded again. */
-function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
-  const [row] = sql.exec<{ until: number }>("SELECT until FROM section_collected WHERE hash = ?", hash).toArray();
-  if (!row) return undefined;
-  if (row.until === DELETING || row.until !== resent) return row.until;
-  sql.exec("DELETE FROM section_collected WHERE hash = ?", hash);
-  return undefined;
 }
 
 function storeParts(sql: SqlStorage, hash: string, body: ArrayBuffer): void {
@@ -167,40 +158,5 @@ function discard(host: TenantHost, hash: string | null): void {
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
   sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
-  const at = host.now() + GRACE_MS;
-  sql.exec("INSERT OR REPLACE INTO section_garbage (hash, collect_at) VALUES (?, ?)", hash, at);
-  host.wakeAt(at);
-}
-
-/** Deletes bodies in KV whose grace is over; gives when to go on, milliseconds since the epoch. */
-async function collect(host: TenantHost, now: number): Promise<number | undefined> {
-  const { sql, env } = host;
-  sql.exec("DELETE FROM section_collected WHERE until <= ?", now);
-  const due = sql
-    .exec<{ hash: string }>("SELECT hash FROM section_garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
-    .toArray();
-  const { BODIES } = env as { BODIES: KVNamespace };
-  const mark = (hash: string, until: number) =>
-    sql.exec("INSERT OR REPLACE INTO section_collected (hash, until) VALUES (?, ?)", hash, until);
-  for (const { hash } of due) {
-    // Asked again: while the body before it was deleted, a write may have taken this one into use.
-    if (sql.exec("SELECT 1 FROM section_garbage WHERE hash = ?", hash).toArray().length === 0) continue;
-    // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
-    mark(hash, DELETING);
-    try {
-      await BODIES.delete(sectionKey(host.kept(), hash));
-    } catch (error) {
-      logFault(error, { tenant: host.tenant, method: "alarm sections" });
-      return host.now() + RETRY_MS;
-    }
-    sql.exec("DELETE FROM section_garbage WHERE hash = ? AND collect_at <= ?", hash, now);
-    mark(hash, now + GRACE_MS);
-  }
-  return nextDue(sql);
-}
-
-function nextDue(sql: SqlStorage): number | undefined {
-  const query =
-    "SELECT min(at) AS at FROM (SELECT min(collect_at) AS at FROM section_garbage UNION ALL SELECT min(until) FROM section_collected)";
-  return sql.exec<{ at: number | null }>(query).one().at ?? undefined;
+  dropLater(host, SECTION_BODIES, hash);
 }

@@ -18,9 +18,9 @@ export interface SessionOwnership {
 export interface RegisterMethods {
   /**
    * `expires`: of the session's id, milliseconds since the epoch. false: the tenant is being deleted; otherwise the limit
-   * that leaves no room. An isolate of an earlier release does not say whose session it is.
+   * that leaves no room.
    */
-  remember(nonce: string, expires: number, of?: SessionOwnership): boolean | "sessions" | "tenantSessions";
+  remember(nonce: string, expires: number, of: SessionOwnership): boolean | "sessions" | "tenantSessions";
   /** At most `limit` nonces in no order; empty when no session is left. */
   list(limit: number): readonly string[];
   forget(nonces: readonly string[]): void;
@@ -29,9 +29,8 @@ export interface RegisterMethods {
 export const sessionRegister: Tables<RegisterMethods> = {
   name: "sessions",
   migrations: [
-    "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL, owner TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
     "CREATE INDEX remembered_by_expiry ON remembered_sessions (expires)",
-    "ALTER TABLE remembered_sessions ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX remembered_by_owner ON remembered_sessions (owner, expires)",
   ],
   ending: ["list", "forget"],
@@ -49,13 +48,13 @@ function methodsOf(host: TableHost): RegisterMethods {
   return {
     remember: (nonce, expires, of) => {
       if (host.closure.isClosed()) return false;
-      const met = of && !isRemembered(sql, nonce) ? room.missing(of) : undefined;
+      const met = isRemembered(sql, nonce) ? undefined : room.missing(of);
       if (met) return met;
       sql.exec(
         "INSERT OR REPLACE INTO remembered_sessions (nonce, expires, owner) VALUES (?, ?, ?)",
         nonce,
         expires,
-        of?.owner ?? "",
+        of.owner,
       );
       host.wakeAt(expires);
       return true;

@@ -22,17 +22,13 @@ export const standingTables: Tables<object, TenantHost> = {
     "CREATE TABLE standing (one INTEGER PRIMARY KEY CHECK (one = 1), told INTEGER NOT NULL, version INTEGER NOT NULL)",
     "INSERT INTO standing VALUES (1, 0, 0)",
   ],
-  open: (host) => {
-    // One that was suspended under an earlier release.
-    if (untold(host)) host.wakeAt(host.now());
-    return {
-      methods: {},
-      alarm: async () => {
-        await tell(host);
-        return undefined;
-      },
-    };
-  },
+  open: (host) => ({
+    methods: {},
+    alarm: async () => {
+      await tell(host);
+      return undefined;
+    },
+  }),
 };
 
 function untold({ sql }: TenantHost): Untold | undefined {

@@ -7,7 +7,7 @@ import { createChanges } from "./change-tables.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createClosure } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
-import { OLDEST_WIRE, OTHER_RELEASE, UNCHANGED, WIRE, type Incarnation, type Keeper, type Ran } from "./incarnation.ts";
+import { UNCHANGED, type Incarnation, type Keeper, type Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { logFault } from "../../telemetry/fault-line.ts";
 import { inTime } from "../isolate/in-time.ts";
@@ -45,7 +45,7 @@ export interface Shared<Host> {
   /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
   readonly isMeant: (host: Host, meant: Incarnation, isEnding: boolean) => boolean;
   /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. */
-  readonly absent?: (method: string, ask: unknown, meant: Incarnation | undefined) => Ran | undefined;
+  readonly absent?: (method: string, ask: unknown, meant: Incarnation) => Ran | undefined;
   /** What its changes are of; of definitions when absent. */
   readonly log?: ChangeLogName;
 }
@@ -72,9 +72,8 @@ export function createTablesObject<Env, Host extends TableHost>(
     /** Asked of an object that nobody has anything in. */
     async ready(): Promise<void> {}
 
-    /** The one way in: a call that does not say what it means, as those of release 0.1.0 do not, is refused. */
-    async run(...[name, method, args, meant, wire, isBrief]: Call): ReturnType<Keeper["run"]> {
-      refuseOthers(wire);
+    /** The one way in. */
+    async run(...[name, method, args, meant]: Call): ReturnType<Keeper["run"]> {
       const called = `${name}.${method}`;
       const none =
         this.#opened || endings.has(called) || isUsed(this.ctx) ? undefined : absent?.(called, args[0], meant);
@@ -82,9 +81,8 @@ export function createTablesObject<Env, Host extends TableHost>(
       const opened = this.#open();
       const methods = opened.tables.get(name)?.methods as Record<string, Method> | undefined;
       if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${called}`);
-      if (meant === undefined) throw new Error(OTHER_RELEASE);
       if (!isMeant(opened.host, meant, endings.has(called))) return { gone: true };
-      return told(await methods[method]?.(...args), isBrief);
+      return told(await methods[method]?.(...args));
     }
 
     override async alarm(): Promise<void> {
@@ -126,17 +124,13 @@ export function createTablesObject<Env, Host extends TableHost>(
   };
 }
 
-function told(value: unknown, isBrief = false): Awaited<ReturnType<Keeper["run"]>> {
-  return isBrief && value === UNCHANGED ? UNCHANGED.state : { value };
-}
-
-function refuseOthers(wire = 1): void {
-  if (wire > WIRE || wire < OLDEST_WIRE) throw new Error(OTHER_RELEASE);
+function told(value: unknown): Awaited<ReturnType<Keeper["run"]>> {
+  return value === UNCHANGED ? UNCHANGED.state : { value };
 }
 
 /** Somebody was made here, and not everything was erased. */
 function isUsed({ storage }: DurableObjectState): boolean {
-  return hasTable(storage.sql, "schema_versions");
+  return hasTable(storage.sql, "schema");
 }
 
 /**

@@ -3,7 +3,8 @@
 
 import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
-import { OTHER_RELEASE, type TenantStub } from "./incarnation.ts";
+import { hasTable } from "./has-table.ts";
+import { OTHER_RELEASE, UNRELEASED, type TenantStub } from "./incarnation.ts";
 import type { Actor } from "./policy-records.ts";
 
 export interface TableHost {
@@ -47,10 +48,10 @@ export type WriteAudit = (
 
 export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
-  /** SQL statements, each applied once and in order. One that was released is never edited. */
+  /** SQL statements, each applied once and in order. They only add; one that was released is never edited. */
   readonly migrations: readonly string[];
-  /** How many of these code must know at least, to work with what they made; most add what older code leaves alone. */
-  readonly needs?: number;
+  /** How many of these the oldest code knows that may read what they made; absent: older code leaves alone what they add. */
+  readonly oldestReader?: number;
   /** Methods with which a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
   readonly ending?: readonly string[];
   /** Of those by whose methods the audit log is read. Where none are, nobody could, and nothing is recorded. */
@@ -61,33 +62,57 @@ export interface Tables<Methods = object, Host extends TableHost = TableHost> {
 }
 
 /**
- * Older code over a newer schema says so in the log, and goes on where that schema does not need newer code. Throws
- * `OTHER_RELEASE` where it does: nothing is read or written by code that would take it for something else.
+ * The schema marker. Until the first release, each change that edits migrations raises it, and storage with another marker
+ * is refused. From the first release on it stays: migrations only add.
  */
-export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | "migrations" | "needs">[]): void {
-  sql.exec("CREATE TABLE IF NOT EXISTS schema_versions (name TEXT PRIMARY KEY, version INTEGER NOT NULL)");
-  const versionOf = (name: string) =>
-    sql.exec<{ version: number }>("SELECT version FROM schema_versions WHERE name = ?", name).toArray()[0]?.version ??
-    0;
-  const note = (name: string, version: number) =>
+const MARKER = 1;
+
+interface SchemaRow {
+  [column: string]: SqlStorageValue;
+  version: number;
+  oldest: number;
+}
+
+function schemaOf(sql: SqlStorage, name: string): SchemaRow | undefined {
+  return sql.exec<SchemaRow>("SELECT version, oldest FROM schema WHERE name = ?", name).toArray()[0];
+}
+
+function noteSchema(sql: SqlStorage, name: string, version: number, oldest = 0): void {
+  sql.exec("INSERT OR REPLACE INTO schema (name, version, oldest) VALUES (?, ?, ?)", name, version, oldest);
+}
+
+/** Marks empty storage; the platform's own tables begin with an underscore. Throws `UNRELEASED`, and writes nothing, where tables have another marker or none. */
+function mark(sql: SqlStorage): void {
+  const tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' LIMIT 1";
+  if (sql.exec(tables).toArray().length === 0) {
     sql.exec(
-      "INSERT INTO schema_versions (name, version) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
-      name,
-      version,
+      "CREATE TABLE schema (name TEXT PRIMARY KEY, version INTEGER NOT NULL, oldest INTEGER NOT NULL) WITHOUT ROWID",
     );
-  for (const { name, migrations, needs = 0 } of tables) {
-    const done = versionOf(name);
+    noteSchema(sql, "marker", MARKER);
+  }
+  if (hasTable(sql, "schema") && schemaOf(sql, "marker")?.version === MARKER) return;
+  throw new Error(UNRELEASED);
+}
+
+/**
+ * Runs the migrations that are new. Older code goes on over a newer schema, and says so in the log, unless the schema's row
+ * names an oldest reader that is newer: then it throws `OTHER_RELEASE`, and neither reads nor writes.
+ */
+export function migrate(
+  sql: SqlStorage,
+  tables: readonly Pick<Tables, "name" | "migrations" | "oldestReader">[],
+): void {
+  mark(sql);
+  for (const { name, migrations, oldestReader } of tables) {
+    const { version: done, oldest } = schemaOf(sql, name) ?? { version: 0, oldest: 0 };
     const known = migrations.length;
-    if (done > known) {
-      if (versionOf(`${name} needs`) > known) throw new Error(`${name}: stored ${OTHER_RELEASE}`);
-      // No author's hook is known here.
-      // oxlint-disable-next-line no-console
-      console.warn(`${name}: migration ${done} is of a later release, after ${known}`);
-    }
+    if (oldest > known) throw new Error(`${name}: stored ${OTHER_RELEASE}`);
+    // No author's hook is known here.
+    // oxlint-disable-next-line no-console
+    if (done > known) console.warn(`${name}: migration ${done} is of a later release, after ${known}`);
     if (done >= known) continue;
     for (const statement of migrations.slice(done)) sql.exec(statement);
-    note(name, known);
-    if (needs > 0) note(`${name} needs`, needs);
+    noteSchema(sql, name, known, oldestReader);
   }
 }
 

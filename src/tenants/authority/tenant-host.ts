@@ -24,7 +24,7 @@ export interface TenantHost extends TableHost {
   effectiveAt(): number;
   /** How long that is from now, milliseconds: for others, whose clocks may be ahead of this one or behind. */
   leftMs(): number;
-  /** The same as a part of an answer, at least `leastMs`. Workers of an earlier release wait until `effectiveAt`. */
+  /** The same as a part of an answer, at least `leastMs`. */
   inForce(leastMs?: number): TakingEffect;
   /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
@@ -68,10 +68,7 @@ export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHos
     kept: () => keptUnder(base.tenant, created() ?? base.closure.incarnation() ?? ""),
     effectiveAt,
     leftMs: () => effectiveAt() - base.now(),
-    inForce: (leastMs = 0) => {
-      const leftMs = Math.max(leastMs, effectiveAt() - base.now());
-      return { leftMs, effectiveAt: base.now() + leftMs };
-    },
+    inForce: (leastMs = 0) => ({ leftMs: Math.max(leastMs, effectiveAt() - base.now()) }),
     revision,
     created,
     bump,

@@ -19,10 +19,7 @@ const own: readonly Tables<object, TenantHost>[] = [
   sectionRows,
 ];
 
-/**
- * The class to bind as `TENANTS`. Of tables with one name the last are opened: policy-tables.ts takes the place of
- * lease-tables.ts.
- */
+/** Of tables with one name the last are opened: policy-tables.ts takes the place of lease-tables.ts. */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
   const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
   const all = [...byName.values()];
@@ -31,17 +28,13 @@ export function createTenantObject<Env>(tables: readonly Tables<object, TenantHo
 }
 
 /** Anybody may ask about any name. A tenant in code is made by its first lease. */
-function absent(method: string, ask: unknown, meant: Incarnation | undefined): Ran | undefined {
+function absent(method: string, ask: unknown, meant: Incarnation): Ran | undefined {
   if (meant !== WHOEVER) return { gone: true };
   if (method === "policy.lease" && !(ask as LeaseAsk).inCode) return { value: { state: "absent" } };
-  // `changedFor`, and `changed` of an earlier release.
-  return method.startsWith("policy.changed") ? { value: 0 } : undefined;
+  return method === "policy.changed" ? { value: 0 } : undefined;
 }
 
-/**
- * The tenant that is here; for what belongs to its end, also the one that is ending here, or that was never made. Where
- * release 0.1.0 closed one, nobody knows which.
- */
+/** The tenant that is here; for what belongs to its end, also the one that is ending here, or that was never made. */
 function isMeant(host: TenantHost, meant: Incarnation, isEnding: boolean): boolean {
   if (meant === WHOEVER) return true;
   const current = host.created();

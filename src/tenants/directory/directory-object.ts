@@ -1,16 +1,17 @@
 // Owns entering tenants and hostnames, and taking them out, when they come and go; and telling which there are. The admin API
-// does that, so a Worker without it has the lookups alone. What KV and the other shards keep of it follows, in steps that are
-// repeated until they are done.
+// does that, so a Worker without it has the lookups alone. What KV keeps of it follows, in steps that are repeated until
+// they are done.
 
 import { logFault } from "../../telemetry/fault-line.ts";
-import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
+import type { BlockedTool, BlockList } from "../authority/policy-records.ts";
+import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
-import { askedAgain } from "../isolate/asked-again.ts";
-import { DIRECTORY_TABLES, earlierOf, takeOver, type Earlier } from "./directory-tables.ts";
+import { DIRECTORY_TABLES } from "./directory-tables.ts";
 import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
+import { namespaceOf } from "./namespaces.ts";
 import { placementKey } from "./placement.ts";
-import { earlierIn, shardAt, shardFor, SHARDS } from "./shards.ts";
+import { shardFor } from "./shards.ts";
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -24,22 +25,19 @@ export type Claimed = "claimed" | "kept" | "taken" | "gone";
 /** Who has a hostname; `basis`: of the newest write that wanted it, the revision that it was to replace. */
 export interface HostnameClaim {
   readonly tenant: string;
-  /** "": of one in code, or as release 0.1.0 noted it. */
+  /** "": of one in code. */
   readonly created: Incarnation;
   readonly basis: number;
   /** Since when nobody claimed it, in milliseconds. */
   readonly age: number;
 }
 
-/** `revision`: of the tenant's document, the one that says so, or that the write which is to say so replaces. */
-export interface Marking {
-  readonly isPrivate?: boolean;
-  readonly state?: "active" | "deleting";
-  readonly revision?: number;
+export interface NamedHere {
+  readonly entries: readonly DirectoryEntry[];
+  readonly declared: readonly string[];
 }
 
 interface ShardEnv {
-  readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
   readonly BODIES: KVNamespace;
 }
 
@@ -66,31 +64,33 @@ export class DirectoryObject extends DirectoryLookups {
     return this.env as unknown as ShardEnv;
   }
 
-  /** What is taken over is there with the tables, or neither is: then it is tried again by whoever asks next. */
   async #open(): Promise<void> {
-    const earlier = !this.isKeeping && (await earlierIn(this.#bound.DIRECTORY).earlier(this.#shard));
     this.ctx.storage.transactionSync(() => {
       migrate(this.sql, [DIRECTORY_TABLES]);
-      if (earlier) takeOver(this.sql, earlier);
     });
     this.isKeeping = true;
-    // What was taken over, or left undone, is done soon.
+    // What was left undone is done soon.
     if (this.#isBehind()) await this.#wake();
   }
 
-  /** Asked of the one object of release 0.1.0. */
-  async earlier(shard: number): Promise<Earlier> {
-    return earlierOf(this.sql, shard);
+  /** Notes a tenant in code, which nothing else lists. Gives the blocks that hold for it from now on. */
+  async declare(id: string): Promise<BlockList> {
+    this.sql.exec("INSERT OR IGNORE INTO declared (id) VALUES (?)", id);
+    return this.#blocks();
   }
 
-  /**
-   * Notes a tenant that the author's function declares: nothing else lists those. `isWhole`: what holds for every tenant holds
-   * for it. Gives whether that was so before.
-   */
-  async declare(id: string, isWhole: boolean): Promise<boolean> {
-    const set = isWhole ? "DO UPDATE SET whole = 1" : "DO NOTHING";
-    this.sql.exec(`INSERT INTO declared (id, whole) VALUES (?, ?) ON CONFLICT (id) ${set}`, id, isWhole ? 1 : 0);
-    return this.sql.exec<{ whole: number }>("SELECT whole FROM declared WHERE id = ?", id).one().whole === 1;
+  /** Of the platform's object, before any tenant has it. Gives the version that is kept. */
+  async noteBlocks({ version, blocks }: BlockList): Promise<number> {
+    const list = JSON.stringify(blocks);
+    this.sql.exec("UPDATE blocks SET version = ?1, list = ?2 WHERE version < ?1", version, list);
+    return this.#blocks().version;
+  }
+
+  #blocks(): BlockList {
+    const { version, list } = this.sql
+      .exec<{ version: number; list: string }>("SELECT version, list FROM blocks")
+      .one();
+    return { version, blocks: JSON.parse(list) as BlockedTool[] };
   }
 
   /** Ids of such tenants after `after`, in order. */
@@ -110,45 +110,52 @@ export class DirectoryObject extends DirectoryLookups {
     return this.sql.exec("SELECT 1 FROM declared WHERE id = ?", id).toArray().length > 0;
   }
 
+  /** Which of these ids are tenants that were made, and which ones the author's function was asked for and declares. */
+  async named(ids: readonly string[]): Promise<NamedHere> {
+    const among = "WHERE id IN (SELECT value FROM json_each(?))";
+    const list = JSON.stringify(ids);
+    const entries = this.sql.exec<DirectoryRow>(`SELECT * FROM tenants ${among}`, list).toArray();
+    const declared = this.sql.exec<{ id: string }>(`SELECT id FROM declared ${among}`, list).toArray();
+    return { entries: entries.map(directoryEntryOf), declared: declared.map(({ id }) => id) };
+  }
+
   /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */
   async endDeclared(id: string, created: Incarnation): Promise<DirectoryEntry> {
     this.sql.exec("DELETE FROM declared WHERE id = ?", id);
-    const values = "VALUES (?, ?, 'deleting', 0)";
-    this.sql.exec(`INSERT OR IGNORE INTO tenants (id, created, state, is_private) ${values}`, id, created);
+    this.sql.exec("INSERT OR IGNORE INTO tenants (id, created, state) VALUES (?, ?, 'deleting')", id, created);
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
-  /** Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id. */
-  async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<DirectoryEntry> {
+  /**
+   * Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id, and the
+   * blocks that hold for it from now on.
+   */
+  async add(
+    id: string,
+    about: { jurisdiction: string | null; region: string | null },
+  ): Promise<DirectoryEntry & { readonly blocks: BlockList }> {
     this.sql.exec(
-      "INSERT OR IGNORE INTO tenants (id, created, state, is_private, jurisdiction, region) VALUES (?, ?, 'active', 0, ?, ?)",
+      "INSERT OR IGNORE INTO tenants (id, created, state, jurisdiction, region) VALUES (?, ?, 'active', ?, ?)",
       id,
       newIncarnation(Date.now()),
       about.jurisdiction,
       about.region,
     );
+    const entry = directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
+    const blocks = this.#blocks();
     await this.#wake();
-    return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
+    return { ...entry, blocks };
   }
 
-  /**
-   * Where a tenant becomes private, unknown names are hidden in every shard when this resolves. It is not shown again by a
-   * revision that a write may replace which wants it private.
-   */
-  async mark({ id, created }: Named, { isPrivate, state, revision }: Marking): Promise<void> {
-    const set = (change: string, ...values: SqlStorageValue[]) =>
-      this.sql.exec(`UPDATE tenants SET ${change} WHERE id = ? AND created = ?`, ...values, id, created);
-    if (isPrivate) set("is_private = 1, private_basis = max(private_basis, ?)", revision ?? 0);
-    if (isPrivate === false) set("is_private = iif(private_basis < ?, 0, is_private)", revision ?? ANY);
-    if (state !== undefined) set("state = ?", state);
-    await this.#tellHiding();
+  /** A tenant ends: it is not served from now on, and its name is not free yet. */
+  async markDeleting({ id, created }: Named): Promise<void> {
+    this.sql.exec("UPDATE tenants SET state = 'deleting' WHERE id = ? AND created = ?", id, created);
   }
 
   /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
   async noteStanding({ id, created }: Named, suspended: number, version: number): Promise<void> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
-    // Release 0.1.0 noted another time here than in the tenant's object.
-    if (row?.created !== created && (isEntered(row?.created ?? "") || isEntered(created ?? ""))) return;
+    if (row?.created !== created) return;
     const set = "UPDATE tenants SET suspended = ?, told = ? WHERE id = ? AND told < ?";
     this.sql.exec(set, suspended, version, id, version);
   }
@@ -157,19 +164,10 @@ export class DirectoryObject extends DirectoryLookups {
   async remove(named: Named): Promise<void> {
     const { id, created } = named;
     if (!this.#has(named)) return;
-    const { BODIES, DIRECTORY } = this.#bound;
+    const { BODIES } = this.#bound;
     // Where it was made within the same second, KV refuses the deletion once.
     await onceASecond(() => BODIES.delete(placementKey(id)));
-    await askedAgain("directory.forget", () => earlierIn(DIRECTORY).forget(id));
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
-    await this.#tellHiding();
-  }
-
-  /** Deletes what release 0.1.0 kept of a name. Asked of its one object. */
-  async forget(id: string): Promise<void> {
-    if (!this.isKeeping) return;
-    this.sql.exec("DELETE FROM tenants WHERE id = ?", id);
-    this.sql.exec("DELETE FROM hostnames WHERE tenant = ?", id);
   }
 
   /** Whether there is such a tenant, and none that is being deleted. */
@@ -237,17 +235,10 @@ export class DirectoryObject extends DirectoryLookups {
       .map(directoryEntryOf);
   }
 
-  /** Whether another shard has private tenants. What comes later than a telling with a higher number is old. */
-  async noteHiding(shard: number, hides: number, version: number): Promise<void> {
-    this.#noteHiding({ shard, hides, version, done: 1 });
-  }
-
   /** Nothing is thrown: the runtime gives up an alarm that fails too often. */
   override async alarm(): Promise<void> {
     try {
-      // Where KV is away, the others are told all the same.
-      const done = await Promise.allSettled([this.#place(), this.#tellHiding()]);
-      for (const one of done) if (one.status === "rejected") throw one.reason;
+      await this.#place();
       if (this.#isBehind()) await this.#wake();
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
@@ -265,7 +256,8 @@ export class DirectoryObject extends DirectoryLookups {
 
   /** A tenant in code is not entered here. */
   async #isThere(named: Named): Promise<boolean> {
-    return named.created === null || shardFor(this.#bound.DIRECTORY, named.id).serves(named);
+    if (named.created === null) return true;
+    return shardFor(namespaceOf<DirectoryObject>(this.env, "DirectoryObject"), named.id).serves(named);
   }
 
   /** At once, or after this time unless it is to ring before. */
@@ -279,7 +271,7 @@ export class DirectoryObject extends DirectoryLookups {
   }
 
   #isBehind(): boolean {
-    return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0 || this.#untoldHiding() !== undefined;
+    return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0;
   }
 
   /** Writes the placements that KV does not have, some of them. */
@@ -297,50 +289,4 @@ export class DirectoryObject extends DirectoryLookups {
       }),
     );
   }
-
-  /** What is to be told of this shard; undefined: all have heard how it is. */
-  #untoldHiding(): Hiding | undefined {
-    const { sql } = this;
-    const shard = this.#shard;
-    const hides = sql.exec("SELECT 1 FROM tenants WHERE is_private = 1 LIMIT 1").toArray().length;
-    const [last] = sql.exec<Hiding>("SELECT * FROM hiding WHERE shard = ?", shard).toArray();
-    const isTold = last ? last.done === 1 && last.hides === hides : hides === 0;
-    // What others may be telling right now is told under the same number: whoever is done first is done for all.
-    const version = (last?.version ?? 0) + (last?.hides === hides ? 0 : 1);
-    return isTold ? undefined : { shard, hides, version, done: 0 };
-  }
-
-  #noteHiding({ shard, hides, version, done }: Hiding): void {
-    const set = "hides = excluded.hides, version = excluded.version, done = excluded.done";
-    this.sql.exec(
-      `INSERT INTO hiding (shard, hides, version, done) VALUES (?, ?, ?, ?)
-         ON CONFLICT (shard) DO UPDATE SET ${set} WHERE excluded.version > version`,
-      shard,
-      hides,
-      version,
-      done,
-    );
-  }
-
-  /** Written down first, so that it is told again until everybody has heard it, though this is cut off. */
-  async #tellHiding(): Promise<void> {
-    for (let next = this.#untoldHiding(); next; next = this.#untoldHiding()) {
-      const { shard, hides, version } = next;
-      this.#noteHiding(next);
-      await this.#wake(RETRY_MS);
-      const others = Array.from({ length: SHARDS }, (_, at) => at).filter((at) => at !== shard);
-      const objects = this.#bound.DIRECTORY;
-      await Promise.all(others.map((at) => shardAt(objects, at).noteHiding(shard, hides, version)));
-      this.sql.exec("UPDATE hiding SET done = 1 WHERE shard = ? AND version = ?", shard, version);
-    }
-  }
-}
-
-interface Hiding {
-  [column: string]: SqlStorageValue;
-  shard: number;
-  hides: number;
-  version: number;
-  /** Of the own shard: 0 while some may not have heard it. */
-  done: number;
 }

@@ -6,42 +6,32 @@ import { askedAgain } from "../isolate/asked-again.ts";
 import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { validSnapshot } from "../isolate/snapshot.ts";
-import type { Lookup } from "./lookups-object.ts";
 import type { DirectoryObject } from "./directory-object.ts";
+import { namespaceOf, type ObjectBindings } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";
 import { shardAt, shardFor, SHARDS } from "./shards.ts";
 
-export interface DirectoryEnv {
-  readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
+export interface DirectoryEnv extends ObjectBindings {
   readonly BODIES: KVNamespace;
 }
 
-/**
- * An isolate that was asked for a name just before a tenant got it may not know the tenant for this long: as long as a lease
- * lasts that nobody chose, or else who asks again and again would see from the time it takes which names are tenants'.
- */
-export const UNKNOWN_FOR_MS = 5000;
-/** The same for hostnames, none of which is secret. */
-export const HOSTNAME_FOR_MS = 2000;
+/** Who gets a name, or a hostname, just after an isolate was asked for it may be unknown to that isolate for this long. */
+export const NAME_FOR_MS = 2000;
 const MAX_UNKNOWN = 10_000;
 /** KV that takes longer costs more than asking the directory. */
 const PLACED_WITHIN_MS = 1000;
 
-/** Bound: MAX_UNKNOWN, then all are forgotten; an id has 40 characters at most. */
-const unknown = new Map<string, { readonly until: number; readonly anyPrivate: boolean }>();
-
-/** Since when this isolate knows a name to be nobody's; milliseconds since the epoch. */
-export function unknownSince(id: string): number {
-  return (unknown.get(id)?.until ?? 0) - UNKNOWN_FOR_MS;
-}
+/** Until when a name is unknown. Bound: MAX_UNKNOWN, then all are forgotten; an id has 40 characters at most. */
+const unknown = new Map<string, number>();
 
 /** The shard that has a tenant's id, or a hostname. */
-export function directoryOf(env: DirectoryEnv, name: string): DurableObjectStub<DirectoryObject> {
-  return shardFor(env.DIRECTORY, name);
+export function directoryOf(env: object, name: string): DurableObjectStub<DirectoryObject> {
+  return shardFor(namespaceOf<DirectoryObject>(env, "DirectoryObject"), name);
 }
 
-export function allShards({ DIRECTORY }: DirectoryEnv): readonly DurableObjectStub<DirectoryObject>[] {
-  return Array.from({ length: SHARDS }, (_, at) => shardAt(DIRECTORY, at));
+export function allShards(env: object): readonly DurableObjectStub<DirectoryObject>[] {
+  const objects = namespaceOf<DirectoryObject>(env, "DirectoryObject");
+  return Array.from({ length: SHARDS }, (_, at) => shardAt(objects, at));
 }
 
 /** Where a tenant is that has the name, or had it a moment ago: its own object says which. null: ask the directory. */
@@ -50,33 +40,30 @@ export async function findPlacement({ BODIES }: DirectoryEnv, id: string): Promi
   return inTime(BODIES.get<Placement>(placementKey(id), "json"), PLACED_WITHIN_MS).catch(() => null);
 }
 
-export interface NameLookup extends Omit<Lookup, "entry"> {
+export interface NameLookup {
   readonly entry: Placement | null;
-  /** Whether the directory was asked: about a name that this isolate did not know, or had known to be nobody's. */
-  readonly asked: "first" | "again" | "not";
+  /** The directory was not asked: it said a moment ago that nobody has the name. */
+  readonly isRemembered?: boolean;
   /** A tenant of the name is being deleted, so nobody has it now. */
   readonly isEnding?: boolean;
 }
 
 export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup> {
-  const known = unknown.get(id);
-  if (known && lasts(known.until, UNKNOWN_FOR_MS, Date.now()))
-    return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
-  const asked = known ? "again" : "first";
-  const { entry, anyPrivate } = await inTime(askedAgain("directory.lookup", () => directoryOf(env, id).lookup(id)));
+  if (lasts(unknown.get(id) ?? 0, NAME_FOR_MS, Date.now())) return { entry: null, isRemembered: true };
+  const { entry } = await inTime(askedAgain("directory.lookup", () => directoryOf(env, id).lookup(id)));
   if (entry?.state === "active") {
     unknown.delete(id);
-    return { entry, anyPrivate, asked };
+    return { entry };
   }
   if (unknown.size >= MAX_UNKNOWN) unknown.clear();
-  unknown.set(id, { until: Date.now() + UNKNOWN_FOR_MS, anyPrivate });
-  return { entry: null, anyPrivate, asked, isEnding: entry !== null };
+  unknown.set(id, Date.now() + NAME_FOR_MS);
+  return { entry: null, isEnding: entry !== null };
 }
 
 /** The same, and KV is asked before. What it says may be of a tenant that has ended: the lease decides. */
 export async function lookUpPlaced(env: DirectoryEnv, id: string): Promise<NameLookup> {
   const entry = unknown.has(id) ? null : await findPlacement(env, id);
-  return entry ? { entry, anyPrivate: false, asked: "first" } : lookUp(env, id);
+  return entry ? { entry } : lookUp(env, id);
 }
 
 /** Bound: MAX_UNKNOWN, then all are forgotten. */
@@ -85,12 +72,11 @@ const hostnames = new Map<string, { readonly until: number; readonly tenant: str
 /** The id of the tenant that a custom hostname belongs to, or null; either is remembered for a moment. */
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const known = hostnames.get(hostname);
-  if (known && (lasts(known.until, HOSTNAME_FOR_MS, Date.now()) || isLeasedTo(known.tenant, hostname)))
-    return known.tenant;
+  if (known && (lasts(known.until, NAME_FOR_MS, Date.now()) || isLeasedTo(known.tenant, hostname))) return known.tenant;
   const asking = askedAgain("directory.hostname", () => directoryOf(env, hostname).hostname(hostname));
   const tenant = await inTime(asking);
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
-  hostnames.set(hostname, { until: Date.now() + HOSTNAME_FOR_MS, tenant });
+  hostnames.set(hostname, { until: Date.now() + NAME_FOR_MS, tenant });
   return tenant;
 }
 

@@ -5,21 +5,17 @@ import { DurableObject } from "cloudflare:workers";
 import { hasTable } from "../authority/has-table.ts";
 import type { Incarnation } from "../authority/incarnation.ts";
 import type { Placement } from "./placement.ts";
-import { EARLIER, earlierIn } from "./shards.ts";
 
 export interface DirectoryEntry extends Placement {
   readonly id: string;
   readonly created: Incarnation;
   readonly state: "active" | "deleting";
-  readonly isPrivate: boolean;
   /** As the tenant's own object last said, some moments ago; for lists. */
   readonly isSuspended: boolean;
 }
 
-/** `anyPrivate`: some tenant's existence is secret, whichever shard has it, so nobody may learn which names are unknown. */
 export interface Lookup {
   readonly entry: DirectoryEntry | null;
-  readonly anyPrivate: boolean;
 }
 
 export interface DirectoryRow {
@@ -27,15 +23,9 @@ export interface DirectoryRow {
   id: string;
   created: string;
   state: string;
-  is_private: number;
   suspended: number;
   jurisdiction: string | null;
   region: string | null;
-}
-
-/** What it is bound to. */
-interface ShardEnv {
-  readonly DIRECTORY: DurableObjectNamespace<DirectoryLookups>;
 }
 
 /** All that a Worker asks whose tenants are in its code. */
@@ -50,29 +40,18 @@ export class DirectoryLookups extends DurableObject {
     this.isKeeping = hasTable(this.sql, "tenants");
   }
 
-  protected get isEarlier(): boolean {
-    return this.ctx.id.name === EARLIER;
-  }
-
   async ready(): Promise<void> {}
 
   async lookup(id: string): Promise<Lookup> {
-    if (!this.isKeeping) return this.isEarlier ? { entry: null, anyPrivate: false } : this.#earlier().lookup(id);
+    if (!this.isKeeping) return { entry: null };
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
-    // What release 0.1.0 kept does not say it without reading all of it.
-    const anyPrivate =
-      this.isEarlier || this.sql.exec("SELECT 1 FROM hiding WHERE hides = 1 LIMIT 1").toArray().length > 0;
-    return { entry: row ? directoryEntryOf(row) : null, anyPrivate };
+    return { entry: row ? directoryEntryOf(row) : null };
   }
 
   async hostname(hostname: string): Promise<string | null> {
-    if (!this.isKeeping) return this.isEarlier ? null : this.#earlier().hostname(hostname);
+    if (!this.isKeeping) return null;
     const rows = this.sql.exec<{ tenant: string }>("SELECT tenant FROM hostnames WHERE hostname = ?", hostname);
     return rows.toArray()[0]?.tenant ?? null;
-  }
-
-  #earlier() {
-    return earlierIn((this.env as unknown as ShardEnv).DIRECTORY);
   }
 }
 
@@ -81,7 +60,6 @@ export function directoryEntryOf(row: DirectoryRow): DirectoryEntry {
     id: row.id,
     created: row.created,
     state: row.state as DirectoryEntry["state"],
-    isPrivate: row.is_private === 1,
     isSuspended: row.suspended === 1,
     jurisdiction: row.jurisdiction,
     region: row.region,

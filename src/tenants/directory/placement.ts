@@ -47,8 +47,3 @@ export function keeperOf(
     return keeper();
   });
 }
-
-/** The authority of a tenant. */
-export function stubOf(env: { readonly TENANTS: DurableObjectNamespace }, meant: Meant): TenantStub {
-  return keeperOf(env.TENANTS, meant.id, meant);
-}

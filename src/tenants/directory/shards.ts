@@ -1,19 +1,9 @@
-// Owns which objects are the directory: as many as share the names, and the one of release 0.1.0. No tenant's object is named
-// here.
+// Owns which objects are the directory: as many as share the names. No tenant's object is named here.
 
 import { shardOf } from "./shard.ts";
 
 /** How many objects share the names. Never changed: a name would be looked for where it is not. */
 export const SHARDS = 16;
-
-/** The one object of release 0.1.0. */
-export const EARLIER = "shard-0";
-
-export function earlierIn<T extends Rpc.DurableObjectBranded>(
-  objects: DurableObjectNamespace<T>,
-): DurableObjectStub<T> {
-  return objects.getByName(EARLIER);
-}
 
 export function shardAt<T extends Rpc.DurableObjectBranded>(
   objects: DurableObjectNamespace<T>,

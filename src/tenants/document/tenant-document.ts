@@ -273,8 +273,6 @@ export interface WebhookDocument {
 /** What a platform may decide for its customers. */
 export const BINDABLE = [
   "mode",
-  "outage",
-  "outageSeconds",
   "maxStalenessMs",
   "allowedOrigins",
   "limits",
@@ -306,10 +304,6 @@ export interface TenantDocument {
   readonly instructions?: string;
   readonly mode?: Mode;
   readonly auth?: AuthDocument;
-  /** Whether an open tenant is served from a copy while its authority cannot be reached; `closed` by default. */
-  readonly outage?: "closed" | "stale";
-  /** For how many seconds after a lease's end it is served so; 10 by default. */
-  readonly outageSeconds?: number;
   /** How long a lease on the policy lasts, milliseconds. */
   readonly maxStalenessMs?: number;
   readonly allowedOrigins?: readonly string[];
@@ -336,13 +330,6 @@ export interface TenantDocument {
 }
 
 export const DEFAULT_RETIREMENT_DAYS = 30;
-
-export const DEFAULT_OUTAGE_SECONDS = 10;
-
-/** For how long after a lease's end the tenant is served although its authority cannot be reached; 0: not at all. */
-export function outageMsOf({ outage, outageSeconds = DEFAULT_OUTAGE_SECONDS, mode }: TenantDocument): number {
-  return outage === "stale" && mode === "open" ? outageSeconds * 1000 : 0;
-}
 
 /** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
 const MAPS = new Set(["tools", "settings", "scopes", "profiles", "prompts", "upstreams", "limits", "webhooks"]);

@@ -1,12 +1,13 @@
 // Owns which calls to an object are made a second time where the platform says that they may be: a deployment resets every
 // object, and whoever called it just then would be told so. Refuses what would be another write, and what an object has too much of already.
 
+import { OTHER_RELEASE, UNRELEASED } from "../authority/incarnation.ts";
+
 /** What changes nothing, or the same once more. Features add theirs. Calls whose doors try for longer by themselves are not among them. */
 const REPEATABLE = new Set(
   callsIn({
     policy: "lease sealedSecret",
-    authority: "claim settle",
-    "earlier-content": "handOver",
+    authority: "claim exists settle",
     // Of a share that was given and not heard of, nothing is called: there are fewer calls that day, never more.
     limits: "share",
     sections: "body has",
@@ -52,6 +53,28 @@ export function isRetryable(error: unknown): boolean {
 /** Whether it says that an object has too much to do. */
 export function isOverloaded(error: unknown): boolean {
   return (error as { readonly overloaded?: unknown } | null | undefined)?.overloaded === true;
+}
+
+/** Said by an object of another release, or of a method that its code does not have, as the platform does. */
+const SKEWED = new RegExp(`${OTHER_RELEASE}$|^no method|RPC receiver does not implement`);
+
+/**
+ * Whether the platform says that an object has too much to do, or that the same call may be answered in a moment; or the object
+ * is of another release than this Worker, until one of the two is deployed everywhere.
+ */
+export function mayPass(error: unknown): boolean {
+  if (isOverloaded(error)) return true;
+  return isRetryable(error) || isSkewed(error) || isUnreleased(error);
+}
+
+/** Whether storage was refused that no release made. Waiting does not end that. */
+export function isUnreleased(error: unknown): boolean {
+  return error instanceof Error && (error.message === UNRELEASED || isUnreleased(error.cause));
+}
+
+/** Whether the object is of another release than this Worker. */
+function isSkewed(error: unknown): boolean {
+  return error instanceof Error && SKEWED.test(error.message);
 }
 
 /** The same for calls that no stub of a tenant makes. */

@@ -21,7 +21,7 @@ const KEY_BYTES = 512;
 const HOUR_MS = 3_600_000;
 
 /** What an isolate remembers of keys is of one hour. */
-export function hourOf(time: number): number {
+function hourOf(time: number): number {
   return Math.floor(time / HOUR_MS);
 }
 /** What is made of a section and kept in `derived` costs several times the section's own bytes. */
@@ -71,7 +71,6 @@ export interface SnapshotAsk {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
-  readonly isBraked?: boolean;
   /** A key that this isolate does not know yet: the text under which to remember it, and its hash. */
   readonly key: { readonly memo: string; readonly hash: string } | null;
 }
@@ -127,7 +126,6 @@ function askWith(before: Snapshot | undefined, ask: SnapshotAsk): LeaseAsk {
     version: before ? { number: before.version, created: before.created } : null,
     maxStalenessMs: ask.maxStalenessMs,
     inCode: ask.inCode,
-    isBraked: ask.isBraked,
     ring: before && idsOf(before.ring),
     keyHash: ask.key?.hash ?? null,
     endedAfter: before?.ended.cursor ?? null,
@@ -155,9 +153,8 @@ function renewed(
   const kept = current ?? (answer.policy === null ? before : fresh(answer, answer.policy));
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const leaseMs = kept.policy.document.maxStalenessMs ?? ask.maxStalenessMs;
-  const since = beginOf({ ask, answer, asked }, current ?? before);
   const { policy, sections, derived, bytes } = kept;
-  const known = keysIn([current, before], derived, since);
+  const known = keysIn([current, before], derived, asked);
   // Each by its name: every lease makes one of these, and spreading what is there costs several times as much.
   return {
     tenant,
@@ -169,8 +166,8 @@ function renewed(
     ring: before && idsOf(before.ring) === idsOf(ring) ? before.ring : ring,
     seeded,
     leaseMs,
-    validUntil: since + leaseMs,
-    renewal: { from: since + leaseMs * (1 - RENEWED_IN) },
+    validUntil: asked + leaseMs,
+    renewal: { from: asked + leaseMs * (1 - RENEWED_IN) },
     keys: known.keys,
     asked: known.asked,
     keysHour: known.keysHour,
@@ -180,13 +177,6 @@ function renewed(
     placement,
     inCode: ask.inCode,
   };
-}
-
-type Asked = Readonly<{ ask: SnapshotAsk; answer: LeaseGranted; asked: number }>;
-
-/** Who is refused renews nothing, or would see from the time of a later answer that there is a tenant. */
-function beginOf({ ask, answer, asked }: Asked, known: Snapshot | undefined): number {
-  return ask.key && !answer.key && known && isLeased(known) ? known.validUntil - known.leaseMs : asked;
 }
 
 /** Those of the same version, and which of them were asked about in this hour. */

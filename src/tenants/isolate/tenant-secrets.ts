@@ -4,7 +4,6 @@
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import { reached } from "./in-time.ts";
-import { isStale } from "./outage.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
 import { isLeased, type Snapshot } from "./snapshot.ts";
 import { remote } from "../authority/tables.ts";
@@ -53,14 +52,10 @@ export async function openSecret(
 async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Promise<string | null> {
   const { derived } = snapshot;
   const key = `secret ${name}`;
-  const known = isInForce(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
+  // A handler may outlive the lease under which it began.
+  const known = isLeased(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
   if (known !== undefined) return known;
   const sealed = await reached(remote(stub(), leaseTables).sealedSecret(name));
   if (derived.size < MAX_DERIVED) derived.set(key, sealed);
   return sealed;
-}
-
-/** A handler may outlive the lease under which it began, and the copy that is served in an outage grants nothing. */
-function isInForce(snapshot: Snapshot): boolean {
-  return isLeased(snapshot) && !isStale(snapshot);
 }

@@ -1,7 +1,7 @@
 // A deleted tenant takes with it what its clients' sessions remembered, however many there are.
 
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { sessionName } from "../../../src/sessions/session-door.ts";
 import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
@@ -13,7 +13,7 @@ import { anyTenant, inside, oneTenant, tenantOf } from "../../support/worker/ten
 import { adminEnv, ask, newTenant, ORIGIN } from "../../support/worker/admin.ts";
 
 const worker = createWorker({ tenants: { demo: {} } });
-const whole = { ...adminEnv, HUBS: env.HUBS } as unknown as Env;
+const whole = adminEnv as unknown as Env;
 
 async function post(tenant: string, message: object, session?: string): Promise<Response> {
   const ctx = createExecutionContext();
@@ -26,6 +26,8 @@ async function post(tenant: string, message: object, session?: string): Promise<
   await waitOnExecutionContext(ctx);
   return response;
 }
+
+const OWNERSHIP = { owner: "ann", mostOfOwner: 10, mostOfAll: 100 };
 
 /** A session that remembers a subscription. */
 async function subscribed(tenant: string): Promise<string> {
@@ -41,7 +43,7 @@ const createdOf = async (tenant: string) => (await remote(anyTenant(tenant), pol
 const registerOf = (tenant: string) => remote(anyTenant(tenant), sessionRegister);
 
 function subscriptionsIn(of: string, nonce: string): Promise<number> {
-  return runInDurableObject(env.SESSIONS.getByName(sessionName(of, nonce)), async (object) => {
+  return runInDurableObject(exports.SessionObject.getByName(sessionName(of, nonce)), async (object) => {
     const kept = await object.subscriptions();
     return kept.length;
   });
@@ -68,9 +70,9 @@ it("lets a session that remembers nothing begin without a word to anybody", asyn
 it("takes no session in that comes while the tenant is being deleted", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   const register = remote(oneTenant(tenant, await createdOf(tenant)), sessionRegister);
-  expect(await register.remember("nonce-before", Date.now() + 60_000)).toBe(true);
+  expect(await register.remember("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);
   await ask("DELETE", `/tenants/${tenant}`);
-  await expect(register.remember("nonce-after", Date.now() + 60_000)).rejects.toThrow("unknownTenant");
+  await expect(register.remember("nonce-after", Date.now() + 60_000, OWNERSHIP)).rejects.toThrow("unknownTenant");
 });
 
 it("ends more sessions than one request may call, over several of them", async () => {
@@ -90,11 +92,13 @@ it("ends more sessions than one request may call, over several of them", async (
     if (calls > 1000) throw new Error("Too many subrequests by single Worker invocation.");
     ended.push(name);
   };
-  const SESSIONS = { getByName: (name: string) => ({ end: () => end(name) }) } as unknown as typeof env.SESSIONS;
+  const SessionObject = {
+    getByName: (name: string) => ({ end: () => end(name) }),
+  } as unknown as typeof exports.SessionObject;
   const statuses: number[] = [];
   while (statuses.at(-1) !== 204 && statuses.length < 5) {
     calls = 0;
-    const { status, headers } = await ask("DELETE", `/tenants/${tenant}`, { env: { SESSIONS } });
+    const { status, headers } = await ask("DELETE", `/tenants/${tenant}`, { env: { SessionObject } });
     statuses.push(status);
     expect(headers.get("retry-after")).toBe(status === 204 ? null : "1");
   }

@@ -308,7 +308,7 @@ describe("hostnames", () => {
     expect((await ask("GET", `/tenants/${id}-new`)).status).toBe(404);
   });
 
-  it("that an earlier release let pass stay, until they are taken away", async () => {
+  it("that are the Worker's own since they were claimed stay, until they are taken away", async () => {
     const hostname = `${crypto.randomUUID()}.workers.dev`;
     const id = await newTenant();
     await directoryOf(env, hostname).claimHostname(hostname, { id, created: null });

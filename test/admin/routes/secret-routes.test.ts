@@ -2,7 +2,6 @@
 // isolate when a replacement or deletion is acknowledged.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Acknowledged, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
 import { toBase64Url } from "../../../src/auth/seal.ts";
@@ -63,7 +62,7 @@ async function call(tenant: string, more: Record<string, string> = {}, tool = "t
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: {} } }),
   });
   const ctx = createExecutionContext();
-  const whole = { ...adminEnv, SESSIONS: env.SESSIONS, SECRETS_KEY, ...more } as unknown as Env;
+  const whole = { ...adminEnv, SECRETS_KEY, ...more } as unknown as Env;
   const response = await worker.fetch(request, whole, ctx);
   await waitOnExecutionContext(ctx);
   const { result } = await response.json<{ result: { content: { text: string }[] } }>();

@@ -112,7 +112,7 @@ test.each(COMMANDS)("%s shows a refusal without what steers a terminal", async (
 });
 
 /** They say a refusal in MCP's words, or by its status alone. */
-const SPEAK_MCP = ["watch", "stdio", "call", "ping", "doctor", "connect"];
+const SPEAK_MCP = ["watch", "stdio", "call", "doctor", "connect"];
 
 const REFUSALS: FakeAdmin["intercept"][] = [
   () => ({

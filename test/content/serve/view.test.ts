@@ -226,7 +226,7 @@ describe("a retired name", () => {
     expect(toolOf(look({}, { policy: retiredOf({ name: "greet" }) }), "greet", NOW + 5000)).toBe("greet");
   });
 
-  it("leads to no tool that was switched off, built-in ones too, as rows of release 0.1.0 would", () => {
+  it("leads to no tool that was switched off, built-in ones too", () => {
     const off = { tools: { add: { enabled: false } } };
     expect(toolOf(look(off, { policy: retiredOf({ name: "add" }) }), "add")).toBeUndefined();
     expect(toolOf(look({}, { policy: retiredOf({ name: "search", target: "search" }) }), "search")).toBeUndefined();

@@ -2,10 +2,10 @@
 // reaches the audit log whatever fails on the way.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { operatedContent } from "../../../src/content/store/operated-content.ts";
-import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
+import { editLog } from "../../../src/content/store/edit-log.ts";
 import { MAX_WAITING } from "../../../src/content/store/edit.ts";
 import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
 import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
@@ -23,7 +23,7 @@ async function born({ id, stub }: FreshTenant = freshTenant()) {
   const policy = remote(stub, policyTables);
   await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
   const content = remote(contentStub(id, created), operatedContent);
-  return { id, created, policy, content, object: env.CONTENT.getByName(keptUnder(id, created)) };
+  return { id, created, policy, content, object: exports.ContentObject.getByName(keptUnder(id, created)) };
 }
 
 const refusal = (key: string) => expect.objectContaining({ key }) as Error;
@@ -79,7 +79,7 @@ describe("the authority", () => {
     await content.list({ prefix: "", tag: null, after: null, limit: 5 });
     await content.get("note:a");
     await content.remove("note:a");
-    expect(calls).toEqual(["earlier-content.handOver"]);
+    expect(calls).toEqual(["authority.exists"]);
   });
 
   it("grants leases and withdraws rights while the content can do nothing else", async () => {
@@ -163,7 +163,7 @@ describe("an operator's edit", () => {
     const entries = await runInDurableObject(object, (_instance, { storage }) =>
       storage.sql.exec("SELECT * FROM edits").toArray(),
     );
-    const recorder = remote(anyTenant(id), operatedEarlierContent);
+    const recorder = remote(anyTenant(id), editLog);
     await recorder.record(entries as never);
     await remote(contentStub(id, created), editOutbox).deliver();
     expect(await audited(policy)).toHaveLength(2);

@@ -4,9 +4,9 @@
 import { expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
 import { budgetOf } from "../../../src/content/store/pattern-work.ts";
-import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { putOf } from "../../support/worker/resources.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/worker/tenant.ts";
 
 const uriOf = (at: number) => `note:${"a".repeat(1900)}${String(at).padStart(4, "0")}`;
 const URIS = Array.from({ length: 1500 }, (_none, at) => uriOf(at));
@@ -33,20 +33,6 @@ it("are held against patterns for 200 ms: a list is refused or goes on later, a 
     const listed = [...first.rows, ...rest.rows].map(({ uri }) => uri);
     expect([first.rows.length < 150, rest.next, listed]).toEqual([true, null, URIS.filter((uri) => uri.endsWith("1"))]);
   });
-});
-
-it("are placed in a view, at alarms, for 20 ms at a time; then nothing limits a count of tags", async () => {
-  const env = { BODIES: { get: async () => new Blob(["sought"]).stream() } };
-  const work = async ({ methods, open, clock }: Bench<ContentMethods>) => {
-    for (const uri of URIS.slice(0, 100)) methods.put(putOf(uri, { tags: ["t"] }, { searchText: "sought" }));
-    methods.tags("", ending(200));
-    let alarms = 1;
-    while ((await open.alarm?.(clock.now)) === clock.now) alarms += 1;
-    // 20 hidden ones at a time would be five.
-    expect(alarms).toBeGreaterThan(20);
-    expect(methods.tags("", ending(200))).toEqual([{ tag: "t", count: 10 }]);
-  };
-  await onBench(contentTables, work, { env });
 });
 
 it("of one request as many are looked at as fit, whatever their length; without such patterns all of them", () => {

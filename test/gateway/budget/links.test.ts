@@ -226,7 +226,7 @@ describe("an authority that fails while something is kept", () => {
   it.each(OBJECT_FAULTS)("is said once to the log, and to who called as what goes better later: %s", async (fault) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant) };
-    const broken = { ...at, env: faultyEnv(fault, "TENANTS results.keep").env };
+    const broken = { ...at, env: faultyEnv(fault, "TenantObject results.keep").env };
     expect((await make(broken)).error?.message).toBe("Temporarily unavailable, try again");
     expect(logged).toEqual(["AppError: busy"]);
     expect((await read(at, uriIn(await make(at)))).result?.contents).toHaveLength(1);
@@ -236,16 +236,19 @@ describe("an authority that fails while something is kept", () => {
     expect(Math.max(...rows.map(({ until }) => Number(until)))).toBeLessThanOrEqual(Date.now() + 17 * 60_000);
   });
 
-  it.each(["TENANTS results.look", "TENANTS results.take"])("is no resource that is not found: %s", async (step) => {
-    const tenant = await tenantOf();
-    const at = { path: tenant.id, token: await keyOf(tenant) };
-    const uri = uriIn(await make(at));
-    for (const fault of OBJECT_FAULTS.slice(0, 3)) {
-      const answered = await read({ ...at, env: faultyEnv(fault, step).env }, uri);
-      expect(answered.error?.message).toBe("Temporarily unavailable, try again");
-    }
-    expect((await read(at, uri)).result?.contents).toHaveLength(1);
-  });
+  it.each(["TenantObject results.look", "TenantObject results.take"])(
+    "is no resource that is not found: %s",
+    async (step) => {
+      const tenant = await tenantOf();
+      const at = { path: tenant.id, token: await keyOf(tenant) };
+      const uri = uriIn(await make(at));
+      for (const fault of OBJECT_FAULTS.slice(0, 3)) {
+        const answered = await read({ ...at, env: faultyEnv(fault, step).env }, uri);
+        expect(answered.error?.message).toBe("Temporarily unavailable, try again");
+      }
+      expect((await read(at, uri)).result?.contents).toHaveLength(1);
+    },
+  );
 });
 
 describe("a Worker with neither", () => {

@@ -60,7 +60,7 @@ describe("a definition that deserves a second look", { timeout: 40_000 }, () => 
       { name: "up__hiding", _meta: { own: 1, "tenantry/flags": ["hidden-characters"] } },
       { name: "up__telling", _meta: { "tenantry/flags": ["instruction"] } },
     ]);
-    expect((await tools())[0]).not.toHaveProperty("_meta");
+    expect((await tools())[0]).toHaveProperty("_meta", { "tenantry/name": "plain" });
     expect(await text()).toContain(`"inputSchema":${SCHEMA}`);
   });
 

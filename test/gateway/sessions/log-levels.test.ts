@@ -1,7 +1,7 @@
 // The level of log messages that a client of era 2025 has set, on its way to an upstream: a call does not wait for it, nor
 // fail by it, whoever does not answer.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
 import { sendTo, servedTenant, sessionAt } from "../../support/worker/deployed.ts";
@@ -96,7 +96,7 @@ describe("the level of log messages", () => {
   it("is not waited for where the session's own object does not say it", LATE, async () => {
     const { call, heard } = await tenantWith((answer) => answer());
     const getByName = (name: string) => {
-      const stub = env.SESSIONS.getByName(name) as unknown as Record<string, (...given: unknown[]) => unknown>;
+      const stub = exports.SessionObject.getByName(name) as unknown as Record<string, (...given: unknown[]) => unknown>;
       const method = (property: string) => (given: unknown[]) =>
         property === "logLevel" ? new Promise(() => {}) : stub[property]?.(...given);
       return new Proxy(stub, {
@@ -106,7 +106,7 @@ describe("the level of log messages", () => {
             method(String(property))(given),
       });
     };
-    const { text, ms } = await call({ ...env, SESSIONS: { getByName } as never });
+    const { text, ms } = await call({ ...env, SessionObject: { getByName } as never });
     expect(text).toContain("gone");
     expect(heard).toEqual(["initialize", "tools/call"]);
     expect(ms).toBeLessThan(SOON_MS);

@@ -2,7 +2,7 @@
 // go on in another session; what is refused for another reason begins none.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
@@ -93,7 +93,7 @@ async function scene(refusal: () => Response) {
   begun.length = 0;
   const incarnation = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
   const meant = { id: tenant.id, placement: ANYWHERE, incarnation };
-  const object = env.UPSTREAMS.getByName(sessionsName(meant, "up"));
+  const object = exports.UpstreamObject.getByName(sessionsName(meant, "up"));
   return {
     call: async (name: string) => ask("tools/call", { name: `up__${name}`, arguments: {} }),
     restart: () => known.clear(),

@@ -1,7 +1,7 @@
 // Calls in a session at an upstream while an object that they ask on the way does not answer as it should: for every call
 // that is made to one, and every way in which that fails. The caller is answered in time, and the upstream hears it once.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
@@ -14,13 +14,13 @@ import { upstreamAt } from "../../support/worker/upstreams.ts";
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 
 type Method = (...args: unknown[]) => Promise<unknown>;
-const BINDINGS = ["UPSTREAMS", "SESSIONS"] as const;
+const BINDINGS = ["UpstreamObject", "SessionObject"] as const;
 
 /** `steps` gets the names of all calls to the objects; `at`: those that fail. */
 function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env {
   const wrapped = BINDINGS.map((binding) => {
     const getByName = (name: string) =>
-      new Proxy(env[binding].getByName(name) as object, {
+      new Proxy(exports[binding].getByName(name) as object, {
         get:
           (stub, method: string) =>
           async (...args: unknown[]) => {
@@ -105,8 +105,12 @@ async function scene(what: "first" | "forgotten") {
 }
 
 const SCENES = [
-  ["that nobody has begun", "first", ["SESSIONS.logLevel", "UPSTREAMS.claim", "UPSTREAMS.keep"]],
-  ["that the upstream has forgotten", "forgotten", ["UPSTREAMS.gone", "UPSTREAMS.claim", "UPSTREAMS.keep"]],
+  ["that nobody has begun", "first", ["SessionObject.logLevel", "UpstreamObject.claim", "UpstreamObject.keep"]],
+  [
+    "that the upstream has forgotten",
+    "forgotten",
+    ["UpstreamObject.gone", "UpstreamObject.claim", "UpstreamObject.keep"],
+  ],
 ] as const;
 const PATIENT = { timeout: 90_000 };
 

@@ -2,7 +2,7 @@
 // not for long, and ends none that others may use.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
 import { sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
@@ -42,8 +42,8 @@ function caller({ instructions = "", through = (object: UpstreamStub) => object 
   const ring = [{ id: "test", secret: new Uint8Array(32).fill(7) }];
   const principal = { ...ANONYMOUS, id: "key:ann" };
   const upstream = { url: "https://up.example.com/mcp" };
-  const object = env.UPSTREAMS.getByName(sessionsName(meant, "up"));
-  const at = { UPSTREAMS: { getByName: (name: string) => through(env.UPSTREAMS.getByName(name)) } };
+  const object = exports.UpstreamObject.getByName(sessionsName(meant, "up"));
+  const at = { UpstreamObject: { getByName: (name: string) => through(exports.UpstreamObject.getByName(name)) } };
   const under: Promise<unknown>[] = [];
   const lend = async (about: Partial<Lending> = {}) => {
     const key = meant.id;

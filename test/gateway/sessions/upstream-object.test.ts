@@ -1,7 +1,7 @@
 // Sessions at an upstream as the object keeps them: one for all who ask, until nobody uses it, and then none.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { KeyRing } from "../../../src/auth/seal.ts";
 import type { ClientGrant } from "../../../src/gateway/guard/access-token.ts";
@@ -17,7 +17,7 @@ async function freshUpstream() {
   const { id, meant: incarnation } = await servedTenant();
   const meant = { id, placement: ANYWHERE, incarnation };
   const name = sessionsName(meant, "up");
-  const object = env.UPSTREAMS.getByName(name);
+  const object = exports.UpstreamObject.getByName(name);
   /** The object's own, as the last `make` was told. */
   const ring: KeyRing[number][] = [];
   const claim = async (key = "k", owner = "ann"): Promise<SessionClaimed> =>

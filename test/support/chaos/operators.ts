@@ -160,7 +160,7 @@ const READS = [
   "/tenants/ID/export",
   "/audit",
   "/bases",
-  "/fleet/runs",
+  "/rollouts",
   "/operators",
   "/tools/blocked",
 ] as const;

@@ -45,7 +45,7 @@ async function lane(scene: Scene, at: number, noted: Noted): Promise<void> {
 
 /** Of the first batch of each isolate: it is taken, and sent again. */
 async function loseAnswers({ world }: Scene): Promise<void> {
-  const lost: Once = { "TENANTS usage.add": "answer lost", "TENANTS call-audit.append": "answer lost" };
+  const lost: Once = { "TenantObject usage.add": "answer lost", "TenantObject call-audit.append": "answer lost" };
   for (const at of [0, 1]) await strikeAt(world.origin(at), lost);
 }
 

@@ -14,7 +14,7 @@ export type StrikeKind =
 export interface Strike {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** `TENANTS policy.lease`, `HUBS fetch`, `BODIES put`. */
+  /** `TenantObject policy.lease`, `HubObject fetch`, `BODIES put`. */
   readonly call: string;
   readonly kind: StrikeKind;
   /** Whether an object or the run of a stored call made the call: on nobody's behalf, as far as can be known here. */

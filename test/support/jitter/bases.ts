@@ -1,10 +1,9 @@
-// Owns the check of bases and fleet runs: while one runs, tenants that extend its base are made, begin to extend it, or leave it
-// for another. Once the run says that it is done, no tenant has the old base; and a base that is used is not deleted.
+// Owns the check of bases and their rollouts: while one runs, tenants that extend its base are made, begin to extend it, or leave
+// it for another. Once it says that it is done, no tenant has the old base; and a base that is used is not deleted.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { sized } from "../tier.ts";
 import { json, makeTenant, OPEN, unexpected, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown } from "./world.ts";
 
 const OLD = 4;
 const NEW = 3;
@@ -12,7 +11,8 @@ const MOVES = sized({ usual: 5, long: 8 });
 const DONE_WITHIN_MS = 90_000;
 
 interface Run {
-  readonly id: string;
+  readonly version: number;
+  readonly about: string;
   readonly state: string;
 }
 
@@ -49,37 +49,30 @@ async function make({ world, draws }: Scene, id: string, base: string): Promise<
   return unexpected(`POST of ${id}`, answer, [201, 409, 404]);
 }
 
-/** Begins a run, and goes on with it until it is done, whoever goes on. */
-async function roll({ world, draws }: Scene, base: string): Promise<Run | undefined> {
+/** Begins a rollout. */
+async function roll({ world, draws }: Scene, base: string): Promise<void> {
   await pause(draws.fork().below(300));
-  const body = { base, document: { instructions: "new" }, wave: 2, continueOnError: true };
-  const begun = await world.ask(0, "POST", "/fleet/apply", { body });
-  return isUnknown(begun) ? undefined : (json(begun) as unknown as Run);
+  await world.insist("PUT", `/bases/${base}`, { body: { instructions: "new" } });
+  await world.ask(0, "POST", `/bases/${base}/rollout`, { body: {} });
 }
 
-async function finished({ world }: Scene, base: string, begun: Run | undefined): Promise<Run | undefined> {
-  let run = begun ?? (await latest(world, base));
-  for (const until = Date.now() + DONE_WITHIN_MS; run && run.state !== "done" && Date.now() < until;) {
-    // A stopped one is resumed, and so is one whose Worker was killed.
+/** Whatever became of the first, another one is begun and followed: the server goes on with it by itself. */
+async function finished({ world }: Scene, base: string): Promise<Run> {
+  const begun = json(await world.insist("POST", `/bases/${base}/rollout`, { body: {} })) as unknown as {
+    rollout: number;
+  };
+  let run: Run;
+  const until = Date.now() + DONE_WITHIN_MS;
+  do {
     await pause(500);
-    await world.insist("POST", `/fleet/runs/${run.id}/resume`);
-    run = json(await world.insist("GET", `/fleet/runs/${run.id}`)) as unknown as Run;
-  }
+    run = json(await world.insist("GET", `/rollouts/${begun.rollout}`)) as unknown as Run;
+  } while (run.state !== "done" && Date.now() < until);
   return run;
 }
 
-async function latest(world: Scene["world"], base: string): Promise<Run | undefined> {
-  const { items } = json(await world.insist("GET", "/fleet/runs?limit=20")) as unknown as {
-    items: readonly (Run & { readonly base: string })[];
-  };
-  return items.find((run) => run.base === base);
-}
-
-async function judge(scene: Scene, { base, ids }: Places, run: Run | undefined): Promise<readonly string[]> {
+async function judge(scene: Scene, { base, ids }: Places, run: Run): Promise<readonly string[]> {
   const { world } = scene;
-  // Its answer was lost before it had begun.
-  if (!run) return [];
-  if (run.state !== "done") return [`${run.id} is ${run.state} after ${DONE_WITHIN_MS} ms`];
+  if (run.state !== "done") return [`${run.about} is ${run.state} after ${DONE_WITHIN_MS} ms`];
   const violations: string[] = [];
   for (const id of ids) {
     const answer = await world.insist("GET", `/tenants/${id}`);
@@ -88,7 +81,7 @@ async function judge(scene: Scene, { base, ids }: Places, run: Run | undefined):
     const has = own.extends?.includes(base) ? "new" : undefined;
     if (effective.instructions !== has)
       violations.push(
-        `${id} extends ${JSON.stringify(own.extends)} and has ${effective.instructions} after ${run.id} was done`,
+        `${id} extends ${JSON.stringify(own.extends)} and has ${effective.instructions} after ${run.about} was done`,
       );
     for (const name of own.extends ?? []) violations.push(...(await stays(scene, name, id)));
   }
@@ -120,15 +113,16 @@ async function play(scene: Scene): Promise<Played> {
       move(scene, places),
       ...young.map((id) => make(scene, id, base)),
     ]);
-    return { begun: await rolling, violations: acted.flat() };
+    await rolling;
+    return { violations: acted.flat() };
   });
-  const run = await finished(scene, base, played.begun);
+  const run = await finished(scene, base);
   const violations = [...played.violations, ...(await judge(scene, places, run))];
   return { operations: 2 * MOVES + NEW + 1, violations };
 }
 
 export const bases: Check = {
   name: "bases",
-  claim: "a fleet run that is done leaves no tenant with the old base, and a base that is used stays",
+  claim: "a rollout that is done leaves no tenant with the old base, and a base that is used stays",
   play,
 };

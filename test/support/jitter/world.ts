@@ -48,7 +48,7 @@ const METHODS = [
   "content.put",
   "bases.take",
   "bases.settle",
-  "fleet.report",
+  "rollouts.report",
 ];
 const PATIENCE_MS = 30_000;
 /**

@@ -47,7 +47,7 @@ interface Answered {
   readonly writtenAfter: number;
 }
 
-const otherOf = (release: Release): Release => (release === "this" ? "previous" : "this");
+const otherOf = (release: Release): Release => (release === "this" ? "next" : "this");
 
 export class Rounds {
   readonly #world: KilledWorld;

@@ -27,7 +27,7 @@ export class KilledWorld {
   readonly #port: number;
   #edge: Edge | undefined;
   #running: Awaited<ReturnType<typeof startAlone>> | undefined;
-  release: Release = "previous";
+  release: Release = "this";
 
   private constructor(storage: string, port: number) {
     this.#storage = storage;
@@ -35,14 +35,13 @@ export class KilledWorld {
     this.origin = `http://127.0.0.1:${port}`;
   }
 
-  /** With the previous release. */
   static async begin(storage: string): Promise<KilledWorld> {
     // What takes long is done before anybody waits for it.
-    await bundleWorker("worker");
+    for (const entry of ["worker", "next-release-worker"]) await bundleWorker(entry);
     const world = new KilledWorld(storage, await lowPort());
     world.#edge = await startEdge(world.#port);
     world.edge = world.#edge.origin;
-    await world.start("previous");
+    await world.start("this");
     return world;
   }
 

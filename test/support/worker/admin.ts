@@ -32,17 +32,7 @@ export const adminOptions: AdminOptions = {
   },
 };
 
-/** With everything that a whole Worker needs beside it. */
-export const adminEnv: AdminEnv & Pick<Cloudflare.Env, "HUBS"> = {
-  TENANTS: env.TENANTS,
-  CONTENT: env.CONTENT,
-  SESSIONS: env.SESSIONS,
-  HUBS: env.HUBS,
-  DIRECTORY: env.DIRECTORY,
-  PLATFORM: env.PLATFORM,
-  BODIES: env.BODIES,
-  ADMIN_TOKEN: ROOT,
-};
+export const adminEnv: AdminEnv = { BODIES: env.BODIES, ADMIN_TOKEN: ROOT };
 
 export const appOf = (options: AdminOptions = adminOptions) => createAdmin(options);
 const app = appOf();
@@ -114,6 +104,15 @@ function holdAgainst(route: Route, status: number, body: unknown): void {
 function hold(schema: JsonObject, body: unknown): void {
   const [violation] = compileJsonSchema(schema)(body);
   if (violation) throw new Error(`not as described: ${violation.message} in ${JSON.stringify(body)}`);
+}
+
+/** A change of all tenants, when it is in force in each. */
+export async function rolledOut(asking: Promise<Answered>): Promise<Answered> {
+  const answered = await asking;
+  const { rollout } = answered.body as { rollout: number };
+  const isOver = async () => ((await ask("GET", `/rollouts/${rollout}`)).body as { state: string }).state !== "running";
+  while (!(await isOver())) await scheduler.wait(50);
+  return answered;
 }
 
 let made = 0;

@@ -1,26 +1,24 @@
-// Owns the types of the bindings in test/fixtures/wrangler.toml, for tests that run inside the Worker.
+// Owns the types of what test/fixtures/wrangler.toml binds and the fixture Worker exports, for tests that run inside it.
 
-import type {
-  ContentObject,
-  DirectoryObject,
-  HubObject,
-  PlatformObject,
-  SessionObject,
-  TenantObject,
-  UpstreamObject,
-} from "../../fixtures/worker.ts";
+import type * as fixtures from "../../fixtures/worker.ts";
 
 declare global {
   namespace Cloudflare {
     interface Env {
-      readonly TENANTS: DurableObjectNamespace<InstanceType<typeof TenantObject>>;
-      readonly CONTENT: DurableObjectNamespace<InstanceType<typeof ContentObject>>;
-      readonly SESSIONS: DurableObjectNamespace<InstanceType<typeof SessionObject>>;
-      readonly HUBS: DurableObjectNamespace<InstanceType<typeof HubObject>>;
-      readonly DIRECTORY: DurableObjectNamespace<InstanceType<typeof DirectoryObject>>;
-      readonly PLATFORM: DurableObjectNamespace<InstanceType<typeof PlatformObject>>;
-      readonly UPSTREAMS: DurableObjectNamespace<InstanceType<typeof UpstreamObject>>;
       readonly BODIES: KVNamespace;
+      /** For `listDurableObjectIds`, which asks a binding: vitest.config.ts has it. */
+      readonly SESSIONS_TO_LIST: DurableObjectNamespace;
+    }
+    interface GlobalProps {
+      mainModule: typeof fixtures;
+      durableNamespaces:
+        | "TenantObject"
+        | "ContentObject"
+        | "SessionObject"
+        | "HubObject"
+        | "DirectoryObject"
+        | "PlatformObject"
+        | "UpstreamObject";
     }
   }
 }

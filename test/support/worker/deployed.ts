@@ -12,7 +12,9 @@ import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 import { freshTenant, type FreshTenant } from "./tenant.ts";
 
 /** One that was made by the admin API, as far as a Worker can tell. */
-export async function servedTenant(document: TenantDocument = { mode: "open" }): Promise<FreshTenant> {
+export async function servedTenant(
+  document: TenantDocument = { mode: "open" },
+): Promise<FreshTenant & { readonly created: string }> {
   const tenant = freshTenant();
   const { created } = await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const actor = { name: "ann" };
@@ -23,7 +25,7 @@ export async function servedTenant(document: TenantDocument = { mode: "open" }):
     actor,
     action: "create",
   });
-  return tenant;
+  return { ...tenant, created };
 }
 
 export interface Sent {

@@ -1,11 +1,11 @@
 // Owns bindings of a Worker of which one call fails, as the platform has calls fail on a bad day: to an object or to KV. Refuses
 // assertions.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import type { Env } from "../../../src/tenantry.ts";
 import { withFault, type ObjectFault } from "./object-faults.ts";
 
-const OBJECTS = ["TENANTS", "CONTENT", "DIRECTORY"] as const;
+const OBJECTS = ["TenantObject", "ContentObject", "DirectoryObject"] as const;
 
 type Calling = (name: string, args: unknown[], work: () => unknown) => unknown;
 
@@ -40,7 +40,7 @@ export function failingOnce(error: object): { readonly env: Env; readonly steps:
   });
 }
 
-/** `steps`: the names of all calls, such as `CONTENT content.list` and `BODIES get`; `at`: those that fail. */
+/** `steps`: the names of all calls, such as `ContentObject content.list` and `BODIES get`; `at`: those that fail. */
 export function faultyEnv(fault: ObjectFault, at: string): { readonly env: Env; readonly steps: string[] } {
   return calledBy((name, work) => (name === at ? withFault(fault, async () => work()) : work()));
 }
@@ -56,7 +56,7 @@ function calledBy(going: (name: string, work: () => unknown) => unknown): {
   };
   const bound: Record<string, unknown> = { ...env };
   for (const name of OBJECTS) {
-    bound[name] = watched(env[name], (_method, _args, get) =>
+    bound[name] = watched(exports[name], (_method, _args, get) =>
       watched(get() as object, (method, args, work) =>
         step(`${name} ${method === "run" ? args.slice(0, 2).join(".") : method}`, work),
       ),

@@ -1,7 +1,7 @@
 // Owns a tenant's hubs as its authority reaches them in tests: the real ones, behind ways that can be cut and held up, and
 // the sockets of those who listen. Refuses assertions.
 
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { openSocket } from "../../../src/streams/held-socket.ts";
 import type { HubMessage, Listener } from "../../../src/streams/wire.ts";
 import { hubName, type ChangeEvent } from "../../../src/tenants/authority/changes.ts";
@@ -25,7 +25,7 @@ export const changeEvent = (about: Partial<ChangeEvent>): ChangeEvent => ({
 });
 
 export function listenAt(tenant: string, about: Partial<Listener> = {}, shard = 0) {
-  const hub = env.HUBS.getByName(hubName(tenant, shard));
+  const hub = exports.HubObject.getByName(hubName(tenant, shard));
   return listening<HubMessage>(openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about }) }));
 }
 
@@ -48,11 +48,11 @@ export function waysToHubs(shards = 1): Ways {
     sent.push({ hub, event });
     await held;
     if (cut.has(hub)) throw new Error("Network connection lost.");
-    return env.HUBS.getByName(hub).publish(event);
+    return exports.HubObject.getByName(hub).publish(event);
   };
   const getByName = (hub: string) => ({ publish: (event: ChangeEvent) => publish(hub, event) });
   return {
-    env: { HUBS: { getByName }, HUB_SHARDS: String(shards) },
+    env: { HubObject: { getByName }, HUB_SHARDS: String(shards) },
     cut,
     sent,
     hold: () => {

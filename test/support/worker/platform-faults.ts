@@ -1,6 +1,6 @@
 // Owns the platform's objects on a bad day: calls to one of them that fail or hang, and counts of calls. Refuses assertions.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { onTestFinished } from "vitest";
 import type { Env } from "../../../src/tenantry.ts";
@@ -12,7 +12,7 @@ export type Spoil = (method: string) => Promise<unknown> | undefined;
 
 /** Until the test ends, or until what it gives is called. */
 export function spoilObject(name: string, how: Spoil): Promise<() => void> {
-  return spoil(env.PLATFORM.getByName(name), how);
+  return spoil(exports.PlatformObject.getByName(name), how);
 }
 
 export async function spoil(object: DurableObjectStub, how: Spoil): Promise<() => void> {
@@ -40,13 +40,20 @@ export const hanging = () =>
     throw new Error("nobody waits any more");
   });
 
-/** Bindings that write down which objects are called: `PLATFORM policy-1 brakes.lease`. */
+/** Bindings that write down which objects are called: `PlatformObject platform bases.take`. */
 export function countedEnv(more: Readonly<Record<string, unknown>> = {}): {
   readonly at: Env;
   readonly calls: string[];
 } {
   const calls: string[] = [];
-  const names = ["TENANTS", "CONTENT", "DIRECTORY", "PLATFORM", "HUBS", "SESSIONS"] as const;
+  const names = [
+    "TenantObject",
+    "ContentObject",
+    "DirectoryObject",
+    "PlatformObject",
+    "HubObject",
+    "SessionObject",
+  ] as const;
   const through = (binding: string, stub: { readonly name?: string }) =>
     new Proxy(stub, {
       get: (target, member) => {
@@ -60,7 +67,7 @@ export function countedEnv(more: Readonly<Record<string, unknown>> = {}): {
       },
     });
   const counted = names.map((binding) => {
-    const namespace = env[binding] as unknown as object;
+    const namespace = exports[binding] as unknown as object;
     const proxy = new Proxy(namespace, {
       get: (target, member) => {
         const found = Reflect.get(target, member) as (...args: unknown[]) => unknown;

@@ -2,7 +2,7 @@
 // and view them. Refuses assertions.
 
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import type { NewCall, NewQuestion } from "../../../src/sessions/call-tables.ts";
 import { openSessionSocket, type SessionStub } from "../../../src/sessions/session-door.ts";
 import type { AskQuestions } from "../../../src/sessions/call-desk.ts";
@@ -12,7 +12,7 @@ import { listening } from "./sockets.ts";
 
 /** A session that no other test knows, in whichever file: several share a Worker. */
 export function freshSession(): SessionStub {
-  return env.SESSIONS.getByName(`tenant/${crypto.randomUUID()}`);
+  return exports.SessionObject.getByName(`tenant/${crypto.randomUUID()}`);
 }
 
 /** When a session ends that is meant to outlive its test. */
@@ -20,10 +20,15 @@ export const later = () => Date.now() + 3_600_000;
 
 /** Of a tenant that does not exist: whoever runs it ends it with a refusal. */
 const RECORD = {
+  mount: "",
   tenant: "nobody",
+  created: "",
   profile: null,
   keyHash: null,
   principal: "anonymous",
+  owner: "anonymous",
+  hops: 0,
+  requestId: "request",
   revision: "2025-11-25",
   session: { unofficial: false, capabilities: {}, nonce: "nonce", expires: 4_102_444_800_000 },
   call: { id: 1, method: "tools/call", params: {} },

@@ -1,11 +1,11 @@
 // Owns a notification stream on a real hub and a real authority, with everything about it that a test may change while it is
 // open, hold up and read. Refuses assertions.
 
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { Feed, type Digests, type FeedState, type Filter, type StreamSight } from "../../../src/streams/feed.ts";
 import { openSocket } from "../../../src/streams/held-socket.ts";
 import type { Listener } from "../../../src/streams/wire.ts";
-import { remoteChanges } from "../../../src/tenants/authority/change-tables.ts";
+import { remoteChanges } from "../../../src/tenants/authority/remote-changes.ts";
 import type { ChangeEvent } from "../../../src/tenants/authority/changes.ts";
 import { LISTENER } from "./hubs.ts";
 import { freshTenant } from "./tenant.ts";
@@ -32,7 +32,7 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
   const definitions = remoteChanges(tenant.stub);
   const changes = remoteChanges(tenant.content);
   // A deaf hub hears nothing from the authority: only what the test tells it.
-  const hub = env.HUBS.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
+  const hub = exports.HubObject.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
   const told: string[] = [];
   const looks: number[] = [];
   const states: FeedState[] = [];

@@ -2,7 +2,7 @@
 // clock, a domain's tables opened on it by hand. Refuses assertions.
 
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import type { ContentObject, TenantObject } from "../../fixtures/worker.ts";
 import { contentStubOf } from "../../../src/content/store/content-door.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
@@ -40,7 +40,7 @@ export function freshAddress(): string {
 }
 
 export function tenantOf(id: string): FreshTenant {
-  const objects = { object: env.TENANTS.getByName(id), contentObject: env.CONTENT.getByName(id) };
+  const objects = { object: exports.TenantObject.getByName(id), contentObject: exports.ContentObject.getByName(id) };
   return { id, meant: WHOEVER, ...objects, stub: anyTenant(id), content: contentOfAny(id) };
 }
 
@@ -54,7 +54,7 @@ export function contentStub(id: string, incarnation: Incarnation): TenantStub {
   return contentStubOf(env, { id, placement: ANYWHERE, incarnation });
 }
 
-/** Most tests need none to be made: then it is one of release 0.1.0. */
+/** Makes the tenant at its first call, unless the test did. */
 function contentOfAny(id: string): TenantStub {
   let created: Incarnation | undefined;
   return {
@@ -76,11 +76,11 @@ export function anyTenant(id: string): TenantStub {
 }
 
 export function oneTenant(id: string, incarnation: Incarnation): TenantStub {
-  return meaning(env.TENANTS.getByName(id), incarnation);
+  return meaning(exports.TenantObject.getByName(id), incarnation);
 }
 
-/** As release 0.1.0 noted when a tenant was made: what such a one keeps elsewhere has its id alone in its name. */
-export const MADE_BEFORE: Incarnation = "2026-11-21T10:00:00.000Z";
+/** Of most tenants of tests: what they keep elsewhere has their id alone in its name. */
+export const MADE_BEFORE: Incarnation = "";
 
 /** Open, and never ended. */
 export const NO_CLOSURE: TableHost["closure"] = {

@@ -1,128 +1,106 @@
-// Tools that are blocked in every tenant, as one tenant's object keeps them: beside its own suspensions, never in their
-// place.
+// The list of blocks in a tenant's object: replaced whole by a newer version, enforced by the tenant's own leases.
 
-import { describe, expect, it } from "vitest";
+import { expect, describe, it } from "vitest";
+import type { BlockList } from "../../../src/tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
-import { withdrawn } from "../../../src/tenants/authority/leases.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { newIncarnation } from "../../../src/tenants/authority/incarnation.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { servedTenant } from "../../support/worker/deployed.ts";
+import { anyTenant, onBench, oneTenant, rowsOf, tenantOf } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
+const SINCE = "2026-11-28T00:00:00.000Z";
+const listOf = (version: number, ...names: string[]): BlockList => ({
+  version,
+  blocks: names.map((name) => ({ name, note: "recalled", since: SINCE })),
+});
+const ask = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: null };
 
-function made(work: (bench: Bench<PolicyMethods>) => void): Promise<void> {
-  return onBench(policyTables, (bench) => {
-    const own = { maxStalenessMs: 400 };
-    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
-    work(bench);
-  });
+type Methods = PolicyMethods;
+
+function leased(methods: Methods): string[] {
+  const answer = methods.lease(ask);
+  const { suspensions = [] } = answer.state === "granted" ? (answer.policy ?? {}) : {};
+  return suspensions.map(({ kind, name }) => `${kind} ${name}`);
 }
 
-/** As a Worker is told that has no platform to ask. */
-const suspensionsOf = (sql: SqlStorage) => withdrawn(sql).suspensions.map(({ kind, name, note }) => [kind, name, note]);
-
-describe("a block", () => {
-  it("reads as the suspension of a tool and waits for the leases that do not know it", async () => {
-    await made(({ methods, sql, clock }) => {
-      expect(methods.blockTool("add", "recalled", ANN)).toEqual({
-        changed: true,
-        leftMs: 0,
-        effectiveAt: clock.now,
-        staleMs: null,
-        staleUntil: null,
-      });
-      methods.lease({ version: null, maxStalenessMs: 1, inCode: false, keyHash: null });
-      expect(methods.blockTool("greet", "recalled", ANN)).toEqual({
-        changed: true,
-        leftMs: 500,
-        effectiveAt: clock.now + 500,
-        staleMs: null,
-        staleUntil: null,
-      });
-      expect(suspensionsOf(sql)).toEqual([
-        ["tool", "add", "recalled"],
-        ["tool", "greet", "recalled"],
-      ]);
-      expect(methods.read(false)?.revision).toBe(3);
+describe("the blocks of a tenant", () => {
+  it("replace one another by their version, and say how long what was before may be served", async () => {
+    await onBench(policyTables, ({ methods }) => {
+      methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
+      expect(methods.takeBlocks(listOf(5, "add"), "c")).toEqual({ version: 5, leftMs: 0 });
+      expect(leased(methods)).toEqual(["tool add"]);
+      expect(methods.takeBlocks(listOf(4), "c")).toMatchObject({ version: 5 });
+      expect(leased(methods)).toEqual(["tool add"]);
+      expect(methods.takeBlocks(listOf(6, "greet"), "c")).toEqual({ version: 6, leftMs: 1100 });
+      expect(leased(methods)).toEqual(["tool greet"]);
+      expect(methods.read(false)).toMatchObject({ suspensions: [], blocks: listOf(6, "greet") });
     });
   });
 
-  it("that says the same again changes nothing, but still says from when it is in force", async () => {
-    await made(({ methods, sql, clock }) => {
-      methods.lease({ version: null, maxStalenessMs: 1, inCode: false, keyHash: null });
-      methods.blockTool("add", "one", ANN);
-      expect(methods.blockTool("add", "one", ANN)).toEqual({
-        changed: false,
-        leftMs: 500,
-        effectiveAt: clock.now + 500,
-        staleMs: null,
-        staleUntil: null,
-      });
-      expect(methods.audit({ before: null, limit: 10 })).toHaveLength(2);
-      expect(methods.blockTool("add", "two", ANN).changed).toBe(true);
-      expect(suspensionsOf(sql)).toEqual([["tool", "add", "two"]]);
-      expect(methods.audit({ before: null, limit: 1 })).toMatchObject([
-        { action: "block", target: "tool add", before: { note: "one" }, after: { note: "two" } },
-      ]);
+  it("raise the revision where something else is blocked, and not where they are said again", async () => {
+    await onBench(policyTables, ({ methods }) => {
+      methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
+      methods.takeBlocks(listOf(1, "add"), "c");
+      expect(methods.read(false)).toMatchObject({ revision: 2 });
+      methods.takeBlocks(listOf(2, "add"), "c");
+      expect(methods.read(false)).toMatchObject({ revision: 2, blocks: { version: 2 } });
     });
   });
 
-  it("and a suspension of the tenant's own leave each other alone", async () => {
-    await made(({ methods, sql }) => {
+  it("and suspensions of the tenant's own leave each other alone", async () => {
+    await onBench(policyTables, ({ methods }) => {
+      methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.suspend({ kind: "tool", name: "add", note: "ours" }, ANN);
-      methods.blockTool("add", "everywhere", ANN);
-      expect(suspensionsOf(sql)).toEqual([
-        ["tool", "add", "ours"],
-        ["tool", "add", "everywhere"],
-      ]);
-      methods.unblockTool("add", ANN);
-      expect(suspensionsOf(sql)).toEqual([["tool", "add", "ours"]]);
-      methods.blockTool("add", "everywhere", ANN);
+      methods.takeBlocks(listOf(1, "add"), "c");
+      expect(leased(methods)).toEqual(["tool add", "tool add"]);
       methods.resume("tool", "add", ANN);
-      expect(suspensionsOf(sql)).toEqual([["tool", "add", "everywhere"]]);
+      expect(leased(methods)).toEqual(["tool add"]);
       expect(methods.resume("tool", "add", ANN).state).toBe("unchanged");
-    });
-  });
-
-  it("is not told to whoever asks the platform's replicas, and goes with the next document", async () => {
-    await made(({ methods, sql }) => {
-      methods.blockTool("add", "recalled", ANN);
-      const ask = { version: null, maxStalenessMs: 1, inCode: false, keyHash: null };
-      const told = (isBraked: boolean) => {
-        const answer = methods.lease({ ...ask, isBraked });
-        return answer.state === "granted" && answer.policy?.suspensions.length;
-      };
-      expect([told(true), told(false)]).toEqual([0, 1]);
-      expect(methods.read(false)?.suspensions).toEqual([]);
       const own = { title: "next" };
       methods.write({ own, effective: own, retired: [], ifRevision: null, actor: ANN, action: "apply" });
-      expect(suspensionsOf(sql)).toEqual([]);
+      expect(leased(methods)).toEqual(["tool add"]);
     });
   });
 
-  it("is lifted once, by whom the log tells", async () => {
-    await made(({ methods, clock }) => {
-      const at = new Date(clock.now).toISOString();
-      methods.blockTool("add", "n", ANN);
-      expect(methods.unblockTool("add", { name: "bob" }).changed).toBe(true);
-      expect(methods.unblockTool("add", { name: "bob" }).changed).toBe(false);
-      expect(methods.audit({ before: null, limit: 1 })).toEqual([
-        {
-          sequence: 3,
-          at,
-          actor: "bob",
-          action: "unblock",
-          target: "tool add",
-          before: { kind: "tool", name: "add", note: "n", since: at },
-          after: null,
-        },
-      ]);
+  it("that came before the tenant was made stay where its making brings older ones", async () => {
+    await onBench(policyTables, ({ methods }) => {
+      methods.takeBlocks(listOf(7, "add"), "c");
+      const birth = { created: "c", own: {}, effective: {}, actor: ANN, action: "create" };
+      methods.create({ ...birth, blocks: listOf(3) });
+      expect(leased(methods)).toEqual(["tool add"]);
     });
   });
 
-  it("of a tenant that is still to be made is there when it is", async () => {
-    await onBench(policyTables, ({ methods, sql }) => {
-      expect(methods.blockTool("add", "early", ANN).changed).toBe(true);
-      methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-      expect(suspensionsOf(sql)).toEqual([["tool", "add", "early"]]);
+  it("come to no tenant that has ended, and to the next one of its name", async () => {
+    const { id } = await servedTenant();
+    const [created = ""] = (await rowsOf(tenantOf(id), "SELECT created FROM tenant")).map((row) =>
+      String(row["created"]),
+    );
+    const policy = remote(anyTenant(id), policyTables);
+    await policy.close(created);
+    expect(await policy.takeBlocks(listOf(1, "add"), created)).toBeNull();
+    await policy.erase();
+    expect(await policy.takeBlocks(listOf(1, "add"), created)).toBeNull();
+    const next = newIncarnation(Date.now());
+    expect(await remote(oneTenant(id, next), policyTables).takeBlocks(listOf(1, "add"), next)).toMatchObject({
+      version: 1,
+    });
+  });
+});
+
+describe("a suspension that comes late", () => {
+  const late = (methods: Methods, version: number) => methods.suspendLate("n", ANN, { version, inCode: false });
+
+  it("suspends, unless the tenant was resumed since, or is suspended already", async () => {
+    await onBench(policyTables, ({ methods }) => {
+      methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
+      methods.resume("tenant", "", ANN, 8);
+      expect(late(methods, 7).state).toBe("unchanged");
+      expect(leased(methods)).toEqual([]);
+      expect(late(methods, 9).state).toBe("written");
+      expect(leased(methods)).toEqual(["tenant "]);
+      expect(late(methods, 10).state).toBe("unchanged");
     });
   });
 });

@@ -5,7 +5,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { createChanges, remoteChanges, type ChangeMethods } from "../../../src/tenants/authority/change-tables.ts";
+import { createChanges, type ChangeMethods } from "../../../src/tenants/authority/change-tables.ts";
+import { remoteChanges } from "../../../src/tenants/authority/remote-changes.ts";
 import { hubName, shardsOf, type Changes } from "../../../src/tenants/authority/changes.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -154,7 +155,7 @@ describe("a tenant's hubs", () => {
     ["many", 1],
   ])("are as many as HUB_SHARDS says: %s", (text, shards) => {
     const about = text === undefined ? {} : { HUB_SHARDS: text };
-    expect(shardsOf({ HUBS: env.HUBS, ...about })).toBe(shards);
+    expect(shardsOf(about)).toBe(shards);
   });
 
   it("have names that no other tenant has", () => {

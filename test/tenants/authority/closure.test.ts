@@ -1,6 +1,6 @@
 // The end of an object: closed, erased, remembered for a while, and then nothing at all.
 
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { CLOSED_FOR_MS, createClosure } from "../../../src/tenants/authority/closure.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
@@ -94,17 +94,6 @@ it("keeps what is written to a tenant in code that has the name of one that was 
   await anHourLater(tenant);
   expect(await ownOf(tenant)).toEqual([{ own: '{"title":"mine"}' }]);
   expect(await rowsOf(tenant, "SELECT name FROM suspensions")).toEqual([{ name: "note" }]);
-});
-
-it("keeps a tenant that release 0.1.0 left with the closure of the one before", async () => {
-  const tenant = await deleted();
-  await policyOf(tenant).read(false);
-  await inside(tenant, ({ storage }) =>
-    storage.sql.exec("INSERT INTO tenant (one, created, revision, own, effective) VALUES (1, '', 1, '{}', '{}')"),
-  );
-  await evictDurableObject(tenant.object);
-  await anHourLater(tenant);
-  expect(await ownOf(tenant)).toEqual([{ own: "{}" }]);
 });
 
 it("a deletion that goes on does not erase the tenant in code that took the name", async () => {

@@ -33,7 +33,7 @@ const keyOf = (at: number | string, about: Partial<KeyInsert> = {}): KeyInsert =
   ...about,
 });
 
-const idsOf = (methods: PolicyMethods) => methods.keys().map(({ id }) => id);
+const idsOf = (methods: PolicyMethods) => methods.keyPage({ limit: 10_000 }).map(({ id }) => id);
 const suspended = (sql: SqlStorage) =>
   sql
     .exec<{ name: string }>("SELECT name FROM suspensions ORDER BY name")

@@ -12,7 +12,7 @@ import {
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, MADE_BEFORE, onBench, oneTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, onBench, oneTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const BIRTH = { own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -40,10 +40,9 @@ describe("an incarnation", () => {
     for (const one of many) expect([Date.parse(one), one.length]).toEqual([NOW, 27]);
   });
 
-  it("is part of what its things are kept under, except of release 0.1.0", () => {
+  it("is part of what its things are kept under", () => {
     const one = newIncarnation(NOW);
     expect(keptUnder("acme", one)).toBe(`acme@${one}`);
-    expect(keptUnder("acme", MADE_BEFORE)).toBe("acme");
   });
 });
 

@@ -13,8 +13,8 @@ it("what changes is in force after one lease, though the clock was an hour ahead
     methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
     methods.lease({ version: null, maxStalenessMs: LEASE_MS, inCode: false, keyHash: null });
     clock.now += 1000;
-    expect(methods.changedFor()).toBe(LEASE_MS - 1000 + 100);
+    expect(methods.changed()).toBe(LEASE_MS - 1000 + 100);
     clock.now -= HOUR;
-    expect(methods.changedFor()).toBe(LEASE_MS + 100);
+    expect(methods.changed()).toBe(LEASE_MS + 100);
   });
 });

@@ -1,8 +1,9 @@
 // How domains keep tables in one object: migrations that run once whatever the versions, methods called by name.
 
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
+import { editLog } from "../../../src/content/store/edit-log.ts";
 import { callAuditTables } from "../../../src/records/call-audit-tables.ts";
 import { usageTables } from "../../../src/records/usage-tables.ts";
 import { webhookTables } from "../../../src/records/webhook-tables.ts";
@@ -96,14 +97,39 @@ describe("migrate", () => {
     expect(names).toEqual(["1", "2", "3"]);
   });
 
+  it.each([
+    ["has tables of before there was a marker", ["CREATE TABLE schema_versions (name TEXT)"]],
+    [
+      "has another marker",
+      [
+        "CREATE TABLE schema (name TEXT, version INTEGER, oldest INTEGER)",
+        "INSERT INTO schema VALUES ('marker', 0, 0)",
+      ],
+    ],
+  ])("refuses storage that %s, and writes nothing", async (_title, statements) => {
+    // An object of another class, in which nothing was made yet.
+    await runInDurableObject(
+      exports.UpstreamObject.getByName(crypto.randomUUID()),
+      (_instance, { storage: { sql } }) => {
+        for (const statement of statements) sql.exec(statement);
+        const stored = () => sql.exec("SELECT name, sql FROM sqlite_master ORDER BY name").toArray();
+        const before = stored();
+        expect(() => {
+          migrate(sql, [domain([CREATE])]);
+        }).toThrow("unreleased version");
+        expect(stored()).toEqual(before);
+      },
+    );
+  });
+
   it("has brought every domain of a tenant's object up to date, and does not run again after an eviction", async () => {
     const tenant = freshTenant();
-    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema_versions ORDER BY name");
+    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema WHERE name <> 'marker' ORDER BY name");
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
       { name: "call-audit", version: callAuditTables.migrations.length },
       { name: "changes", version: changeMigrations.length },
-      { name: "earlier-content", version: operatedEarlierContent.migrations.length },
+      { name: "edit-log", version: editLog.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "faults", version: faultTables.migrations.length },
       { name: "gateway", version: gatewayTables.migrations.length },

@@ -6,10 +6,9 @@ import type { Named } from "../../../src/tenants/directory/directory-object.ts";
 import {
   directoryOf,
   forgetName,
-  HOSTNAME_FOR_MS,
   lookUp,
+  NAME_FOR_MS,
   tenantOfHostname,
-  UNKNOWN_FOR_MS,
 } from "../../../src/tenants/directory/directory.ts";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 
@@ -32,7 +31,7 @@ describe("the directory", () => {
     expect(new Set(added.map(({ created }) => created)).size).toBe(1);
     const first = added[0] as Named;
     expect(await directoryOf(env, "wanted").lookup("wanted")).toMatchObject({
-      entry: { ...first, id: "wanted", state: "active", isPrivate: false, ...ANYWHERE },
+      entry: { created: first.created, id: "wanted", state: "active", ...ANYWHERE },
     });
     await directoryOf(env, first.id).remove(first);
     expect((await directoryOf(env, "wanted").lookup("wanted")).entry).toBeNull();
@@ -53,9 +52,9 @@ describe("the directory", () => {
     expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("claimed");
     expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("kept");
     await directoryOf(env, "again.example").releaseHostname("again.example", first);
-    await directoryOf(env, first.id).mark(first, { state: "deleting", isPrivate: true });
+    await directoryOf(env, first.id).markDeleting(first);
     await directoryOf(env, first.id).remove(first);
-    expect((await directoryOf(env, "again").lookup("again")).entry).toEqual(second);
+    expect(second).toMatchObject({ ...(await directoryOf(env, "again").lookup("again")).entry });
     expect(await directoryOf(env, "again.example").hostname("again.example")).toBe("again");
     expect(await directoryOf(env, "late.example").hostname("late.example")).toBeNull();
   });
@@ -85,31 +84,6 @@ describe("the directory", () => {
     await directoryOf(env, one.id).remove(one);
   });
 
-  it("shows a tenant by no revision that a write may replace which wants it private", async () => {
-    const one = await directoryOf(env, "hiding").add("hiding", ANYWHERE);
-    const isPrivate = async () => (await directoryOf(env, one.id).lookup(one.id)).entry?.isPrivate;
-    await directoryOf(env, one.id).mark(one, { isPrivate: true, revision: 4 });
-    await directoryOf(env, one.id).mark(one, { isPrivate: false, revision: 4 });
-    expect(await isPrivate()).toBe(true);
-    await directoryOf(env, one.id).mark(one, { isPrivate: false, revision: 5 });
-    expect(await isPrivate()).toBe(false);
-    await directoryOf(env, one.id).remove(one);
-  });
-
-  it("knows whether anything is private, for as long as it is", async () => {
-    const one = await directoryOf(env, "private").add("private", ANYWHERE);
-    expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(false);
-    await directoryOf(env, one.id).mark(one, { isPrivate: true });
-    expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(true);
-    await directoryOf(env, one.id).mark(one, { state: "deleting" });
-    expect(await directoryOf(env, "private").lookup("private")).toMatchObject({
-      anyPrivate: true,
-      entry: { isPrivate: true, state: "deleting" },
-    });
-    await directoryOf(env, one.id).remove(one);
-    expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(false);
-  });
-
   it("gives a hostname to one tenant, and takes it back from that one only", async () => {
     const [one, two] = ["one", "two"].map(inCode) as [Named, Named];
     expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("claimed");
@@ -135,9 +109,9 @@ describe("an isolate", () => {
   it("remembers an unknown name for a moment, and no longer", async () => {
     expect((await lookUp(env, "late")).entry).toBeNull();
     await directoryOf(env, "late").add("late", ANYWHERE);
-    vi.setSystemTime(NOW + UNKNOWN_FOR_MS - 1);
+    vi.setSystemTime(NOW + NAME_FOR_MS - 1);
     expect((await lookUp(env, "late")).entry).toBeNull();
-    vi.setSystemTime(NOW + UNKNOWN_FOR_MS);
+    vi.setSystemTime(NOW + NAME_FOR_MS);
     expect((await lookUp(env, "late")).entry).toMatchObject({ id: "late" });
   });
 
@@ -151,7 +125,7 @@ describe("an isolate", () => {
   it("takes a tenant that is being deleted for none", async () => {
     const leaving = await directoryOf(env, "leaving").add("leaving", ANYWHERE);
     expect((await lookUp(env, "leaving")).entry).not.toBeNull();
-    await directoryOf(env, leaving.id).mark(leaving, { state: "deleting" });
+    await directoryOf(env, leaving.id).markDeleting(leaving);
     expect((await lookUp(env, "leaving")).entry).toBeNull();
   });
 
@@ -159,7 +133,7 @@ describe("an isolate", () => {
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
     await directoryOf(env, "b.example").claimHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
-    vi.setSystemTime(NOW + HOSTNAME_FOR_MS);
+    vi.setSystemTime(NOW + NAME_FOR_MS);
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
     await directoryOf(env, "b.example").releaseHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBe("one");

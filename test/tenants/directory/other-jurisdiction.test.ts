@@ -2,7 +2,7 @@
 // says so. This platform has no jurisdictions: here each is other objects, told apart by their names, behind the same calls.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
@@ -10,7 +10,8 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../../src/tenants/directory/lookups-object.ts";
-import { placementKey, stubOf } from "../../../src/tenants/directory/placement.ts";
+import { placementKey } from "../../../src/tenants/directory/placement.ts";
+import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
 import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { adminEnv, ORIGIN } from "../../support/worker/admin.ts";
@@ -19,7 +20,7 @@ const NOW = Date.UTC(2026, 10, 23, 12);
 const ANN = { name: "ann" };
 const worker = createWorker({ hooks: { onError: () => {} } });
 
-/** Which objects were asked, in order, as `TENANTS eu/acme`. */
+/** Which objects were asked, in order, as `TenantObject eu/acme`. */
 let calls: string[] = [];
 
 function placed(binding: string, objects: DurableObjectNamespace, prefix = ""): DurableObjectNamespace {
@@ -35,12 +36,12 @@ function placed(binding: string, objects: DurableObjectNamespace, prefix = ""): 
   });
 }
 
-const whole = { ...adminEnv, SESSIONS: env.SESSIONS };
+const whole = adminEnv;
 const world = {
   ...whole,
-  TENANTS: placed("TENANTS", env.TENANTS),
-  CONTENT: placed("CONTENT", env.CONTENT),
-  DIRECTORY: placed("DIRECTORY", env.DIRECTORY),
+  TenantObject: placed("TenantObject", exports.TenantObject),
+  ContentObject: placed("ContentObject", exports.ContentObject),
+  DirectoryObject: placed("DirectoryObject", exports.DirectoryObject),
 } as unknown as Env;
 
 interface Asked {
@@ -49,7 +50,7 @@ interface Asked {
   readonly calls: readonly string[];
 }
 
-/** What the isolate does for one request; `DIRECTORY names-3` as `DIRECTORY`. */
+/** What the isolate does for one request; `DirectoryObject names-3` as `DirectoryObject`. */
 async function ask(tenant: string, method = "ping", key?: string): Promise<Asked> {
   calls = [];
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
@@ -65,7 +66,7 @@ async function ask(tenant: string, method = "ping", key?: string): Promise<Asked
   return {
     status: answered.status,
     text: await answered.text(),
-    calls: calls.map((call) => call.replace(/^DIRECTORY .*/, "DIRECTORY")),
+    calls: calls.map((call) => call.replace(/^DirectoryObject .*/, "DirectoryObject")),
   };
 }
 
@@ -96,7 +97,7 @@ afterEach(() => {
 });
 
 const at = (jurisdiction: string | null, id: string) =>
-  `TENANTS ${jurisdiction === null ? "" : `${jurisdiction}/`}${id}`;
+  `TenantObject ${jurisdiction === null ? "" : `${jurisdiction}/`}${id}`;
 
 describe.each([
   [null, "eu"],
@@ -113,7 +114,7 @@ describe.each([
     await end(old);
     const made = await make(id, after);
     later(6000);
-    expect(await ask(id)).toMatchObject({ status: 200, calls: [at(before, id), "DIRECTORY", at(after, id)] });
+    expect(await ask(id)).toMatchObject({ status: 200, calls: [at(before, id), "DirectoryObject", at(after, id)] });
     expect(lastSnapshot(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
     expect(await ask(id)).toMatchObject({ status: 200, calls: [] });
     later(6000);
@@ -151,8 +152,8 @@ describe.each([
     later(6000);
     const listed = await ask(id, "resources/list");
     expect(listed).toMatchObject({ status: 200 });
-    const content = listed.calls.filter((call) => call.startsWith("CONTENT"));
-    expect(content).toEqual([at(after, keptUnder(id, made.created)).replace("TENANTS", "CONTENT")]);
+    const content = listed.calls.filter((call) => call.startsWith("ContentObject"));
+    expect(content).toEqual([at(after, keptUnder(id, made.created)).replace("TenantObject", "ContentObject")]);
   });
 
   it("takes no key of the one before it, and its own", async () => {
@@ -178,7 +179,7 @@ describe.each([
     expect(await ask(id)).toMatchObject({ status: 200 });
     await end(old);
     later(6000);
-    expect(await ask(id)).toMatchObject({ status: 404 });
+    expect(await ask(id)).toMatchObject({ status: 401 });
     expect(lastSnapshot(id)).toBeUndefined();
     await make(id, after);
     later(6000);

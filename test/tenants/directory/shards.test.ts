@@ -1,28 +1,19 @@
-// The directory is shared among objects: what a lookup reads with many tenants, what release 0.1.0 kept in one object, what
-// the shards and KV are told of each other's names, and that it is told until it has arrived.
+// The directory is shared among objects: what a lookup reads with many tenants, what KV is told of its names, and that it is told
+// until it has arrived.
 
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 import { allShards, directoryOf, findPlacement, lookUpPlaced } from "../../../src/tenants/directory/directory.ts";
-import { earlierOf } from "../../../src/tenants/directory/directory-tables.ts";
 import type { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
-import { EARLIER, SHARDS } from "../../../src/tenants/directory/shards.ts";
+import { SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { shardOf } from "../../../src/tenants/directory/shard.ts";
 
 const ANYWHERE = { jurisdiction: null, region: null };
 const MADE = "2026-11-20T10:00:00.000123Z";
 const nameOf = (shard: DurableObjectStub) => String(shard.name);
 const shardsOf = () => allShards(env);
-
-/** As release 0.1.0 made its tables, in its one object. */
-const EARLIER_TABLES = [
-  `CREATE TABLE tenants (id TEXT PRIMARY KEY, created TEXT NOT NULL, state TEXT NOT NULL, is_private INTEGER NOT NULL,
-     jurisdiction TEXT, region TEXT) WITHOUT ROWID`,
-  "CREATE TABLE hostnames (hostname TEXT PRIMARY KEY, tenant TEXT NOT NULL) WITHOUT ROWID",
-];
 
 /** How many rows SQLite reads while the object does this. */
 function rowsRead(
@@ -47,151 +38,29 @@ function rowsRead(
   });
 }
 
-// First, while no shard was ever asked.
-describe("what release 0.1.0 kept in one object", () => {
-  it("is found where it belongs, once it was asked for, and stays where it was", async () => {
-    const old = env.DIRECTORY.getByName(EARLIER);
-    await runInDurableObject(old, (_instance, { storage: { sql } }) => {
-      for (const statement of EARLIER_TABLES) sql.exec(statement);
-      for (let at = 0; at < 100; at += 1) {
-        const values = [`old-${at}`, MADE, at === 7 ? 1 : 0, at === 8 ? "weur" : null];
-        sql.exec(
-          "INSERT INTO tenants (id, created, state, is_private, region) VALUES (?, ?, 'active', ?, ?)",
-          ...values,
-        );
-        sql.exec("INSERT INTO hostnames (hostname, tenant) VALUES (?, ?)", `old-${at}.example`, `old-${at}`);
-      }
-    });
-    await evictDurableObject(old);
-    const { entry } = await directoryOf(env, "old-8").lookup("old-8");
-    expect(entry).toEqual({
-      id: "old-8",
-      created: MADE,
-      state: "active",
-      isPrivate: false,
-      isSuspended: false,
-      jurisdiction: null,
-      region: "weur",
-    });
-    expect(await directoryOf(env, "old-9.example").hostname("old-9.example")).toBe("old-9");
-    expect((await listEntries(env, { after: "old-", limit: 1001 })).length).toBe(100);
-    const left = await runInDurableObject(old, (_instance, { storage: { sql } }) =>
-      Array.from({ length: SHARDS }, (_, shard) => earlierOf(sql, shard)),
-    );
-    expect(left.flatMap(({ names }) => names["tenants"] ?? []).length).toBe(100);
-  });
-
-  it("hides unknown names in every shard where it had a private tenant, until that is open", async () => {
-    const hidden = async () => Promise.all(shardsOf().map(async (shard) => (await shard.lookup("nobody")).anyPrivate));
-    expect(await hidden()).toEqual(Array(SHARDS).fill(true));
-    const named = { id: "old-7", created: MADE };
-    await directoryOf(env, named.id).mark(named, { isPrivate: false });
-    expect(await hidden()).toEqual(Array(SHARDS).fill(false));
-  });
-
-  it("is taken over once: a tenant that was removed since does not come back", async () => {
-    const named = { id: "old-3", created: MADE };
-    const shard = directoryOf(env, named.id);
-    await shard.remove(named);
-    await evictDurableObject(shard);
-    expect((await shard.lookup(named.id)).entry).toBeNull();
-    const old = await runInDurableObject(env.DIRECTORY.getByName(EARLIER), (_instance, { storage: { sql } }) => [
-      ...sql.exec("SELECT 1 FROM tenants WHERE id = 'old-3'"),
-      ...sql.exec("SELECT 1 FROM hostnames WHERE tenant = 'old-3'"),
-    ]);
-    expect(old).toEqual([]);
-  });
-
-  it("has its placements written to KV", async () => {
-    await expect.poll(() => findPlacement(env, "old-8")).toEqual({ created: MADE, jurisdiction: null, region: "weur" });
-  });
-});
-
 describe("a lookup", () => {
-  it("reads two rows at most, of a hundred thousand tenants, none of whom is private or only the last", async () => {
+  it("reads a row at most, of a hundred thousand tenants", async () => {
     const [shard] = shardsOf();
     if (!shard) throw new Error("there are shards");
     await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
       sql.exec(`WITH RECURSIVE many (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM many WHERE at < 100000)
-        INSERT INTO tenants (id, created, state, is_private, placed) SELECT 'many-' || at, '${MADE}', 'active', 0, 1 FROM many`);
+        INSERT INTO tenants (id, created, state, placed) SELECT 'many-' || at, '${MADE}', 'active', 1 FROM many`);
       sql.exec(
         "INSERT INTO hostnames (hostname, tenant, created) SELECT id || '.example', id, created FROM tenants WHERE id LIKE 'many-%'",
       );
     });
-    const most = async () => {
-      for (const id of ["many-99999", "nobody"]) {
-        expect(await rowsRead(shard, (object) => object.lookup(id))).toBeLessThanOrEqual(2);
-        expect(await rowsRead(shard, (object) => object.hostname(`${id}.example`))).toBeLessThanOrEqual(1);
-      }
-    };
-    await most();
+    for (const id of ["many-99999", "nobody"]) {
+      expect(await rowsRead(shard, (object) => object.lookup(id))).toBeLessThanOrEqual(1);
+      expect(await rowsRead(shard, (object) => object.hostname(`${id}.example`))).toBeLessThanOrEqual(1);
+    }
     // What counts sees what is read.
     expect(await rowsRead(shard, (object) => object.lookup("many-99999"))).toBeGreaterThan(0);
-    const last = { id: "many-99999", created: MADE };
-    await runInDurableObject(shard, async (object) => object.mark(last, { isPrivate: true }));
-    await most();
-    // And so does what a shard has to know of itself when it is told or comes back.
+    // And so does what a shard has to know of itself when it comes back.
     expect(await rowsRead(shard, async (object) => object.alarm())).toBeLessThan(20);
-    await runInDurableObject(shard, async (object) => object.mark(last, { isPrivate: false }));
     await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
       sql.exec("DELETE FROM tenants WHERE id LIKE 'many-%'");
       sql.exec("DELETE FROM hostnames WHERE tenant LIKE 'many-%'");
     });
-  });
-});
-
-describe("a private tenant", () => {
-  const all = async () => Promise.all(shardsOf().map(async (shard) => (await shard.lookup("nobody")).anyPrivate));
-
-  it("hides unknown names in every shard before its marking is answered, and no more when it is gone", async () => {
-    const one = await directoryOf(env, "secret").add("secret", ANYWHERE);
-    await directoryOf(env, one.id).mark(one, { isPrivate: true });
-    expect(await all()).toEqual(Array(SHARDS).fill(true));
-    await directoryOf(env, one.id).remove(one);
-    expect(await all()).toEqual(Array(SHARDS).fill(false));
-  });
-
-  it("is told again by the alarm to a shard that could not be reached", async () => {
-    const id = "secret-again";
-    const one = await directoryOf(env, id).add(id, ANYWHERE);
-    const own = shardOf(id, SHARDS);
-    const away = `names-${(own + 1) % SHARDS}`;
-    await runInDurableObject(directoryOf(env, id), async (object) => {
-      const bound = Reflect.get(object, "env") as typeof env;
-      const { DIRECTORY } = bound;
-      const broken = {
-        getByName: (name: string) =>
-          name === away
-            ? { noteHiding: () => Promise.reject(new Error("Network connection lost.")) }
-            : DIRECTORY.getByName(name),
-      };
-      Object.defineProperty(object, "env", { value: { ...bound, DIRECTORY: broken }, configurable: true });
-      await expect(object.mark(one, { isPrivate: true })).rejects.toThrow("lost");
-      Object.defineProperty(object, "env", { value: bound, configurable: true });
-    });
-    expect((await env.DIRECTORY.getByName(away).lookup("nobody")).anyPrivate).toBe(false);
-    expect(await runDurableObjectAlarm(directoryOf(env, id))).toBe(true);
-    expect(await all()).toEqual(Array(SHARDS).fill(true));
-    await directoryOf(env, id).remove(one);
-  });
-
-  it("is one of several that are marked at once", async () => {
-    const made = await Promise.all(
-      ["at-once-a", "at-once-b", "at-once-c"].map((id) => env.DIRECTORY.getByName("names-5").add(id, ANYWHERE)),
-    );
-    const shard = env.DIRECTORY.getByName("names-5");
-    await Promise.all(made.map((one) => shard.mark(one, { isPrivate: true })));
-    expect(await all()).toEqual(Array(SHARDS).fill(true));
-    await Promise.all(made.map((one) => shard.mark(one, { isPrivate: false })));
-    expect(await all()).toEqual(Array(SHARDS).fill(false));
-    for (const one of made) await shard.remove(one);
-  });
-
-  it("is counted as its shard said last, whichever telling arrives last", async () => {
-    const shard = env.DIRECTORY.getByName("names-2");
-    await shard.noteHiding(99, 0, 5);
-    await shard.noteHiding(99, 1, 4);
-    expect((await shard.lookup("nobody")).anyPrivate).toBe(false);
   });
 });
 
@@ -201,7 +70,7 @@ describe("a placement", () => {
     const placement = { created, jurisdiction: null, region: "apac" };
     await expect.poll(() => findPlacement(env, "placed-one")).toEqual(placement);
     const nobody = { getByName: () => ({ lookup: () => Promise.reject(new Error("asked")) }) } as never;
-    expect((await lookUpPlaced({ ...env, DIRECTORY: nobody }, "placed-one")).entry).toEqual(placement);
+    expect((await lookUpPlaced({ ...env, DirectoryObject: nobody }, "placed-one")).entry).toEqual(placement);
   });
 
   it("is not needed: the directory is asked where KV has none, fails, or does not answer", async () => {
@@ -209,7 +78,7 @@ describe("a placement", () => {
     const getters = [async () => null, async () => Promise.reject(new Error("KV")), () => new Promise<null>(() => {})];
     for (const get of getters) {
       const BODIES = { get } as unknown as KVNamespace;
-      expect((await lookUpPlaced({ ...env, BODIES }, "unplaced")).entry).toEqual(entry);
+      expect(entry).toMatchObject({ ...(await lookUpPlaced({ ...env, BODIES }, "unplaced")).entry });
     }
   });
 
@@ -254,7 +123,7 @@ it("lists all tenants in the order of ids, whichever shard has them", async () =
 
 it("refuses a hostname to a tenant that ended while it was claimed, and gives it to another", async () => {
   const first = await directoryOf(env, "claims").add("claims", ANYWHERE);
-  await directoryOf(env, "claims").mark(first, { state: "deleting" });
+  await directoryOf(env, "claims").markDeleting(first);
   const shard = directoryOf(env, "claims.example");
   expect(await shard.claimHostname("claims.example", first)).toBe("gone");
   expect(await shard.hostname("claims.example")).toBeNull();

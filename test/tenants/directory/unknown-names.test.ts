@@ -1,10 +1,11 @@
 // What a name costs that is no tenant's, and one that was a moment ago: calls to objects, and what is stored for it.
 
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf, findPlacement } from "../../../src/tenants/directory/directory.ts";
+import { withNamespaces } from "../../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../../src/tenants/directory/shard.ts";
 import { SHARDS } from "../../../src/tenants/directory/shards.ts";
@@ -16,16 +17,16 @@ const NOW = Date.UTC(2026, 10, 23, 12);
 const ANYWHERE = { jurisdiction: null, region: null };
 const open = createWorker({ hooks: { onError: () => {} } });
 
-/** Calls to objects, `DIRECTORY names-3`, in order; all that were named were asked something. */
+/** Calls to objects, `DirectoryObject names-3`, in order; all that were named were asked something. */
 let calls: string[] = [];
-const bindings = { ...adminEnv, SESSIONS: env.SESSIONS, HUBS: env.HUBS } as unknown as Env;
+const bindings = adminEnv as unknown as Env;
 const counted: Env = Object.fromEntries(
-  Object.entries(bindings).map(([name, binding]) => [name, counting(name, binding)]),
+  Object.entries(withNamespaces(bindings)).map(([name, binding]) => [name, counting(name, binding)]),
 ) as unknown as Env;
 
 function counting(name: string, binding: unknown): unknown {
-  if (typeof binding !== "object" || binding === null || !("getByName" in binding)) return binding;
   const objects = binding as DurableObjectNamespace;
+  if (typeof objects.getByName !== "function") return binding;
   return new Proxy(objects, {
     get: (target, member) => {
       if (member !== "getByName") return Reflect.get(target, member, target) as unknown;
@@ -78,10 +79,10 @@ beforeAll(async () => {
   );
   for (const [shard, own] of names) {
     // Its tables are made when it is asked first.
-    await env.DIRECTORY.getByName(`names-${shard}`).ready();
-    await runInDurableObject(env.DIRECTORY.getByName(`names-${shard}`), (_instance, { storage: { sql } }) => {
-      const values = "SELECT value, '2026-11-20T10:00:00.000123Z', 'active', 0, 1 FROM json_each(?)";
-      sql.exec(`INSERT INTO tenants (id, created, state, is_private, placed) ${values}`, JSON.stringify(own));
+    await exports.DirectoryObject.getByName(`names-${shard}`).ready();
+    await runInDurableObject(exports.DirectoryObject.getByName(`names-${shard}`), (_instance, { storage: { sql } }) => {
+      const values = "SELECT value, '2026-11-20T10:00:00.000123Z', 'active', 1 FROM json_each(?)";
+      sql.exec(`INSERT INTO tenants (id, created, state, placed) ${values}`, JSON.stringify(own));
     });
   }
 }, 120_000);
@@ -94,7 +95,7 @@ describe("among a hundred thousand tenants, a cold call of one", () => {
     dropSnapshot(id);
     calls = [];
     expect((await ping(id)).status).toBe(200);
-    expect(calls).toEqual([`TENANTS ${id}`]);
+    expect(calls).toEqual([`TenantObject ${id}`]);
     expect((await ping(id)).status).toBe(200);
     expect(calls.length).toBe(1);
   });
@@ -118,11 +119,13 @@ describe("ten thousand names of nobody from one address", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   });
 
-  it("are a hundred calls to objects at most, then 429 with Retry-After and never 404, and store nothing", async () => {
+  it("are a hundred calls to objects at most, then 429 with Retry-After, and store nothing", async () => {
     const sizes = async () =>
       Promise.all(
         Array.from({ length: 16 }, (_, at) =>
-          runInDurableObject(env.DIRECTORY.getByName(`names-${at}`), (_instance, { storage: { sql } }) => rowsOf(sql)),
+          runInDurableObject(exports.DirectoryObject.getByName(`names-${at}`), (_instance, { storage: { sql } }) =>
+            rowsOf(sql),
+          ),
         ),
       );
     const [before, keys] = [await sizes(), await keysOf(env.BODIES)];
@@ -135,10 +138,10 @@ describe("ten thousand names of nobody from one address", () => {
         expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
     }
     expect(calls.length).toBeLessThanOrEqual(100);
-    expect(new Set(calls.map((call) => call.split(" ")[0]))).toEqual(new Set(["DIRECTORY"]));
+    expect(new Set(calls.map((call) => call.split(" ")[0]))).toEqual(new Set(["DirectoryObject"]));
     const first = statuses.indexOf(429);
     expect(first).toBeGreaterThan(0);
-    expect(new Set(statuses.slice(0, first))).toEqual(new Set([404]));
+    expect(new Set(statuses.slice(0, first))).toEqual(new Set([401]));
     expect(new Set(statuses.slice(first))).toEqual(new Set([429]));
     expect(await sizes()).toEqual(before);
     expect(await keysOf(env.BODIES)).toEqual(keys);
@@ -151,21 +154,21 @@ describe("the object of a tenant that nobody made", () => {
     // As KV may have it of one that was deleted a moment ago.
     await env.BODIES.put(placementKey(id), JSON.stringify({ created: "2026-11-20T10:00:00.000123Z", ...ANYWHERE }));
     calls = [];
-    expect((await ping(id)).status).toBe(404);
-    expect(calls.map((call) => call.split(" ")[0])).toEqual(["TENANTS", "DIRECTORY"]);
-    expect(await tablesIn(env.TENANTS.getByName(id))).toEqual([]);
-    expect((await ping(id)).status).toBe(404);
+    expect((await ping(id)).status).toBe(401);
+    expect(calls.map((call) => call.split(" ")[0])).toEqual(["TenantObject", "DirectoryObject"]);
+    expect(await tablesIn(exports.TenantObject.getByName(id))).toEqual([]);
+    expect((await ping(id)).status).toBe(401);
     expect(calls.length).toBe(2);
     await env.BODIES.delete(placementKey(id));
     await ask("POST", "/tenants", { json: { id, document: { mode: "open" } } });
     expect((await ping(id)).status).toBe(200);
-    expect(await tablesIn(env.TENANTS.getByName(id))).toContain("tenant");
+    expect(await tablesIn(exports.TenantObject.getByName(id))).toContain("tenant");
   });
 
   it("answers an author who tells that it has changed, and stores nothing", async () => {
     const { tenant } = open;
     await tenant(counted, "never-changed").changed();
-    expect(await tablesIn(env.TENANTS.getByName("never-changed"))).toEqual([]);
+    expect(await tablesIn(exports.TenantObject.getByName("never-changed"))).toEqual([]);
   });
 });
 
@@ -184,7 +187,7 @@ describe("a tenant that was just made", () => {
     });
     expect((await open.fetch(request, { ...counted, BODIES }, ctx)).status).toBe(200);
     await waitOnExecutionContext(ctx);
-    expect(calls.map((call) => call.split(" ")[0])).toEqual(["DIRECTORY", "TENANTS"]);
+    expect(calls.map((call) => call.split(" ")[0])).toEqual(["DirectoryObject", "TenantObject"]);
   });
 
   it("takes the place of one of its name that KV still has, with one call", async () => {
@@ -197,7 +200,7 @@ describe("a tenant that was just made", () => {
     dropSnapshot("made-again");
     calls = [];
     expect((await ping("made-again")).status).toBe(200);
-    expect(calls).toEqual(["TENANTS made-again"]);
+    expect(calls).toEqual(["TenantObject made-again"]);
     expect(made.status).toBe(201);
   });
 });
@@ -224,7 +227,7 @@ it("a hostname is not asked about while the isolate has a lease of the tenant wh
   vi.setSystemTime(Date.now() + 6000);
   expect(await come()).toEqual([]);
   vi.setSystemTime(Date.now() + 9000);
-  expect(await come()).toEqual(["DIRECTORY", "TENANTS"]);
+  expect(await come()).toEqual(["DirectoryObject", "TenantObject"]);
 });
 
 describe.each(["2025-11-25", "2026-07-28"])("an object that has too much to do, in %s", (revision) => {
@@ -235,7 +238,7 @@ describe.each(["2025-11-25", "2026-07-28"])("an object that has too much to do, 
       const away = { getByName: () => ({ lookup: fails, run: fails }) };
       const id = `too-much-${what}-${revision}`;
       await directoryOf(env, id).add(id, ANYWHERE);
-      for (const broken of [{ DIRECTORY: away }, { TENANTS: away }]) {
+      for (const broken of [{ DirectoryObject: away }, { TenantObject: away }]) {
         const ctx = createExecutionContext();
         const request = new Request(`${ORIGIN}/mcp/${id}`, {
           method: "POST",

@@ -1,6 +1,6 @@
 // Whose a hostname is: the Worker's own stay so, whatever the directory says of them.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { tenantOfHost } from "../../../src/http/find-tenant.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
@@ -9,8 +9,8 @@ const ACME = { id: "acme", created: null };
 const ownerOf = (host: string, TENANT_HOST?: string) =>
   tenantOfHost(
     {
-      TENANTS: env.TENANTS,
-      DIRECTORY: env.DIRECTORY,
+      TenantObject: exports.TenantObject,
+      DirectoryObject: exports.DirectoryObject,
       BODIES: env.BODIES,
       ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }),
     },

@@ -129,7 +129,7 @@ const MEMORIES: Readonly<
     is: undefined,
     remember: async () => {
       const circuits = new UpstreamCircuits();
-      circuits.wished("up", Date.now(), 30_000);
+      circuits.failed("up", Date.now(), 30_000);
       return () => circuits.enter("up", Date.now(), 1000);
     },
   },

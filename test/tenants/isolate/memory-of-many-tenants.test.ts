@@ -1,16 +1,14 @@
 // What an isolate holds of its tenants was weighed when their documents came: the keys and ended sessions that it learned of
-// afterwards were not, and copies for outages were counted and not weighed. Now each lease weighs what is held.
+// afterwards were not. Now each lease weighs what is held.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
 import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
-import { keepCopy, repeatedSnapshot, staleSnapshot } from "../../../src/tenants/isolate/outage.ts";
 import { askSnapshot, dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const CREATED = "2026-11-23T12:00:00.000123Z";
-const MIB = 1024 * 1024;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -79,35 +77,4 @@ test("whoever goes gives back what it weighed, so that as many fit as before", a
   for (const name of names) await lease(name);
   expect(heldOf(names)).toBe(1500);
   for (const name of names) dropSnapshot(name);
-});
-
-const STALE = { mode: "open", outage: "stale", title: "T" } as const;
-
-test("large copies that serve in an outage are at most some MiB, and the last is among them", async () => {
-  const document = { ...STALE, instructions: "x".repeat(MIB / 2) };
-  const copy = { created: CREATED, version: 1, document, until: NOW + 60_000 };
-  const bodies = { get: async () => structuredClone(copy) } as unknown as KVNamespace;
-  const names = Array.from({ length: 40 }, (_, at) => `copied-${at}`);
-  for (const name of names) await staleSnapshot(name, { ...ANYWHERE, created: CREATED }, bodies);
-  const repeated = names.filter((name) => repeatedSnapshot(name) !== undefined);
-  expect(repeated.length).toBeLessThanOrEqual(8);
-  expect(repeated).toContain("copied-39");
-});
-
-test("what was done with copies is remembered of ten thousand tenants, and of one more it is written again", async () => {
-  let writes = 0;
-  const bodies = { put: async () => void (writes += 1) } as unknown as KVNamespace;
-  const keep = async (id: string) => {
-    await lease(id, { policy: { document: STALE, suspensions: [], retired: [] } });
-    const snapshot = lastSnapshot(id);
-    if (snapshot) await keepCopy(snapshot, bodies);
-  };
-  await keep("kept-first");
-  await keep("kept-first");
-  expect(writes).toBe(1);
-  for (let at = 0; at < 10_000; at += 1) await keep(`kept-${at}`);
-  await keep("kept-9999");
-  expect(writes).toBe(10_001);
-  await keep("kept-first");
-  expect(writes).toBe(10_002);
 });

@@ -1,6 +1,6 @@
 // What an isolate holds of a tenant and for how long: the serving half of the lease rule, against real authorities.
 
-import { env } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -161,7 +161,14 @@ describe("a snapshot that is renewed", () => {
 
   it.each([
     ["suspension", (tenant: FreshTenant) => policyOf(tenant).suspend({ kind: "tenant", name: "", note: "n" }, ANN)],
-    ["block", (tenant: FreshTenant) => policyOf(tenant).blockTool("add", "n", ANN)],
+    [
+      "block",
+      (tenant: FreshTenant) =>
+        policyOf(tenant).takeBlocks(
+          { version: 1, blocks: [{ name: "add", note: "n", since: "2026-11-28T00:00:00.000Z" }] },
+          "",
+        ),
+    ],
     ["key", (tenant: FreshTenant) => policyOf(tenant).revokeKey("k1", ANN)],
   ])("learns of every withdrawal: a %s", async (_what, withdraw) => {
     const tenant = await made();
@@ -327,5 +334,5 @@ it("keeps tenants apart", async () => {
   expect([a.policy.document.title, b.policy.document.title]).toEqual(["one", "two"]);
   expect(a.ring[0]?.id).not.toBe(b.ring[0]?.id);
   expect(b.keys.size).toBe(0);
-  expect(env.TENANTS.idFromName(one.id).equals(env.TENANTS.idFromName(two.id))).toBe(false);
+  expect(exports.TenantObject.idFromName(one.id).equals(exports.TenantObject.idFromName(two.id))).toBe(false);
 });

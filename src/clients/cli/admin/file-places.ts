@@ -10,16 +10,12 @@ export interface FileSource {
   readonly lines: LineCounter;
 }
 
-/** Servers of earlier releases name the member of what they are sent that has the document. */
-const OUTER = /^document\./;
-
 /** The rule, with the place of its member in the file; without one where the file has no such member. */
 export function placed({ file, parsed, lines }: FileSource, { field, rule }: RefusedMember): RefusedMember {
-  const inner = field.replace(OUTER, "");
-  const at = placeOf(parsed.contents, inner);
-  if (at === undefined) return { field: inner, rule };
+  const at = placeOf(parsed.contents, field);
+  if (at === undefined) return { field, rule };
   const { line, col } = lines.linePos(at.offset);
-  return { field: inner, rule: rule + quotesHint(rule, at.node), at: `${file}:${line}:${col}` };
+  return { field, rule: rule + quotesHint(rule, at.node), at: `${file}:${line}:${col}` };
 }
 
 /** YAML reads 2025 as a number, and `yes` as a text. */

@@ -231,7 +231,7 @@ async function applyBases(context: CommandContext, folder: string, { dryRun }: A
       if (dryRun === true) missing += 1;
       else await sent(() => context.api.json({ method: "PUT", path: ["bases", base], json: wanted }));
     } else if (!isDeepStrictEqual(there, wanted)) {
-      context.note(`Base ${base} is different here and stays as it is; tenantry fleet apply changes it`);
+      context.note(`Base ${base} is different here and stays as it is; tenantry base put and base rollout change it`);
     }
   }
   return missing;

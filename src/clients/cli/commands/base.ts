@@ -1,17 +1,20 @@
-// Owns `tenantry base`: the documents that tenants extend. Refuses to roll one out: tenantry fleet does.
+// `tenantry base`: the documents that tenants extend, and rolling one out to them.
 
 import type { Command } from "commander";
-import type { Acknowledged, BaseSummary, Infer } from "../../../admin/contract.ts";
+import type { Acknowledged, BaseSummary, Infer, RollingOut } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readDocument, toYaml, type Plain } from "../admin/document-file.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
+import { followRollout, rolloutLines } from "./rollout.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const pathOf = (...name: string[]) => ["bases", ...name];
 
 export function addBaseCommands(program: Command, terminal: Terminal): void {
-  const base = program.command("base").description("List, show, write and delete the documents that tenants extend.");
+  const base = program
+    .command("base")
+    .description("List, show, write, roll out and delete the documents that tenants extend.");
 
   const list = base
     .command("list")
@@ -33,9 +36,26 @@ export function addBaseCommands(program: Command, terminal: Terminal): void {
     .requiredOption("-f, --file <path>", "a YAML or JSON file, or - for stdin")
     .addHelpText(
       "after",
-      "\nExamples:\n  tenantry base put standard -f standard.yaml\n\ntenantry fleet apply writes it and rolls it out to the tenants that extend it.",
+      "\nExamples:\n  tenantry base put standard -f standard.yaml\n\ntenantry base rollout brings it to the tenants that extend it.",
     );
   act(put, terminal, putBase);
+
+  const rollout = base
+    .command("rollout")
+    .description("Bring a base document to every tenant that extends it.")
+    .argument("<base>")
+    .option("--dry-run", "show what would change in which tenant")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry base rollout standard --dry-run
+  tenantry base rollout standard
+
+A tenant's own members win over its bases. A tenant that the new base does not fit keeps the old one and is named. The server
+goes on by itself: this only shows how far it is. tenantry rollout list shows it later, and rollout stop stops it.`,
+    );
+  act(rollout, terminal, rollOutBase);
 
   const remove = base
     .command("delete")
@@ -68,7 +88,18 @@ async function putBase(context: CommandContext, [name]: readonly [string], { fil
   context.show(done, () =>
     done.changed ? `${name}: written (revision ${done.revision})` : `${name}: nothing to change`,
   );
-  if (done.changed) context.note(`Tenants take it when they are applied next: tenantry fleet apply ${name} -f ${file}`);
+  if (done.changed) context.note(`Tenants take it when they are applied next: tenantry base rollout ${name}`);
+}
+
+async function rollOutBase(
+  context: CommandContext,
+  [name]: readonly [string],
+  { dryRun }: { dryRun?: boolean },
+): Promise<void> {
+  const ask = { method: "POST", path: pathOf(name, "rollout"), json: { ...(dryRun && { dryRun }) } } as const;
+  const { rollout } = await context.api.json<Infer<typeof RollingOut>>(ask);
+  const found = await followRollout(context, rollout);
+  context.show(found, () => rolloutLines(found));
 }
 
 async function deleteBase(

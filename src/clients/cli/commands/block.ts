@@ -1,10 +1,11 @@
-// Owns `tenantry block`: tools that are stopped in every tenant. What it does, `suspend --all-tenants` does as well.
+// Owns `tenantry block`: tools that are stopped in every tenant.
 
 import type { Command } from "commander";
 import type { Block, BlockDone, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
+import { followRollout } from "./rollout.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -26,7 +27,13 @@ export function addBlockCommands(program: Command, terminal: Terminal): void {
     .description("Block a tool everywhere. When this returns, it is in force.")
     .argument("<tool>", "its name, or ID__tool for one of every upstream with that id")
     .requiredOption("-n, --note <text>", "what callers are told")
-    .addHelpText("after", '\nExamples:\n  tenantry block add note_delete --note "Security fix under way"');
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry block add note_delete --note "Security fix under way"
+  tenantry block add tracker__delete --note "Upstream was broken into"`,
+    );
   act(add, terminal, addBlock);
 
   const lift = block
@@ -49,11 +56,13 @@ async function listBlocks(context: CommandContext): Promise<void> {
 async function addBlock(context: CommandContext, [tool]: readonly [string], { note }: { note: string }): Promise<void> {
   const done = await context.api.json<Done>({ method: "POST", path: ["tools", tool, "block"], json: { note } });
   for (const { rule } of done.warnings ?? []) context.note(`Warning: ${rule}`);
+  await followRollout(context, done.rollout);
   context.show(done, () => `${done.name}: blocked in every tenant`);
 }
 
 async function liftBlock(context: CommandContext, [tool]: readonly [string]): Promise<void> {
   const done = await context.api.json<Done>({ method: "DELETE", path: ["tools", tool, "block"] });
   if (!done.changed) throw new CliError(EXIT.notFound, `${tool}: was not blocked`);
+  await followRollout(context, done.rollout);
   context.show(done, () => `${done.name}: no longer blocked`);
 }

@@ -28,7 +28,7 @@ interface CallOptions extends KeyOptions {
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
-/** The member of a tool's `_meta` with the name that its upstream gives it: docs/gateway.md. */
+/** The member of a tool's `_meta` with the name that its upstream gives it, the first of a list: docs/gateway.md. */
 const OWN_NAME = "tenantry/name";
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
@@ -97,7 +97,8 @@ async function callAt(context: CommandContext, server: Server, { where, tool, pa
 
 /** `ID__OWN`, under which a tool of an upstream is called whatever its listed name. */
 function ownNameOf({ name, _meta }: ToolAbout): string | undefined {
-  const own = _meta?.[OWN_NAME];
+  const names = _meta?.[OWN_NAME];
+  const own: unknown = Array.isArray(names) ? names[0] : names;
   return typeof own === "string" ? `${name.slice(0, name.indexOf("__"))}__${own}` : undefined;
 }
 

@@ -4,9 +4,8 @@ import type { Command } from "commander";
 import type { Acknowledged, GrantShape, Infer, LoginClientShape } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { parseKeyId } from "./option-values.ts";
+import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
-import { staleEnd } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -20,7 +19,7 @@ export function addGrantCommands(program: Command, terminal: Terminal): void {
     .command("list")
     .description("List what people let clients do, and which tools they left out.")
     .argument("<tenant>")
-    .option("--principal <id>", 'only of this one: "key ID" or "oauth ISSUER SUBJECT"', parseKeyId)
+    .option("--principal <id>", `only of ${PRINCIPAL}`, parsePrincipal)
     .addHelpText(
       "after",
       `
@@ -107,7 +106,7 @@ async function endOne([context, tenant, id]: Ending, what: "grants" | "login-cli
   const done = await context.api.json<Done>({ method: "DELETE", path: ["tenants", tenant, what, id] });
   // A mistyped id must not look like one that has ended.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no ${said} in ${tenant}, or not any more`);
-  context.show(done, () => [`${said}: ended everywhere`, ...staleEnd(done)].join("\n"));
+  context.show(done, () => `${said}: ended everywhere`);
 }
 
 interface Yes {

@@ -25,13 +25,11 @@ export const TOPICS: Readonly<Record<string, string>> = {
 
   id: acme                       # which tenant; not part of the document itself
   region: weur                   # only when it is created; so is jurisdiction: eu
-  extends: [standard]            # base documents, see tenantry help fleet; own members win, but for what a base binds
+  extends: [standard]            # base documents, see tenantry help base; own members win, but for what a base binds
   title: Acme Inc.
   description: What Acme's own people work with.
   instructions: Ask before you delete anything.
   mode: key+oauth                # key: only with an API key (the default); open: everybody; oauth, key+oauth, mixed: auth
-  outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
-  outageSeconds: 10              # for how long; only operators allow more, and a brake then says until when
   maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world; above 10000 for operators only
   icon: https://acme.example/icon.png   # clients show it, and the page that people see in a browser
   allowedOrigins: ["https://app.acme.example"]

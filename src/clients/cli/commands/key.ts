@@ -7,7 +7,6 @@ import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
-import { staleEnd } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -155,5 +154,5 @@ async function revokeKey(
   const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, key) });
   // A mistyped id must not look like a key that was revoked.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
-  context.show(done, () => [`${key} is revoked everywhere`, ...staleEnd(done)].join("\n"));
+  context.show(done, () => `${key} is revoked everywhere`);
 }

@@ -52,3 +52,12 @@ export function parseKeyId(text: string): string {
   const rotate = `It now stands in your shell's history: tenantry key rotate TENANT ${id}`;
   throw usageError(`this is a key, where its id belongs: ${id}. ${rotate}`);
 }
+
+/** As help says it. */
+export const PRINCIPAL = `this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`;
+
+/** A principal as the server has it. A key may be named by its id alone. */
+export function parsePrincipal(text: string): string {
+  const id = parseKeyId(text);
+  return /^[0-9A-Za-z]{10}$/.test(id) ? `key ${id}` : id;
+}

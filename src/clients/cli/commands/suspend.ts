@@ -4,15 +4,13 @@
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
-import { parseKeyId } from "./option-values.ts";
-import { staleEnd } from "../terminal/changes.ts";
+import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface SuspendOptions {
   readonly profile?: string;
   readonly principal?: string;
   readonly tool?: string;
-  readonly allTenants?: boolean;
   readonly note?: string;
 }
 
@@ -28,10 +26,8 @@ Examples:
   tenantry suspend acme --tool note_delete --note "Under repair"
   tenantry suspend acme --principal Yk3v0Qp8sD --note "Too many calls"
   tenantry suspend acme --principal "oauth https://login.example.com 00u1a2b3" --note "Left"
-  tenantry suspend --all-tenants --tool note_delete --note "Security fix under way"
-  tenantry suspend --all-tenants --tool tracker__delete --note "Upstream was broken into"
 
-tenant show lists what is suspended; resume ends it. Who signed in has a principal in tenantry grant list.`,
+tenant show lists what is suspended; resume ends it. tenantry block add stops a tool in every tenant. Who signed in has a principal in tenantry grant list.`,
     );
   act(suspend, terminal, runSuspend);
 
@@ -42,80 +38,58 @@ tenant show lists what is suspended; resume ends it. Who signed in has a princip
       `
 Examples:
   tenantry resume acme
-  tenantry resume acme --tool note_delete
-  tenantry resume --all-tenants --tool note_delete`,
+  tenantry resume acme --tool note_delete`,
     );
   act(resume, terminal, runResume);
 }
 
 function withTarget(command: Command, verb: string): Command {
   return command
-    .argument("[tenant]")
+    .argument("<tenant>")
     .option("--profile <name>", `only ${verb} this profile`)
-    .option(
-      "--principal <id>",
-      `only ${verb} this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`,
-      parseKeyId,
-    )
-    .option("--tool <name>", `only ${verb} this tool`)
-    .option("--all-tenants", "the tool in every tenant");
+    .option("--principal <id>", `only ${verb} ${PRINCIPAL}`, parsePrincipal)
+    .option("--tool <name>", `only ${verb} this tool`);
 }
 
 interface SuspendTarget {
-  /** Undefined for all tenants. */
-  readonly tenant: string | undefined;
   readonly kind: "tenant" | "profile" | "principal" | "tool";
   readonly name: string | undefined;
   readonly shown: string;
 }
 
-function placeOf(tenant: string | undefined, options: SuspendOptions): SuspendTarget {
+function targetOf(tenant: string, options: SuspendOptions): SuspendTarget {
   const kinds = (["profile", "principal", "tool"] as const).filter((kind) => options[kind] !== undefined);
   if (kinds.length > 1) throw usageError("give one of --profile, --principal and --tool");
   const kind = kinds[0] ?? "tenant";
   const name = kind === "tenant" ? undefined : options[kind];
-  if (options.allTenants === true) {
-    if (tenant !== undefined || kind !== "tool") throw usageError("--all-tenants: needs --tool, and no tenant");
-    return { tenant: undefined, kind, name, shown: `tool ${name} of all tenants` };
-  }
-  if (tenant === undefined) throw usageError("give a tenant, or --all-tenants with --tool");
-  return { tenant, kind, name, shown: name === undefined ? tenant : `${kind} ${name} of ${tenant}` };
+  return { kind, name, shown: name === undefined ? tenant : `${kind} ${name} of ${tenant}` };
 }
 
 async function runSuspend(
   context: CommandContext,
-  [tenant]: readonly [string?],
+  [tenant]: readonly [string],
   options: SuspendOptions,
 ): Promise<void> {
-  const place = placeOf(tenant, options);
-  const { kind, name } = place;
-  const { note } = options;
-  const done = await context.api.json<{ readonly staleUntil?: string } | undefined>(
-    place.tenant === undefined
-      ? { method: "POST", path: ["tools", name ?? "", "block"], json: { note } }
-      : {
-          method: "POST",
-          path: ["tenants", place.tenant, "suspensions"],
-          json: { kind, ...(name !== undefined && { name }), note },
-        },
-  );
-  context.show(done ?? {}, () => [`${place.shown}: suspended`, ...staleEnd(done)].join("\n"));
+  const { kind, name, shown } = targetOf(tenant, options);
+  const answer = await context.api.answer({
+    method: "POST",
+    path: ["tenants", tenant, "suspensions"],
+    json: { kind, ...(name !== undefined && { name }), note: options.note },
+  });
+  if (answer.status === 202) {
+    const later = "its storage does not answer. The server suspends it as soon as it does";
+    throw new CliError(EXIT.refused, `${shown}: not confirmed: ${later}`);
+  }
+  const done = (await answer.json()) as object;
+  context.show(done, () => `${shown}: suspended`);
 }
 
-async function runResume(
-  context: CommandContext,
-  [tenant]: readonly [string?],
-  options: SuspendOptions,
-): Promise<void> {
-  const place = placeOf(tenant, options);
-  const { kind, name } = place;
+async function runResume(context: CommandContext, [tenant]: readonly [string], options: SuspendOptions): Promise<void> {
+  const { kind, name, shown } = targetOf(tenant, options);
   const done = await context.api.json<{ readonly changed: boolean } | undefined>({
     method: "DELETE",
-    path:
-      place.tenant === undefined
-        ? ["tools", name ?? "", "block"]
-        : ["tenants", place.tenant, "suspensions", kind, ...(name === undefined ? [] : [name])],
+    path: ["tenants", tenant, "suspensions", kind, ...(name === undefined ? [] : [name])],
   });
-  if (done?.changed === false) throw new CliError(EXIT.notFound, `${place.shown}: was not suspended`);
-  context.show(done ?? {}, () => `${place.shown}: resumed`);
+  if (done?.changed === false) throw new CliError(EXIT.notFound, `${shown}: was not suspended`);
+  context.show(done ?? {}, () => `${shown}: resumed`);
 }

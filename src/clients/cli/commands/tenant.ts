@@ -100,7 +100,7 @@ function given(options: Readonly<Record<string, unknown>>): Record<string, unkno
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** Nothing refuses it: a fleet may change the mode of its tenants later. */
+/** Nothing refuses it: a base may change the mode of its tenants later. */
 export function noteUnheeded(context: CommandContext, effective: Parameters<typeof unheededAuth>[0]): void {
   const said = unheededAuth(effective);
   if (said !== undefined) context.note(`Note: ${said}`);
@@ -135,7 +135,7 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer
     ["tenant", tenant.id],
     ["title", effective.title],
     ["url", tenant.url],
-    ["state", suspensions.some(({ kind }) => kind === "tenant") ? "suspended" : tenant.state],
+    ["state", suspensions.some(({ kind, onItsWay }) => kind === "tenant" && !onItsWay) ? "suspended" : tenant.state],
     ["mode", effective.mode ?? "open"],
     ...signInLines(tenant),
     ["created", time(tenant.created)],
@@ -149,9 +149,9 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer
     ["prompts", names(effective.prompts)],
     ["tools set", names(effective.tools)],
     ["upstreams", names(effective.upstreams)],
-    ...suspensions.map(({ kind, name, note, since }) => {
+    ...suspensions.map(({ kind, name, note, since, onItsWay }) => {
       return [
-        "suspended",
+        onItsWay ? "on its way" : "suspended",
         `${kind === "tenant" ? "all of it" : `${kind} ${name}`} since ${time(since)}: ${note}`,
       ] as const;
     }),

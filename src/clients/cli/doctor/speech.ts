@@ -10,18 +10,21 @@ import { describeFault, httpStatusOf, McpFault, type Fault } from "../../../mcp-
 import { closeAnswer } from "../../../mcp-client/http-answer.ts";
 import { resultOf } from "../../../mcp-client/message.ts";
 import { sessionHeaders, type Session2025 } from "../../../mcp-client/session-2025.ts";
-import { open2025 } from "../../../mcp-client/streamable-2025.ts";
-import { REVISION_2026 } from "../../../protocol/era.ts";
+import { end2025, open2025 } from "../../../mcp-client/streamable-2025.ts";
+import { LATEST_2025, REVISION_2026 } from "../../../protocol/era.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { lacksOfList } from "../list-lacks.ts";
 import { mcpReason } from "../terminal/mcp-problem.ts";
 import { count } from "../terminal/table.ts";
+import { CLIENT_INFO } from "../version.ts";
 import { judgeTools } from "./definitions.ts";
 import { failed, note, ok, skipped, type Finding } from "./finding.ts";
-import { ABOUT_2026, endQuietly, HELLO_2025 } from "./round-trips.ts";
 
+const HELLO_2025 = { protocolVersion: LATEST_2025.revision, capabilities: {}, clientInfo: CLIENT_INFO };
+const ABOUT_2026 = { clientInfo: CLIENT_INFO, capabilities: {} };
 const WITHIN_MS = 60_000;
+const GOODBYE_MS = 2000;
 const NO_PROFILE = "Is the profile's name right, behind that of the tenant? tenantry tenant show TENANT lists them.";
 const NO_ENDPOINT = "This is no answer of an MCP endpoint: is the URL whole?";
 const OLD_CLIENTS = "Clients of the revisions up to 2025-11-25 cannot connect: most of those that are in use.";
@@ -33,7 +36,8 @@ export async function speech(endpoint: McpEndpoint, server: string, signal: Abor
   const findings = [...begun.findings];
   if (begun.session !== undefined) {
     findings.push(await stream(endpoint, begun.session, signal));
-    await endQuietly(endpoint, begun.session);
+    // The session is of no use to anybody; a server that does not hear of it forgets it by itself.
+    await end2025(endpoint, begun.session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
   }
   return [...findings, newest, ...(await lists(endpoint, server, signal))];
 }

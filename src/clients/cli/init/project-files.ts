@@ -87,20 +87,9 @@ const WRANGLER = textOf(`
   [dev]
   port = 8362
 
-  # The Worker looks for these by their names.
+  # Bodies of resources. The first deployment makes the namespace.
   [[kv_namespaces]]
   binding = "BODIES"
-  id = "local" # before the first deploy: the id that \`npx wrangler kv namespace create BODIES\` prints
-
-  [durable_objects]
-  bindings = [
-    { name = "TENANTS", class_name = "TenantObject" },
-    { name = "CONTENT", class_name = "ContentObject" },
-    { name = "SESSIONS", class_name = "SessionObject" },
-    { name = "HUBS", class_name = "HubObject" },
-    { name = "DIRECTORY", class_name = "DirectoryObject" },
-    { name = "PLATFORM", class_name = "PlatformObject" },
-  ]
 
   [[migrations]]
   tag = "v1"
@@ -198,12 +187,11 @@ const README = textOf(`
 
   To deploy:
 
-      npx wrangler kv namespace create BODIES
+      npx wrangler deploy
       npx wrangler secret put ADMIN_TOKEN
       npx wrangler secret put SECRETS_KEY
-      npm run deploy
 
-  The id that the first prints goes into \`wrangler.toml\`. \`ADMIN_TOKEN\` has 32 characters or more (\`openssl rand -hex 32\`), \`SECRETS_KEY\` is 32 bytes in
+  The first deployment makes the KV namespace. \`ADMIN_TOKEN\` has 32 characters or more (\`openssl rand -hex 32\`), \`SECRETS_KEY\` is 32 bytes in
   base64url: keep it, for without it tenants' secrets are lost.
 
   More is in \`node_modules/tenantry/docs/\`: \`api.md\` for tools, \`clients.md\` for clients, \`operations.md\` for what comes after.

@@ -3,7 +3,6 @@
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { writePrivate } from "./private-file.ts";
 
 /** On which no client listens for its authorization code, as Cursor does on wrangler's own: docs/decisions/0063-operators.md */
@@ -56,11 +55,6 @@ export async function keepSecretsKey(file: string): Promise<string> {
     await writePrivate(file, key);
     return key;
   }
-}
-
-/** The entry of the demo in a checkout of tenantry. */
-export function demoEntry(checkout: string): string {
-  return join(checkout, "src/demo-worker.ts");
 }
 
 export interface Started {

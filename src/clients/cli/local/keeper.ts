@@ -5,15 +5,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import {
-  demoEntry,
-  developmentOptions,
-  developmentSecrets,
-  ENVIRONMENT,
-  keepSecretsKey,
-  LOCAL_VARS,
-} from "./development.ts";
+import { dirname, join } from "node:path";
+import { developmentOptions, developmentSecrets, ENVIRONMENT, keepSecretsKey, LOCAL_VARS } from "./development.ts";
 import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "./token-file.ts";
@@ -38,8 +31,7 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     const token = await keepDevelopmentToken(project, port, false);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
-    const demo = resolve(project) === resolve(PACKAGE_FOLDER) ? [demoEntry(project)] : [];
-    const child = start(wrangler, ["dev", ...demo, ...argumentsFor(state, port), ...LOCAL_VARS, ...files], project);
+    const child = start(wrangler, ["dev", ...argumentsFor(state, port), ...LOCAL_VARS, ...files], project);
     if (child.pid !== undefined) lock.share(child.pid);
     for (const said of [child.stdout, child.stderr]) {
       said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));

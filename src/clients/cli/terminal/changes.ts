@@ -51,13 +51,7 @@ export function appliedLines(name: string, applied: ApplyOutcome): ShownLine[] {
   if (changes.length === 0) return [`${name}: nothing to change (revision ${revision})`, ...warningLines(applied)];
   const what = count(changes.length, "change");
   const head = dryRun ? `${name}: ${what}, not applied` : `${name}: ${what} applied (revision ${revision})`;
-  return [
-    head,
-    ...changeLines(changes),
-    ...warningLines(applied),
-    ...inForce(applied.effectiveAt),
-    ...staleEnd(applied),
-  ];
+  return [head, ...changeLines(changes), ...warningLines(applied), ...inForce(applied.effectiveAt)];
 }
 
 const MOST_WARNINGS = 20;
@@ -77,10 +71,4 @@ export function warningLines({ warnings = [] }: Pick<ApplyOutcome, "warnings">):
 export function inForce(effectiveAt: string | null | undefined, { waits = true } = {}): string[] {
   if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
   return [`In force everywhere from ${time(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
-}
-
-/** What a brake does not reach yet: a tenant may have chosen to be served longer in an outage. */
-export function staleEnd({ staleUntil }: { readonly staleUntil?: string | undefined } = {}): string[] {
-  if (staleUntil === undefined) return [];
-  return [`Where the tenant's storage cannot be reached, it may be served as it was until ${time(staleUntil)}.`];
 }

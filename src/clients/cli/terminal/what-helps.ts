@@ -56,8 +56,6 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
     /^this Worker has no service|^the service \S+ is not granted/,
     "services of gateway() and of the document: docs/gateway.md",
   ],
-  [/^this upstream leads back/, "remove it, or what its tenant has of this one: docs/gateway.md"],
-  [/^it leads through more/, "fewer upstreams behind it: docs/gateway.md"],
   [
     /^\d+ definitions? waits? for approval/,
     ({ tenant, upstream }) => `tenantry upstream pending ${tenant} ${upstream}, then approve or reject`,
@@ -70,6 +68,10 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
   [
     /^\d+ definitions? (is|are) left out: .* has what begins with/,
     "uris of the two upstreams: what begins so is the other's",
+  ],
+  [
+    /^\d+ definitions? (is|are) left out: .* comes through more/,
+    "the upstream leads back here: remove it there or here, or hide it by a profile",
   ],
   [
     /^\d+ definitions? (is|are) left out/,

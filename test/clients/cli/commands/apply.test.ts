@@ -80,7 +80,7 @@ test.each([
   { what: "a tenant that is there", args: ["apply"], id: "id: acme" },
   { what: "a difference", args: ["diff"], id: "id: new" },
   { what: "a new tenant", args: ["tenant", "create", "new"], id: "title: New" },
-  { what: "a base", args: ["fleet", "apply", "standard"], id: "title: New" },
+  { what: "a base", args: ["base", "put", "standard"], id: "title: New" },
 ])("what $what breaks is said with file, line and column, and what was meant", async ({ args, id }) => {
   const { admin, cli, folder } = await commandLine();
   admin.addTenant("acme");

@@ -85,14 +85,6 @@ describe("a command line in a page", () => {
   });
 });
 
-test.each(["status", "stop", "resume"])("help fleet %s names a run as runs are named", async (verb) => {
-  const { cli } = await commandLine();
-  const [, examples = ""] = (await cli.run(["help", "fleet", verb])).stdout.split("\nExamples:\n");
-  const [, run] = new RegExp(`tenantry fleet ${verb} (\\S+)`).exec(examples) ?? [];
-  // As the admin API has it: test/admin/routes/fleet-routes.test.ts.
-  expect(run).toMatch(/^run-[1-9]\d*$/);
-});
-
 test("tenantry alone and tenantry --help show all commands in groups and the first steps", async () => {
   const { cli } = await commandLine();
   const alone = await cli.run([]);

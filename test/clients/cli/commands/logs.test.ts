@@ -58,7 +58,6 @@ test("of errors that are kept with their tenant it is said how they are shown, a
 test("counters are shown by name", async () => {
   const { admin, cli } = await commandLine();
   const counted = { counts: { requests: 12 }, refusals: { limited: 3 } };
-  // As a server of an earlier release answers.
   admin.intercept = () => ({ json: counted });
   expect((await cli.run(["counters"])).stdout).not.toContain("now:");
   admin.intercept = () => ({ json: { ...counted, levels: { openStreams: 4, backlog: 5 } } });

@@ -1,4 +1,4 @@
-// What belongs to no tenant, from the shell: base documents, runs of them, and tools that are blocked everywhere.
+// What belongs to no tenant, from the shell: base documents, rollouts, and tools that are blocked everywhere.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ test("a base document is written, printed as YAML, listed and deleted", async ()
   expect(put).toEqual({
     exit: 0,
     stdout: "standard: written (revision 1)\n",
-    stderr: "Tenants take it when they are applied next: tenantry fleet apply standard -f standard.yaml\n",
+    stderr: "Tenants take it when they are applied next: tenantry base rollout standard\n",
   });
   expect((await cli.run(["base", "show", "standard"])).stdout).toBe("title: Standard\n");
   const items = [{ name: "standard", revision: 1, tenants: 2, changed: AT }];
@@ -39,15 +39,67 @@ test("what a base breaks is said where it stands in the file", async () => {
   });
 });
 
-test("runs are listed, a dry run as one", async () => {
+const ROLLOUT = {
+  version: 7,
+  about: "base standard",
+  state: "done",
+  actor: "root",
+  begun: AT,
+  tenants: 3,
+  missing: [],
+  refused: [],
+} as const;
+
+test("rollouts are listed, shown and stopped", async () => {
   const { admin, cli } = await commandLine();
-  const run = { id: "run-2", base: "standard", state: "done", dryRun: true, continueOnError: false, created: AT };
-  const items = [{ ...run, total: 3, done: 3, failed: [{ tenant: "a", error: "x" }], effectiveAt: null }];
-  admin.intercept = () => ({ json: { items } });
-  expect((await cli.run(["fleet", "list"])).stdout).toBe(
-    "RUN    BASE      STATE            BEGUN                 TENANTS  FAILED\n" +
-      "run-2  standard  done, a dry run  2026-11-25T10:00:00Z  3 of 3        1\n",
+  admin.intercept = () => ({ json: { items: [{ ...ROLLOUT, missing: ["a"] }] } });
+  expect((await cli.run(["rollout", "list"])).stdout).toBe(
+    "VERSION  ABOUT          STATE  BEGUN                 TENANTS  MISSING  REFUSED\n" +
+      "      7  base standard  done   2026-11-25T10:00:00Z        3        1        0\n",
   );
+  admin.intercept = () => ({ json: { ...ROLLOUT, state: "stopped", missing: ["a"] } });
+  const lines = "Rollout 7, base standard: stopped, 3 tenants visited\nnot reached: a\n";
+  expect((await cli.run(["rollout", "show", "7"])).stdout).toBe(lines);
+  expect((await cli.run(["rollout", "stop", "7"])).stdout).toBe(lines);
+  expect(admin.requests.at(-1)).toBe("POST /admin/v1/rollouts/7/stop");
+});
+
+test("a base is rolled out, and the command follows until it is in force", async () => {
+  const { admin, cli } = await commandLine();
+  const asked: string[] = [];
+  admin.intercept = ({ method, url }) => {
+    asked.push(`${method} ${url}`);
+    if (method === "POST") return { status: 202, json: { rollout: 7 } };
+    return { json: { ...ROLLOUT, state: asked.length < 3 ? "running" : "done" } };
+  };
+  expect(await cli.run(["base", "rollout", "standard"])).toEqual({
+    exit: 0,
+    stdout: "Rollout 7, base standard: done, 3 tenants visited\n",
+    stderr: "",
+  });
+  const follow = "GET /admin/v1/rollouts/7";
+  expect(asked).toEqual(["POST /admin/v1/bases/standard/rollout", follow, follow]);
+});
+
+test("tenants that were not reached, or refuse a base, are named, and the command ends with 1", async () => {
+  const { admin, cli } = await commandLine();
+  const refused = [{ tenant: "b", error: "mode: is bad" }];
+  const found = { ...ROLLOUT, state: "incomplete", missing: ["a"], refused };
+  admin.intercept = ({ method }) => (method === "POST" ? { status: 202, json: { rollout: 7 } } : { json: found });
+  expect(await cli.run(["base", "rollout", "standard"])).toMatchObject({
+    exit: 1,
+    stderr:
+      "tenantry: not in force in every tenant: 1 tenant not reached: a. The server goes on trying; refused by b: mode: is bad\n",
+  });
+});
+
+test("a suspension that nobody confirmed is said to be on its way, and the command ends with 1", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  admin.intercept = () => ({ status: 202, json: { revision: 0, changed: true, effectiveAt: null } });
+  const { exit, stderr } = await cli.run(["suspend", "acme", "--note", "n"]);
+  expect(exit).toBe(1);
+  expect(stderr).toContain("acme: not confirmed");
 });
 
 test("a tool is blocked in every tenant, listed and let go on, and what is no tool of the code is warned of", async () => {

@@ -1,4 +1,4 @@
-// Tenants, keys, prompts, operators, suspensions, audit, explain and fleets: what is sent, and how the answer looks.
+// Tenants, keys, prompts, operators, suspensions, audit and explain: what is sent, and how the answer looks.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -178,14 +178,6 @@ test.each([
   expect((await cli.run(["resume", ...args])).exit).toBe(3);
 });
 
-test("a tool is suspended in all tenants at once", async () => {
-  const { admin, cli } = await commandLine();
-  expect((await cli.run(["suspend", "--all-tenants", "--tool", "note_write", "-n", "Repair"])).exit).toBe(0);
-  expect([...admin.blocks]).toEqual([["note_write", "Repair"]]);
-  expect((await cli.run(["resume", "--all-tenants", "--tool", "note_write"])).exit).toBe(0);
-  expect(admin.blocks.size).toBe(0);
-});
-
 test("operators are created with a role, listed and deleted", async () => {
   const { admin, cli } = await commandLine();
   const args = ["operator", "create", "team", "--role", "tenant-admin", "-t", "acme", "-t", "globex"];
@@ -264,49 +256,6 @@ test("the audit log shows times as times, of a tenant and of the whole server", 
   expect(stdout).toContain('retires: null → "2026-12-01T00:00:00Z"');
   expect((await cli.run(["audit"])).stdout).toContain("operator ci");
   expect(JSON.parse((await cli.run(["audit", "acme", "--json"])).stdout)).toEqual([entry]);
-});
-
-test("a base is rolled out to the tenants that extend it", async () => {
-  const { admin, cli, folder } = await commandLine();
-  admin.addTenant("a", { extends: ["standard"] });
-  admin.addTenant("b");
-  await writeFile(join(folder, "standard.yaml"), "title: Standard\n");
-  const { exit, stdout } = await cli.run(["fleet", "apply", "standard", "-f", "standard.yaml", "--wave", "5"]);
-  expect({ exit, stdout }).toEqual({ exit: 0, stdout: "Run run-1 of standard: done, 1 of 1 tenant\n" });
-});
-
-test("a run that is longer than one request goes on by itself", async () => {
-  const { admin, cli } = await commandLine();
-  let done = 0;
-  const methods: string[] = [];
-  admin.intercept = ({ method }) => {
-    methods.push(method);
-    done += 4;
-    const about = { id: "r", base: "b", dryRun: false, continueOnError: false, created: "", effectiveAt: null };
-    const state = done < 10 ? "running" : "done";
-    return { json: { ...about, state, total: 10, done: Math.min(done, 10), failed: [] } };
-  };
-  const { exit, stdout, stderr } = await cli.run(["fleet", "apply", "b", "-f", "-"], { stdin: "title: x" });
-  expect({ exit, stdout }).toEqual({ exit: 0, stdout: "Run r of b: done, 10 of 10 tenants\n" });
-  expect(stderr).toBe("Run r: 4 of 10\nRun r: 8 of 10\n");
-  // The server goes on by itself.
-  expect(methods).toEqual(["POST", "GET", "GET"]);
-});
-
-test("a run that stopped names who failed and why, and goes on with resume", async () => {
-  const { admin, cli, folder } = await commandLine();
-  await writeFile(join(folder, "standard.yaml"), "title: Standard\n");
-  await cli.run(["fleet", "apply", "standard", "-f", "standard.yaml"]);
-  const run = admin.runs.get("run-1");
-  Object.assign(run ?? {}, { state: "stopped", total: 9, done: 3, failed: [{ tenant: "b", error: "mode: is bad" }] });
-  const status = await cli.run(["fleet", "status", "run-1"]);
-  expect(status).toMatchObject({ exit: 0, stdout: expect.stringContaining("failed: b: mode: is bad") as string });
-  admin.intercept = ({ method }) => (method === "POST" ? { json: run } : undefined);
-  const still = await cli.run(["fleet", "resume", "run-1"]);
-  expect(still.exit).toBe(1);
-  expect(still.stderr).toBe("tenantry: stopped at 3 of 9: b: mode: is bad (tenantry fleet resume run-1 goes on)\n");
-  admin.intercept = () => undefined;
-  expect((await cli.run(["fleet", "resume", "run-1"])).exit).toBe(0);
 });
 
 test("show says who signs people in, and where they see what they allowed", async () => {

@@ -1,0 +1,211 @@
+// Rollouts of what holds for many tenants: the list of blocks, base documents, and suspensions of tenants whose objects did not
+// answer. Each is recorded here and brought by the alarm to the tenants' objects, which enforce it.
+
+import { recordAudit } from "../../tenants/authority/audit-log.ts";
+import type { Actor, BlockedTool, BlockList } from "../../tenants/authority/policy-records.ts";
+import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import {
+  baseRolloutMethods,
+  baseRolloutMigrations,
+  beginBaseSteps,
+  nextBaseStep,
+  outcomesOf,
+  type BaseRolloutMethods,
+  type RolloutHost,
+  type ShownOutcomes,
+} from "./base-rollouts.ts";
+import { ON_ANY_CLOCK, blockListIn, insertRollout, nextVersion, type Reached, type Row } from "./rollout-rows.ts";
+import { nextDue, takeWalkStep } from "./rollout-walk.ts";
+
+export interface RolloutBegun {
+  /** false: it was so already, and is brought to every tenant again. */
+  readonly changed: boolean;
+  readonly version: number;
+}
+
+/**
+ * "incomplete": some tenants could not be reached, twice, or refused the base. Those that could not be reached are tried again,
+ * up to hourly.
+ */
+export type RolloutState = "running" | "done" | "incomplete" | "stopped";
+
+export interface RolloutRecord {
+  readonly version: number;
+  readonly about: string;
+  readonly state: RolloutState;
+  readonly actor: string;
+  /** ISO 8601. */
+  readonly begun: string;
+  /** How many were visited. */
+  readonly tenants: number;
+  /** Milliseconds until what was visited so far is in force. */
+  readonly leftMs: number;
+  /** Ids of tenants that could not be reached, the first hundred. */
+  readonly missing: readonly string[];
+  readonly refused: ShownOutcomes["refused"];
+  /** Of a dry run alone. */
+  readonly changes?: ShownOutcomes["changes"];
+}
+
+/** What is on its way to a tenant, as far as this object knows. */
+export interface OnItsWay extends BlockList {
+  readonly suspension: { readonly note: string; readonly since: string } | null;
+}
+
+export interface RolloutMethods extends BaseRolloutMethods {
+  blocks(): readonly BlockedTool[];
+  block(name: string, note: string, actor: Actor): RolloutBegun;
+  unblock(name: string, actor: Actor): RolloutBegun;
+  rollout(version: number): RolloutRecord | undefined;
+  rollouts(before: number | null, limit: number): readonly RolloutRecord[];
+  onItsWay(id: string, created: string): OnItsWay;
+  /** Suspends a tenant whose object does not answer, once it does. */
+  suspendLate(tenant: Reached, note: string, actor: Actor): void;
+  /** The tenant is resumed: what was on its way comes too late from this version on. */
+  resumed(id: string, created: string): RolloutBegun;
+}
+
+export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
+  name: "rollouts",
+  migrations: [
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    // `noted`: the version that every shard of the directory has. Then where the walk is: how often it went round, at which list
+    // of which shard, after which id.
+    `CREATE TABLE walk (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, noted INTEGER NOT NULL,
+       round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL)`,
+    "INSERT INTO walk VALUES (1, 0, 0, 0, 0, '')",
+    // Where the walk was when it was recorded: one that comes there again has visited all.
+    `CREATE TABLE rollouts (version INTEGER PRIMARY KEY, about TEXT NOT NULL, actor TEXT NOT NULL, begun TEXT NOT NULL,
+       round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL, walked INTEGER NOT NULL DEFAULT 0,
+       tenants INTEGER NOT NULL DEFAULT 0, effective_at INTEGER NOT NULL DEFAULT 0)`,
+    "CREATE INDEX rollouts_under_way ON rollouts (version) WHERE walked = 0",
+    // Tenants that could not be reached. `since`: the oldest rollout that they lack.
+    `CREATE TABLE unreached (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, since INTEGER NOT NULL,
+       failed INTEGER NOT NULL, tries INTEGER NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID`,
+    "CREATE INDEX unreached_by_due ON unreached (due)",
+    `CREATE TABLE late_suspensions (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, note TEXT NOT NULL,
+       actor TEXT NOT NULL, version INTEGER NOT NULL, begun INTEGER NOT NULL, due INTEGER NOT NULL,
+       PRIMARY KEY (id, created)) WITHOUT ROWID`,
+    ...baseRolloutMigrations,
+  ],
+  open: (host) => {
+    for (const next of [nextDue(host), nextBaseStep(host.sql)]) if (next !== undefined) host.wakeAt(next);
+    return {
+      methods: { ...methodsOf(host), ...baseRolloutMethods(host) },
+      alarm: async (now) => {
+        beginBaseSteps(host, now);
+        const next = [await takeWalkStep(host, now), nextBaseStep(host.sql)].filter((time) => time !== undefined);
+        return next.length === 0 ? undefined : Math.min(...next);
+      },
+    };
+  },
+};
+
+function methodsOf(host: TableHost): Omit<RolloutMethods, keyof BaseRolloutMethods> {
+  const { sql } = host;
+  const find = (name: string) => blockListIn(sql).blocks.find((block) => block.name === name);
+  return {
+    blocks: () => blockListIn(sql).blocks,
+    block: (name, note, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        const changed = before?.note !== note;
+        if (changed) {
+          const since = new Date(host.now()).toISOString();
+          sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
+          recordAudit(host, actor, ["tool.block", `tool ${name}`], { before: before ?? null, after: { note } });
+        }
+        return { changed, version: insertRollout(host, `block ${name}`, actor) };
+      }),
+    unblock: (name, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (before) {
+          sql.exec("DELETE FROM blocks WHERE name = ?", name);
+          recordAudit(host, actor, ["tool.unblock", `tool ${name}`], { before, after: null });
+        }
+        return { changed: before !== undefined, version: insertRollout(host, `unblock ${name}`, actor) };
+      }),
+    rollout: (version) => {
+      const [row] = sql.exec<RolloutRow>("SELECT * FROM rollouts WHERE version = ?", version).toArray();
+      return row && recordOf(host, row);
+    },
+    rollouts: (before, limit) =>
+      sql
+        .exec<RolloutRow>(
+          "SELECT * FROM rollouts WHERE version < ? ORDER BY version DESC LIMIT ?",
+          before ?? Number.MAX_SAFE_INTEGER,
+          limit,
+        )
+        .toArray()
+        .map((row) => recordOf(host, row)),
+    onItsWay: (id, created) => {
+      const query = "SELECT note, begun FROM late_suspensions WHERE id = ? AND created = ?";
+      const [late] = sql.exec<{ note: string; begun: number }>(query, id, created).toArray();
+      const suspension = late ? { note: late.note, since: new Date(late.begun).toISOString() } : null;
+      return { ...blockListIn(sql), suspension };
+    },
+    suspendLate: ({ id, created, jurisdiction, region }, note, actor) => {
+      host.transaction(() => {
+        const now = host.now();
+        const columns = "(id, created, jurisdiction, region, note, actor, version, begun, due)";
+        sql.exec(
+          `INSERT OR REPLACE INTO late_suspensions ${columns} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          id,
+          created,
+          jurisdiction,
+          region,
+          note,
+          actor.name,
+          nextVersion(host),
+          now,
+          ON_ANY_CLOCK,
+        );
+        recordAudit(host, actor, ["tenant.suspend", `tenant ${id}`], { before: null, after: { note } });
+        host.wakeAt(ON_ANY_CLOCK);
+      });
+    },
+    resumed: (id, created) =>
+      host.transaction(() => {
+        const withdrawn = "DELETE FROM late_suspensions WHERE id = ? AND created = ? RETURNING id";
+        const changed = sql.exec(withdrawn, id, created).toArray().length > 0;
+        return { changed, version: nextVersion(host) };
+      }),
+  };
+}
+
+interface RolloutRow extends Row {
+  version: number;
+  about: string;
+  actor: string;
+  begun: string;
+  walked: number;
+  tenants: number;
+  effective_at: number;
+  base: string | null;
+  dry_run: number;
+  stopped: number;
+}
+
+const SHOWN = 100;
+/** The first visit, and the one half a minute later. */
+const TRIES = 2;
+
+function recordOf(host: TableHost, row: RolloutRow): RolloutRecord {
+  const { sql } = host;
+  const { version, about, actor, begun, tenants } = row;
+  const outcomes = row.base === null ? { unreached: unreachedIn(sql, version), refused: [] } : outcomesOf(sql, version);
+  const { unreached, refused } = outcomes;
+  const leftMs = Math.max(0, row.effective_at - host.now());
+  const isOver = row.walked === 1 && leftMs === 0 && unreached.every(({ tries }) => tries >= TRIES);
+  const ended = unreached.length === 0 && refused.length === 0 ? "done" : "incomplete";
+  const state = row.stopped === 1 ? "stopped" : isOver ? ended : "running";
+  const missing = unreached.slice(0, SHOWN).map(({ id }) => id);
+  const changes = row.dry_run === 1 && "changes" in outcomes ? { changes: outcomes.changes } : {};
+  return { version, about, actor, begun, tenants, state, leftMs, missing, refused, ...changes };
+}
+
+function unreachedIn(sql: SqlStorage, version: number): ShownOutcomes["unreached"] {
+  const query = "SELECT id, tries FROM unreached WHERE since <= ? ORDER BY id";
+  return sql.exec<{ id: string; tries: number }>(query, version).toArray();
+}

@@ -1,0 +1,37 @@
+// Writes the audit entries that the object of the content sends to the tenant's authority, which keeps the log.
+
+import type { Tables } from "../../tenants/authority/tables.ts";
+import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import type { EditEntry } from "./edit.ts";
+
+export interface EditLogMethods {
+  /** Writes audit entries, each once. */
+  record(entries: readonly EditEntry[]): void;
+}
+
+export const editLog: Tables<EditLogMethods, TenantHost> = {
+  name: "edit-log",
+  migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
+  open: (host) => ({
+    methods: {
+      record: (entries) => {
+        host.transaction(() => {
+          recordAll(host, entries);
+        });
+      },
+    },
+  }),
+};
+
+function recordAll(host: TenantHost, entries: readonly EditEntry[]): void {
+  const { sql } = host;
+  const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
+  const recorded = known?.sequence ?? 0;
+  for (const { sequence, at, actor, action, target, before, after } of entries) {
+    if (sequence <= recorded) continue;
+    const [was, is] = [before, after].map((text) => JSON.parse(text) as unknown);
+    host.record({ name: actor }, action, target, { before: was, after: is, at: Date.parse(at) });
+  }
+  const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
+  sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);
+}

@@ -1,0 +1,285 @@
+// Rollouts of blocks: brought to every tenant's object by the platform's, which no client's request asks.
+
+import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { afterEach, describe, expect, it } from "vitest";
+import { inLanes } from "../../../src/admin/apply/lanes.ts";
+import type { BlockDone, Infer, Rollout } from "../../../src/admin/contract.ts";
+import { admin, createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { ROOT } from "../../support/worker/admin.ts";
+import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { countedEnv, spoil, spoilObject } from "../../support/worker/platform-faults.ts";
+import { anyTenant } from "../../support/worker/tenant.ts";
+
+type Done = Infer<typeof BlockDone>;
+type Shown = Infer<typeof Rollout>;
+
+const LEASE_MS = 300;
+const plain = { ...env, ADMIN_TOKEN: ROOT } as unknown as Env;
+const PLATFORM = exports.PlatformObject.getByName("platform");
+const lost = () => Promise.reject(new Error("Network connection lost."));
+const tools = ["see", "wipe"].map((name) => defineTool({ name, description: name, handler: () => name }));
+const hooks = { onError: () => {} };
+
+const worker = createWorker({
+  tenants: { "rolled-static": { maxStalenessMs: LEASE_MS }, "rolled-later": { maxStalenessMs: LEASE_MS } },
+  tools,
+  features: [admin()],
+  hooks,
+});
+
+const asking = createWorker({
+  tenants: (id) => (id.startsWith("rolled-asked") ? { maxStalenessMs: LEASE_MS } : undefined),
+  tools,
+  features: [admin()],
+  hooks,
+});
+
+async function ask(method: string, path: string, json?: unknown, at: Env = plain) {
+  const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
+  const body = json === undefined ? null : JSON.stringify(json);
+  const request = new Request(`https://mcp.example.com/admin/v1${path}`, { method, headers, body });
+  const answer = await worker.fetch(request, at, createExecutionContext());
+  return { status: answer.status, body: (answer.status === 204 ? undefined : await answer.json()) as never };
+}
+
+const calling = (name: string) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: {} } });
+
+async function call(tenant: string, name: string, by = worker, at: Env = plain): Promise<string> {
+  return (await sendTo(by, tenant, { message: calling(name), at })).text();
+}
+
+const BLOCKED = "wipe is suspended: recalled";
+const CALLED = '"text":"wipe"';
+
+const block = async (note = "recalled") => (await ask("POST", "/tools/wipe/block", { note })).body as Done;
+const lift = async () => (await ask("DELETE", "/tools/wipe/block")).body as Done;
+const shown = async (version: number) => (await ask("GET", `/rollouts/${version}`)).body as Shown;
+
+async function over({ rollout }: Done): Promise<Shown> {
+  await expect.poll(async () => (await shown(rollout)).state, { timeout: 60_000, interval: 50 }).not.toBe("running");
+  return shown(rollout);
+}
+
+const tenantOf = async (more = {}) => (await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS, ...more })).id;
+
+/** As when the time has come to try again. */
+const retryNow = () =>
+  runInDurableObject(PLATFORM, (_object, { storage }) => {
+    storage.sql.exec("UPDATE unreached SET due = 0");
+    storage.sql.exec("UPDATE late_suspensions SET due = 0");
+    return storage.setAlarm(Date.now());
+  });
+
+afterEach(async () => {
+  await over(await lift());
+});
+
+describe("a block", () => {
+  it("is recorded at once, and done when it is in force in every tenant", async () => {
+    const id = await tenantOf({ maxStalenessMs: 1500 });
+    expect(await call(id, "wipe")).toContain(CALLED);
+    const answer = await ask("POST", "/tools/wipe/block", { note: "recalled" });
+    expect([answer.status, answer.body]).toMatchObject([202, { name: "wipe", changed: true }]);
+    const began = Date.now();
+    const done = await over(answer.body);
+    expect(done).toMatchObject({ state: "done", about: "block wipe", actor: "root", missing: [] });
+    expect(Date.now() - began).toBeLessThan(12_000);
+    expect(await call(id, "wipe")).toContain(BLOCKED);
+    expect(await call(id, "see")).toContain('"text":"see"');
+    expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({
+      items: [{ kind: "tool", name: "wipe", note: "recalled" }],
+    });
+    expect(await ask("DELETE", `/tenants/${id}/suspensions/tool/wipe`)).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining("tenantry block lift wipe") },
+    });
+    await over(await lift());
+    expect(await call(id, "wipe")).toContain(CALLED);
+  });
+
+  it("is told to open streams", async () => {
+    const id = await tenantOf();
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+    const hello = { jsonrpc: "2.0", id: 0, method: "initialize", params };
+    const begun = await sendTo(worker, id, { message: hello, at: plain });
+    await begun.body?.cancel();
+    const headers = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+    const stream = readerOf(await sendTo(worker, id, { method: "GET", at: plain, headers }));
+    await stream.until("open");
+    await over(await block());
+    await stream.until("tools/list_changed");
+    await stream.cancel();
+  });
+
+  it("that is lifted at once, or the other way round, ends as it was said last", async () => {
+    const id = await tenantOf();
+    const first = await block();
+    await over(await lift());
+    expect(await call(id, "wipe")).toContain(CALLED);
+    expect((await over(first)).state).toBe("done");
+    const [, , last] = [await block(), await lift(), await block()];
+    await over(last);
+    expect(await call(id, "wipe")).toContain(BLOCKED);
+  });
+
+  it("is in tenants that are made meanwhile: by the admin API, in code, by the author's function, and restored", async () => {
+    await over(await block());
+    await ask("POST", "/tenants", { id: "rolled-made", document: { mode: "open" } });
+    expect(await call("rolled-made", "wipe")).toContain(BLOCKED);
+    expect(await call("rolled-static", "wipe")).toContain(BLOCKED);
+    expect(await call("rolled-asked-1", "wipe", asking)).toContain(BLOCKED);
+    await ask("DELETE", "/tenants/rolled-made");
+    await ask("POST", "/tenants", { id: "rolled-made", document: { mode: "open", maxStalenessMs: LEASE_MS } });
+    expect(await call("rolled-made", "wipe")).toContain(BLOCKED);
+    await over(await lift());
+    for (const id of ["rolled-made", "rolled-static"]) expect(await call(id, "wipe")).toContain(CALLED);
+    expect(await call("rolled-asked-1", "wipe", asking)).toContain(CALLED);
+  });
+
+  it("comes to tenants in code that were asked for before", async () => {
+    expect(await call("rolled-later", "wipe")).toContain(CALLED);
+    expect(await call("rolled-asked-2", "wipe", asking)).toContain(CALLED);
+    await over(await block());
+    expect(await call("rolled-later", "wipe")).toContain(BLOCKED);
+    expect(await call("rolled-asked-2", "wipe", asking)).toContain(BLOCKED);
+  });
+
+  it("is in a tenant that is entered before it and made after it", async () => {
+    const id = `late-${crypto.randomUUID().slice(0, 8)}`;
+    const { created, blocks } = await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
+    await over(await block());
+    const effective = { mode: "open", maxStalenessMs: LEASE_MS } as const;
+    const birth = { created, blocks, own: effective, effective, actor: { name: "ann" }, action: "create" };
+    await remote(anyTenant(id), policyTables).create(birth);
+    expect(await call(id, "wipe")).toContain(BLOCKED);
+  });
+
+  it("goes on where the platform's object is reset in the middle", async () => {
+    const ids = await inLanes(Array.from({ length: 60 }), () => tenantOf());
+    const done = await block();
+    await expect.poll(async () => (await shown(done.rollout)).tenants, { interval: 1 }).toBeGreaterThan(0);
+    await evictDurableObject(PLATFORM);
+    expect(await over(done)).toMatchObject({ state: "done", missing: [] });
+    for (const id of ids) expect(await call(id, "wipe")).toContain(BLOCKED);
+  });
+
+  it("goes beyond what tenants have where the platform's object was set back in time", async () => {
+    const id = await tenantOf();
+    await over(await block("first"));
+    await runInDurableObject(PLATFORM, (_object, { storage }) => {
+      storage.sql.exec("UPDATE walk SET version = 1, noted = 1");
+    });
+    await runInDurableObject(exports.TenantObject.getByName(id), (_object, { storage }) => {
+      storage.sql.exec("UPDATE blocks_version SET version = ?", Date.now() + 3_600_000);
+    });
+    await over(await block());
+    expect(await call(id, "wipe")).toContain(BLOCKED);
+  });
+
+  it("names the tenants that cannot be reached, and comes to them when they can", async () => {
+    const { id, object } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
+    const back = await spoil(object, (method) => (method === "policy.takeBlocks" ? lost() : undefined));
+    const done = await block();
+    await expect.poll(() => shown(done.rollout)).toMatchObject({ state: "running", missing: [id] });
+    await retryNow();
+    await expect.poll(() => shown(done.rollout)).toMatchObject({ state: "incomplete", missing: [id] });
+    expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({
+      items: [{ kind: "tool", name: "wipe", onItsWay: true }],
+    });
+    back();
+    await retryNow();
+    await expect.poll(() => shown(done.rollout)).toMatchObject({ state: "done", missing: [] });
+    expect(await call(id, "wipe")).toContain(BLOCKED);
+  });
+});
+
+describe("while the platform's object is away", () => {
+  it("every tenant serves, also in a fresh isolate; admin requests that need it are 503, and nothing is half done", async () => {
+    const id = await tenantOf();
+    const back = await spoilObject("platform", () => lost());
+    const { at, calls } = countedEnv({ ADMIN_TOKEN: ROOT });
+    for (let isolate = 0; isolate < 2; isolate += 1) {
+      dropSnapshot(id);
+      expect(await call(id, "wipe", worker, at)).toContain(CALLED);
+      expect(await call(`rolled-asked-away-${isolate}`, "wipe", asking, at)).toContain(CALLED);
+    }
+    expect(calls.filter((one) => one.startsWith("PlatformObject"))).toEqual([]);
+    expect((await ask("POST", "/tools/wipe/block", { note: "recalled" })).status).toBe(503);
+    expect((await ask("GET", "/rollouts")).status).toBe(503);
+    back();
+    expect((await ask("GET", "/tools/blocked")).body).toEqual({ items: [] });
+    expect(await call(id, "wipe")).toContain(CALLED);
+  });
+});
+
+describe("a tenant whose object does not answer", () => {
+  const suspend = (id: string, note = "broken into") =>
+    ask("POST", `/tenants/${id}/suspensions`, { kind: "tenant", note });
+
+  it("is suspended when it is back: not confirmed until then", async () => {
+    const { id, object } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
+    const back = await spoil(object, () => lost());
+    expect(await suspend(id)).toMatchObject({ status: 202, body: { changed: true, effectiveAt: null } });
+    back();
+    await retryNow();
+    await expect.poll(() => call(id, "see")).toContain("Suspended: broken into");
+    expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({ items: [{ kind: "tenant" }] });
+    expect((await ask("DELETE", `/tenants/${id}/suspensions/tenant`)).body).toMatchObject({ changed: true });
+    expect(await call(id, "see")).toContain('"text":"see"');
+  });
+
+  it("is shown as on its way, and resumed by a newer resume, however late the suspension comes", async () => {
+    const { id, object } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
+    await spoil(object, (method) => (method === "policy.suspend" ? lost() : undefined));
+    const held = Promise.withResolvers<unknown>();
+    let late: unknown[] | undefined;
+    await runInDurableObject(object, (instance: object) => {
+      const shared = Object.getPrototypeOf(instance) as { run: (...all: unknown[]) => unknown };
+      const { run } = shared;
+      shared.run = function (this: object, ...all) {
+        if (this !== instance || all[1] !== "suspendLate" || late) return run.apply(this, all);
+        late = all;
+        return held.promise;
+      };
+    });
+    expect((await suspend(id)).status).toBe(202);
+    expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({
+      items: [{ kind: "tenant", note: "broken into", onItsWay: true }],
+    });
+    await expect.poll(() => late !== undefined).toBe(true);
+    expect((await ask("DELETE", `/tenants/${id}/suspensions/tenant`)).body).toMatchObject({ changed: true });
+    const [tables, method, args] = late as unknown as [string, string, unknown[]];
+    await anyTenant(id).run(tables, method, args);
+    held.resolve({ value: { state: "absent" } });
+    expect(await call(id, "see")).toContain('"text":"see"');
+    expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({ items: [] });
+  });
+
+  it("is not one that nobody knows", async () => {
+    expect((await suspend("nobody-at-all")).status).toBe(404);
+  });
+
+  it("serves nobody while it is away", async () => {
+    const tenant = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
+    await authorityAway(tenant);
+    const answer = await sendTo(worker, tenant.id, { message: calling("see"), at: plain });
+    await answer.body?.cancel();
+    expect(answer.status).toBe(503);
+  });
+});
+
+it("a block over 300 tenants is done: it says in how many seconds", async () => {
+  const ids = await inLanes(Array.from({ length: 300 }), () => tenantOf({ maxStalenessMs: 5000 }));
+  for (const id of ids.slice(0, 20)) await call(id, "see");
+  const began = Date.now();
+  const { state, tenants } = await over(await block());
+  const seconds = (Date.now() - began) / 1000;
+  console.info(`a block over ${tenants} tenants: ${seconds.toFixed(1)} s`);
+  expect(state).toBe("done");
+  for (const id of ids.slice(0, 20)) expect(await call(id, "wipe")).toContain(BLOCKED);
+}, 240_000);

@@ -1,0 +1,128 @@
+// Many requests that come while an author's function is slow, silent or failing: it is asked a few times, nobody waits for ever,
+// and nobody is told that a tenant is none while somebody still asks.
+
+import { describe, expect, it } from "vitest";
+import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
+import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { sendTo } from "../support/worker/deployed.ts";
+import { freshAddress, freshTenant } from "../support/worker/tenant.ts";
+
+const LEASE_MS = 1500;
+const REQUESTS = 50;
+
+/** A function that waits for `slow` before it answers, and counts. */
+function world(slow: (ask: number) => Promise<unknown> | undefined) {
+  const { id } = freshTenant();
+  const address = freshAddress();
+  const faults: string[] = [];
+  const state: { asks: number; row: TenantDefinition | undefined; from: number } = {
+    asks: 0,
+    row: { maxStalenessMs: LEASE_MS },
+    from: Infinity,
+  };
+  const mcp = createWorker({
+    tools: [defineTool({ name: "see", handler: () => "seen" })],
+    tenants: async () => {
+      state.asks += 1;
+      const { row } = state;
+      if (state.asks >= state.from) await slow(state.asks - state.from);
+      return row;
+    },
+    hooks: { onError: (error) => faults.push(String(error)) },
+  });
+  const one = async () => {
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const headers = { "cf-connecting-ip": address };
+    const answered = await sendTo(mcp, id, { message, headers });
+    await answered.body?.cancel();
+    return answered.status;
+  };
+  /** How often it was asked while so many came at once, and what they were told. */
+  const crowd = async () => {
+    const before = state.asks;
+    state.from = before + 1;
+    const told = await Promise.all(Array.from({ length: REQUESTS }, one));
+    state.from = Infinity;
+    return { asks: state.asks - before, told: [...new Set(told)] };
+  };
+  const leaseEnded = () =>
+    expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+  return { id, state, faults, one, crowd, leaseEnded };
+}
+
+const after = (ms: number) => scheduler.wait(ms);
+const never = () => new Promise<never>(() => {});
+
+describe("while the function is slow", () => {
+  it.each([0, 100, 600])(
+    "for %s ms it is asked three times at most by those who wait at the end of a lease",
+    async (ms) => {
+      const { one, crowd, leaseEnded } = world(() => after(ms));
+      expect(await one()).toBe(200);
+      await leaseEnded();
+      const { asks, told } = await crowd();
+      expect(told).toEqual([200]);
+      expect(asks).toBeGreaterThan(0);
+      expect(asks).toBeLessThanOrEqual(3);
+    },
+  );
+
+  it.each([100, 600])("for %s ms nobody is told that a tenant is none which an isolate meets", async (ms) => {
+    const { crowd } = world(() => after(ms));
+    const { asks, told } = await crowd();
+    expect(told).toEqual([200]);
+    // Whether there is such a tenant, and what it is under the lease that it then got.
+    expect(asks).toBeLessThanOrEqual(6);
+  });
+
+  it("those who wait hear that the tenant is gone", async () => {
+    const { state, one, crowd, leaseEnded } = world(() => after(100));
+    expect(await one()).toBe(200);
+    await leaseEnded();
+    state.row = undefined;
+    const { asks, told } = await crowd();
+    expect(told).toEqual([401]);
+    expect(asks).toBeLessThanOrEqual(3);
+  });
+});
+
+it("an ask that never ends keeps others for a moment, and its own request for ten seconds", async () => {
+  const { faults, id, one, crowd, leaseEnded } = world((ask) => (ask === 0 ? never() : undefined));
+  expect(await one()).toBe(200);
+  await leaseEnded();
+  const began = Date.now();
+  const { asks, told } = await crowd();
+  expect(Date.now() - began).toBeLessThan(20_000);
+  expect(asks).toBe(2);
+  expect(new Set(told)).toEqual(new Set([200, 503]));
+  expect(faults).toEqual([`Error: tenants("${id}"): Error: it gave no answer within 10000 ms`]);
+});
+
+it("where it always hangs, all are told soon after ten seconds, and it was asked once a second", async () => {
+  const { one, crowd, leaseEnded } = world(never);
+  expect(await one()).toBe(200);
+  await leaseEnded();
+  const began = Date.now();
+  const { asks, told } = await crowd();
+  expect(told).toEqual([503]);
+  expect(asks).toBeLessThanOrEqual(12);
+  expect(Date.now() - began).toBeLessThan(20_000);
+  expect(await one()).toBe(200);
+});
+
+it("where it fails, it is asked three times at most for all who wait, and again by the next", async () => {
+  const { faults, state, one, crowd, leaseEnded } = world(async () => {
+    // By then all have come.
+    await after(500);
+    throw new Error("no database");
+  });
+  expect(await one()).toBe(200);
+  await leaseEnded();
+  const { asks, told } = await crowd();
+  expect(told).toEqual([503]);
+  expect(asks).toBeLessThanOrEqual(3);
+  expect(faults.length).toBe(REQUESTS);
+  const before = state.asks;
+  expect(await one()).toBe(200);
+  expect(state.asks - before).toBe(1);
+});

@@ -1,0 +1,9 @@
+// Owns waiting for a rollout, for tests over HTTP. Refuses assertions.
+
+import type { Json } from "./mcp.ts";
+
+export async function rolledOut(ask: (method: string, path: string) => Promise<Json>, version: number): Promise<void> {
+  while ((await ask("GET", `/rollouts/${version}`))["state"] === "running") {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
