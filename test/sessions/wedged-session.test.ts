@@ -1,7 +1,7 @@
 // A session of HTTP+SSE whose object takes a post and never says so: whoever posts is answered within seconds, with a status that
 // is no success. They waited without end.
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { readerOf, sendTo, servedTenant } from "../support/worker/deployed.ts";
@@ -10,7 +10,7 @@ const worker = createWorker({ tenants: {}, hooks: { onError: () => {} } });
 const PING = { jsonrpc: "2.0", id: 7, method: "ping" };
 
 /** The sessions' objects, of which none answers to `deliver`. */
-const wedged: Env["SESSIONS"] = new Proxy(env.SESSIONS, {
+const wedged: typeof exports.SessionObject = new Proxy(exports.SessionObject, {
   get: (objects, member) => {
     const found: unknown = Reflect.get(objects, member);
     if (typeof found !== "function") return found;
@@ -31,7 +31,7 @@ it("a post to a session whose object never answers is refused with 503 and Retry
   const post = (at?: Env) =>
     sendTo(worker, `${id}?sessionId=${session}`, { message: PING, ...(at === undefined ? {} : { at }) });
   expect((await post()).status).toBe(202);
-  const refused = await post({ ...env, SESSIONS: wedged });
+  const refused = await post({ ...env, SessionObject: wedged } as Env);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await refused.json()).toMatchObject({
     id: 7,
