@@ -2,7 +2,9 @@
 // has ended, and what it takes for an isolate that knows nothing yet.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Json } from "../support/mcp.ts";
+import { beginning, redeem, refresh, signIn } from "../support/login-client.ts";
+import { ERAS, type Json } from "../support/mcp.ts";
+import { startPlainUpstream } from "../support/plain-upstream.ts";
 import { write } from "../support/raw-http.ts";
 import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
 
@@ -15,7 +17,7 @@ const SESSION_REVISION = "2025-11-25";
 let workers: TwoWorkers;
 let one: WatchedWorker;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startTwoWorkers({ OUTBOUND_LOCAL: "http://127.0.0.1" });
   one = workers.one;
 });
 afterAll(() => workers.stop());
@@ -144,6 +146,44 @@ describe("a stored resource", () => {
       expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["ContentObject content.get"]);
     }
   });
+});
+
+describe.each(ERAS)("a call to an upstream of era $era", ({ era }) => {
+  const go = ["tools/call", { name: "up__go", arguments: {} }] as const;
+
+  async function federated(): Promise<Caller> {
+    const upstream = await startPlainUpstream({ go: () => ({ content: [] }) });
+    onTestFinished(() => upstream.close());
+    const tenant = await newPlaced({ maxStalenessMs: SHORT_MS, upstreams: { up: { url: upstream.url, era } } });
+    await expect.poll(async () => (await send(one, { tenant }, ...go)).text).toContain('"result"');
+    return { tenant };
+  }
+
+  test("asks nobody under a lease, and the authority once when it has ended", async () => {
+    const caller = await federated();
+    await send(one, caller, ...go);
+    await untilClock(Date.now() + SHORT_MS);
+    expect(await callsOf(caller, go)).toEqual([LEASE]);
+    expect(await callsOf(caller, go)).toEqual([]);
+  });
+
+  test("reads the catalog from KV too in an isolate that knows nothing yet", async () => {
+    const caller = await federated();
+    const calls = await callsOf(caller, go, { to: workers.two });
+    // Which catalogs are due is asked beside the request, which does not wait for it.
+    const waited = calls.filter((call) => call !== "TenantObject gateway.due");
+    expect(waited).toEqual(["BODIES get", LEASE, "BODIES get"]);
+  });
+});
+
+test("tokens are refreshed with two calls to the authority", async () => {
+  const tenant = await newTenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
+  const { token } = await one.admin("POST", `/tenants/${tenant}/keys`, { name: "test" });
+  const login = await beginning(`${one.origin}/mcp/${tenant}`);
+  const tokens = await redeem(login, await signIn(login, String(token)));
+  await one.reset();
+  await refresh(login, tokens.refresh_token);
+  expect(await one.calls()).toEqual(["TenantObject login.client", "TenantObject login.refresh"]);
 });
 
 describe("an isolate that knows nothing yet", () => {
