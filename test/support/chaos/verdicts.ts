@@ -31,10 +31,14 @@ function isPastHelp({ kind, call }: Strike): boolean {
   return PAST_HELP.has(kind) || NOT_TWICE.test(call) || isLostClaim;
 }
 
-/** What is drawn strikes no name twice for a request; a reset of all objects may strike the second try of what failed before. */
+/**
+ * What is drawn strikes no name twice for a request. But a reset of all objects may strike the second try of what failed
+ * before, and a lease is asked for by one request for all that wait: the next one's may be struck too.
+ */
 function isStruckTwice(strikes: readonly Strike[]): boolean {
   const own = strikes.filter(({ isInner }) => !isInner);
-  return own.some((one) => one.kind === "reset" && own.some((other) => other !== one && other.call === one.call));
+  const isAnyonesTry = ({ kind, call }: Strike) => kind === "reset" || call.endsWith("policy.lease");
+  return own.some((one) => isAnyonesTry(one) && own.some((other) => other !== one && other.call === one.call));
 }
 
 /** `strikes`: what struck its request, and what struck objects meanwhile. */
