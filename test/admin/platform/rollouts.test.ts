@@ -272,14 +272,3 @@ describe("a tenant whose object does not answer", () => {
     expect(answer.status).toBe(503);
   });
 });
-
-it("a block over 300 tenants is done: it says in how many seconds", async () => {
-  const ids = await inLanes(Array.from({ length: 300 }), () => tenantOf({ maxStalenessMs: 5000 }));
-  for (const id of ids.slice(0, 20)) await call(id, "see");
-  const began = Date.now();
-  const { state, tenants } = await over(await block());
-  const seconds = (Date.now() - began) / 1000;
-  console.info(`a block over ${tenants} tenants: ${seconds.toFixed(1)} s`);
-  expect(state).toBe("done");
-  for (const id of ids.slice(0, 20)) expect(await call(id, "wipe")).toContain(BLOCKED);
-}, 240_000);
