@@ -66,12 +66,7 @@ const FIRST_RETRY_MS = 30_000;
 const SHOWN = 100;
 const MOST_CHARACTERS = 50_000;
 
-export const baseRolloutMigrations = [
-  "ALTER TABLE rollouts ADD COLUMN base TEXT",
-  "ALTER TABLE rollouts ADD COLUMN dry_run INTEGER NOT NULL DEFAULT 0",
-  "ALTER TABLE rollouts ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0",
-  // When its next step begins, milliseconds since the epoch; NULL: never.
-  "ALTER TABLE rollouts ADD COLUMN due INTEGER",
+export const outcomeMigrations = [
   `CREATE TABLE outcomes (version INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL, error TEXT, detail TEXT,
      failed INTEGER, tries INTEGER NOT NULL DEFAULT 0, due INTEGER, PRIMARY KEY (version, tenant)) WITHOUT ROWID`,
   "CREATE INDEX outcomes_by_state ON outcomes (version, state, tenant)",

@@ -6,7 +6,7 @@ import type { Actor, BlockedTool, BlockList } from "../../tenants/authority/poli
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 import {
   baseRolloutMethods,
-  baseRolloutMigrations,
+  outcomeMigrations,
   beginBaseSteps,
   nextBaseStep,
   outcomesOf,
@@ -74,10 +74,12 @@ export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
     `CREATE TABLE walk (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, noted INTEGER NOT NULL,
        round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL)`,
     "INSERT INTO walk VALUES (1, 0, 0, 0, 0, '')",
-    // Where the walk was when it was recorded: one that comes there again has visited all.
+    // `round`, `place` and `after`: where the walk was when it was recorded; one that comes there again has visited all. `base` and
+    // what follows are of rollouts of a base. `due`: when the next step begins, milliseconds since the epoch; NULL: never.
     `CREATE TABLE rollouts (version INTEGER PRIMARY KEY, about TEXT NOT NULL, actor TEXT NOT NULL, begun TEXT NOT NULL,
        round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL, walked INTEGER NOT NULL DEFAULT 0,
-       tenants INTEGER NOT NULL DEFAULT 0, effective_at INTEGER NOT NULL DEFAULT 0)`,
+       tenants INTEGER NOT NULL DEFAULT 0, effective_at INTEGER NOT NULL DEFAULT 0,
+       base TEXT, dry_run INTEGER NOT NULL DEFAULT 0, stopped INTEGER NOT NULL DEFAULT 0, due INTEGER)`,
     "CREATE INDEX rollouts_under_way ON rollouts (version) WHERE walked = 0",
     // Tenants that could not be reached. `since`: the oldest rollout that they lack.
     `CREATE TABLE unreached (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, since INTEGER NOT NULL,
@@ -86,7 +88,7 @@ export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
     `CREATE TABLE late_suspensions (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, note TEXT NOT NULL,
        actor TEXT NOT NULL, version INTEGER NOT NULL, begun INTEGER NOT NULL, due INTEGER NOT NULL,
        PRIMARY KEY (id, created)) WITHOUT ROWID`,
-    ...baseRolloutMigrations,
+    ...outcomeMigrations,
   ],
   open: (host) => {
     for (const next of [nextDue(host), nextBaseStep(host.sql)]) if (next !== undefined) host.wakeAt(next);
