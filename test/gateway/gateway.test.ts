@@ -23,7 +23,7 @@ function upstreamWorker(name: string) {
     input: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
     handler: ({ a, b }) => `${a + b} from ${name}`,
   });
-  return createWorker({ tenants: { acme: {} }, tools: [add] });
+  return createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools: [add] });
 }
 
 type Json = Record<string, unknown>;
@@ -200,7 +200,7 @@ describe("an upstream that an operator", () => {
 /** Lists one resource, and one tool that says that the list has changed. */
 function listing(uri: string, more: readonly string[] = []) {
   const resources = [uri, ...more].map((one) => defineResource({ uri: one, name: "r", read: () => `from ${uri}` }));
-  return createWorker({ tenants: { acme: {} }, resources });
+  return createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, resources });
 }
 
 describe("a URI that two upstreams list", () => {

@@ -17,7 +17,7 @@ import { workerAt } from "../support/worker/upstreams.ts";
 
 const LONG = ["a", "b", "c"].map((letter) => ({ type: "text" as const, text: letter.repeat(600) }));
 const tools = [defineTool({ name: "long", handler: () => LONG })];
-const upstream = createWorker({ tenants: { acme: {} }, tools });
+const upstream = createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools });
 const worker = createWorker({ tenants: {}, tools, features: [gateway()] });
 const ANN = { name: "ann" };
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(7));

@@ -21,7 +21,7 @@ import { loggedStates } from "../support/worker/logged.ts";
 import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
 
 const working = createWorker({
-  tenants: { acme: {} },
+  tenants: { acme: { maxStalenessMs: 60_000 } },
   tools: [defineTool({ name: "add", handler: () => "added" })],
   resources: [defineResource({ uri: "x://1", name: "one", read: () => "one" })],
 });
@@ -226,7 +226,7 @@ describe("what is written to KV", () => {
     "is a catalog that changed, under %s, and none that is as it was",
     async (trust) => {
       const more = createWorker({
-        tenants: { acme: {} },
+        tenants: { acme: { maxStalenessMs: 60_000 } },
         tools: [defineTool({ name: "more", handler: () => "more" })],
       });
       let now = working;

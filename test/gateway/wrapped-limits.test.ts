@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 type Endpoint = "mcp" | "gateway";
 
 const go = defineTool({ name: "go", handler: () => "gone" });
-const upstream = createWorker({ tenants: { acme: {} }, tools: [go] });
+const upstream = createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools: [go] });
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 
 const ADDRESS = freshAddress();

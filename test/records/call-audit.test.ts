@@ -131,7 +131,10 @@ const tools = [
     },
   }),
 ];
-const upstream = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "go", handler: () => "gone" })] });
+const upstream = createWorker({
+  tenants: { acme: { maxStalenessMs: 60_000 } },
+  tools: [defineTool({ name: "go", handler: () => "gone" })],
+});
 const worker = createWorker({ tenants: {}, tools, features: [gateway(), callAudit()], hooks: { onError: () => {} } });
 const message = (name: string, args: object, more: object = {}) => ({
   jsonrpc: "2.0",

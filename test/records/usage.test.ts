@@ -300,7 +300,10 @@ const tools = [
     },
   }),
 ];
-const upstream = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "go", handler: () => "gone" })] });
+const upstream = createWorker({
+  tenants: { acme: { maxStalenessMs: 60_000 } },
+  tools: [defineTool({ name: "go", handler: () => "gone" })],
+});
 const worker = createWorker({ tenants: {}, tools, features: [gateway(), usage()], hooks: { onError: () => {} } });
 const message = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params });
 const META = {

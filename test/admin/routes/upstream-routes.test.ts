@@ -43,7 +43,7 @@ const sums = () =>
   createWorker({
     name: "sums",
     version: "7.1",
-    tenants: { acme: {} },
+    tenants: { acme: { maxStalenessMs: 60_000 } },
     tools: [defineTool({ name: "add", input: { type: "object" }, handler: () => "sum" })],
   });
 

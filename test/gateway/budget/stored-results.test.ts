@@ -18,7 +18,7 @@ const BYTES = 1500;
 
 const LONG = "a".repeat(4 * BYTES);
 const long = defineTool({ name: "long", handler: () => [{ type: "text", text: LONG }] });
-const upstream = createWorker({ tenants: { acme: {} }, tools: [long] });
+const upstream = createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools: [long] });
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -29,7 +29,11 @@ export function upstreamAt(answer: Answering): string {
   return `https://${host}/mcp/acme`;
 }
 
-/** Another Worker of this project as an upstream: the tenant `acme` of it. `heard` gets the bodies that it was sent. */
+/**
+ * Another Worker of this project as an upstream: the tenant `acme` of it, whose leases are to last longer than the test. The test
+ * is a Durable Object: shared with the invocations that read the upstream, the next lease would now and then be lost to it.
+ * `heard` gets the bodies that it was sent.
+ */
 export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, heard: string[] = []): string {
   return upstreamAt(async (request) => {
     heard.push(await request.clone().text());
