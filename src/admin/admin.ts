@@ -5,7 +5,7 @@ import { exposedBy } from "../auth/origin.ts";
 import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
-import { OperatedContentObject } from "../content/store/operated-content-object.ts";
+import { ContentObject } from "../content/store/content-object.ts";
 import { editLog } from "../content/store/edit-log.ts";
 import { limitUseTables } from "../limits/limit-use-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
@@ -24,14 +24,14 @@ import type { AdminEnv, AdminOptions } from "./route.ts";
 export function admin(...options: readonly never[]): Feature<{
   readonly PlatformObject: typeof PlatformObject;
   readonly DirectoryObject: typeof DirectoryObject;
-  readonly ContentObject: typeof OperatedContentObject;
+  readonly ContentObject: typeof ContentObject;
 }> {
   refuseOptions("admin", options);
   return {
     name: "admin",
     // It makes the keys that tenants take.
     exposed: exposedBy,
-    objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
+    objects: { PlatformObject, DirectoryObject, ContentObject },
     tables: [policyTables, standingTables, limitUseTables, editLog],
     routes: { path: "/admin/*", open },
     limitMet: noteMet,
