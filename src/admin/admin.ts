@@ -7,7 +7,7 @@ import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { ContentObject } from "../content/store/content-object.ts";
 import { editLog } from "../content/store/edit-log.ts";
-import { limitUseTables } from "../limits/limit-use-tables.ts";
+import { limitTables } from "../limits/limit-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
@@ -32,7 +32,7 @@ export function admin(...options: readonly never[]): Feature<{
     // It makes the keys that tenants take.
     exposed: exposedBy,
     objects: { PlatformObject, DirectoryObject, ContentObject },
-    tables: [policyTables, standingTables, limitUseTables, editLog],
+    tables: [policyTables, standingTables, limitTables, editLog],
     routes: { path: "/admin/*", open },
     limitMet: noteMet,
     background: (deployment, env, order) => baseStep(optionsOf(deployment), env, order),

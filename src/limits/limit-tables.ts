@@ -1,4 +1,5 @@
-// Owns what a tenant's authority knows of its daily limits: how many calls of the day were given out, and to whom.
+// What a tenant's authority knows of its daily limits: how many calls of the day were given out, and to whom; and which limits were met:
+// one row for each limit and hour goes to the audit log, never one for each refusal.
 
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
@@ -19,10 +20,33 @@ export interface Given {
   readonly counts: readonly number[];
 }
 
+/** A limit that somebody met. */
+export interface MetRecord {
+  readonly name: string;
+  readonly most: number;
+  /** The principal; without a credential no address. */
+  readonly who: string;
+}
+
+export interface MetNote extends MetRecord {
+  /** ISO 8601: when it was noted last, at most once an hour. */
+  readonly at: string;
+}
+
+export interface LimitUse {
+  /** Calls of this day of UTC, by whose they are: empty for all callers. Those that isolates hold count. */
+  readonly calls: readonly { readonly who: string; readonly used: number }[];
+  readonly sessions: number;
+  /** The latest of each limit. */
+  readonly met: readonly MetNote[];
+}
+
 export interface LimitMethods {
   share(wants: readonly Want[]): Given;
   /** What an isolate got of this day and did not use. */
   giveBack(day: string, who: string, count: number): void;
+  use(): LimitUse;
+  noteMet(met: MetRecord): void;
 }
 
 /** The most rows of one kind of caller (keys, people, addresses) and day. Later callers of that kind share one row. */
@@ -33,6 +57,10 @@ const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";
 const TOLD_AT = 0.8;
 /** By how much an object's clock may go back when the object moves. */
 const SKEW_MS = 60_000;
+const SHOWN_CALLERS = 100;
+/** Of a time in ISO 8601, as far as its hour. */
+const HOUR = 13;
+
 
 export const limitTables: Tables<LimitMethods, TenantHost> = {
   name: "limits",
@@ -78,6 +106,24 @@ function methodsOf(host: TenantHost): LimitMethods {
     giveBack: (day, who, count) => {
       sql.exec("UPDATE daily_calls SET used = max(0, used - ?) WHERE who = ? AND day = ?", count, who, day);
     },
+    noteMet: (met) => {
+      host.transaction(() => {
+        noteMet(host, met);
+      });
+    },
+    use: () => ({
+      calls: sql
+        .exec<{ who: string; used: number }>(
+          "SELECT who, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
+          dayOf(host.now()),
+          SHOWN_CALLERS,
+        )
+        .toArray(),
+      sessions: sql
+        .exec<{ sessions: number }>("SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?", host.now())
+        .one().sessions,
+      met: sql.exec<Record<string, SqlStorageValue> & MetNote>("SELECT * FROM met_limits ORDER BY name").toArray(),
+    }),
   };
 }
 
@@ -96,4 +142,12 @@ function isCrowded({ sql }: TenantHost, day: string, kind: string): boolean {
   if (count() < MOST_CALLERS) return false;
   sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
   return count() >= MOST_CALLERS;
+}
+
+function noteMet(host: TenantHost, { name, most, who }: MetRecord): void {
+  const at = new Date(host.now()).toISOString();
+  const last = host.sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
+  if (last?.at.slice(0, HOUR) === at.slice(0, HOUR)) return;
+  host.sql.exec("INSERT OR REPLACE INTO met_limits (name, most, who, at) VALUES (?, ?, ?, ?)", name, most, who, at);
+  host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
 }
