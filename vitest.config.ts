@@ -74,7 +74,7 @@ const ALONE = [
   "test/calls/run-handler.test.ts",
   "test/content/zod-mini.test.ts",
   "test/deployment/{plain-objects,telemetry}.test.ts",
-  "test/tenants/directory/{directory,placement,shards,unknown-names,secret-names,lookups-alone,other-jurisdiction}.test.ts",
+  "test/tenants/directory/{directory,placement,shards,unknown-names,secret-names,other-jurisdiction}.test.ts",
   "test/tenants/isolate/endpoint.test.ts",
 ];
 

@@ -11,7 +11,7 @@ import { createTenantObject } from "./tenants/authority/tenant-object.ts";
 export { ContentObject } from "./content/store/content-object.ts";
 export { SessionObject } from "./sessions/session-object.ts";
 export { HubObject } from "./streams/hub-object.ts";
-export { DirectoryLookups as DirectoryObject } from "./tenants/directory/lookups-object.ts";
+export { DirectoryObject } from "./tenants/directory/directory-object.ts";
 
 export const TenantObject = createTenantObject<Env>([limitTables]);
 export const StoredRuns = createStoredRuns();

@@ -5,13 +5,9 @@ import { exposedBy } from "../auth/origin.ts";
 import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
-import { ContentObject } from "../content/store/content-object.ts";
 import { editLog } from "../content/store/edit-log.ts";
-import { limitTables } from "../limits/limit-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
-import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
-import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { baseStep } from "./apply/base-step.ts";
 import { createAdmin } from "./create-admin.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
@@ -23,16 +19,14 @@ import type { AdminEnv, AdminOptions } from "./route.ts";
  */
 export function admin(...options: readonly never[]): Feature<{
   readonly PlatformObject: typeof PlatformObject;
-  readonly DirectoryObject: typeof DirectoryObject;
-  readonly ContentObject: typeof ContentObject;
 }> {
   refuseOptions("admin", options);
   return {
     name: "admin",
     // It makes the keys that tenants take.
     exposed: exposedBy,
-    objects: { PlatformObject, DirectoryObject, ContentObject },
-    tables: [policyTables, standingTables, limitTables, editLog],
+    objects: { PlatformObject },
+    tables: [standingTables, editLog],
     routes: { path: "/admin/*", open },
     limitMet: noteMet,
     background: (deployment, env, order) => baseStep(optionsOf(deployment), env, order),

@@ -29,7 +29,7 @@ import { given } from "../protocol/members.ts";
 import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
-import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
+import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { isObjectClass } from "../tenants/directory/namespaces.ts";
 import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
@@ -117,7 +117,7 @@ type Authenticated = AppUser | Response | undefined;
 
 export interface BaseObjects {
   readonly ContentObject: typeof ContentObject;
-  readonly DirectoryObject: typeof DirectoryLookups;
+  readonly DirectoryObject: typeof DirectoryObject;
   readonly HubObject: typeof HubObject;
   readonly SessionObject: typeof SessionObject;
   readonly TenantObject: ReturnType<typeof createTenantObject<Env>>;
@@ -245,7 +245,6 @@ function exportsOf(deployment: Deployment): BaseObjects {
   const { features } = deployment;
   const TenantObject = createTenantObject<Env>([...new Set([limitTables, ...features.flatMap(tablesOf)])]);
   const StoredRuns = createStoredRuns(deployment);
-  const DirectoryObject = DirectoryLookups;
   const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
 }

@@ -5,7 +5,7 @@ import type { Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { UNRELEASED } from "../tenants/authority/incarnation.ts";
-import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { isTenantId, managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
@@ -54,7 +54,7 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
   const said = await asked?.askUnder(snapshot, visit.env);
   if (!said) {
     // Its streams look for themselves when they hear that something changed. Each isolate says so once.
-    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), leaseTables).changed());
+    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), policyTables).changed());
     dropSnapshot(visit.tenant);
     return gone(visit, false, 0);
   }

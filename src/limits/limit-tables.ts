@@ -61,7 +61,6 @@ const SHOWN_CALLERS = 100;
 /** Of a time in ISO 8601, as far as its hour. */
 const HOUR = 13;
 
-
 export const limitTables: Tables<LimitMethods, TenantHost> = {
   name: "limits",
   migrations: [
@@ -120,7 +119,10 @@ function methodsOf(host: TenantHost): LimitMethods {
         )
         .toArray(),
       sessions: sql
-        .exec<{ sessions: number }>("SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?", host.now())
+        .exec<{ sessions: number }>(
+          "SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?",
+          host.now(),
+        )
         .one().sessions,
       met: sql.exec<Record<string, SqlStorageValue> & MetNote>("SELECT * FROM met_limits ORDER BY name").toArray(),
     }),

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, definePrompt, defineTool, TenantError, type TenantDefinition } from "../../src/tenantry.ts";
-import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";

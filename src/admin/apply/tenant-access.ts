@@ -7,7 +7,7 @@ import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.t
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { askedDirectory } from "./asked-directory.ts";
-import type { DirectoryEntry, Lookup } from "../../tenants/directory/lookups-object.ts";
+import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";

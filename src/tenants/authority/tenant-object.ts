@@ -2,7 +2,7 @@
 
 import { authorityTables } from "./authority-tables.ts";
 import { endedTables } from "./ended-tables.ts";
-import { leaseTables } from "./lease-tables.ts";
+import { policyTables } from "./policy-tables.ts";
 import type { LeaseAsk } from "./policy-records.ts";
 import { sectionRows } from "./section-rows.ts";
 import { sessionRegister } from "./session-register.ts";
@@ -15,16 +15,12 @@ const own: readonly Tables<object, TenantHost>[] = [
   authorityTables,
   endedTables,
   sessionRegister,
-  leaseTables,
+  policyTables,
   sectionRows,
 ];
 
-/** Of tables with one name the last are opened: policy-tables.ts takes the place of lease-tables.ts. */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
-  const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
-  const all = [...byName.values()];
-  const write = all.find(({ record }) => record)?.record;
-  return createTablesObject<Env, TenantHost>(all, { hostOf: (base) => createTenantHost(base, write), isMeant, absent });
+  return createTablesObject<Env, TenantHost>([...own, ...tables], { hostOf: createTenantHost, isMeant, absent });
 }
 
 /** Anybody may ask about any name. A tenant in code is made by its first lease. */

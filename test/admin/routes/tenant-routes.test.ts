@@ -5,7 +5,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";

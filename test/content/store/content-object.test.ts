@@ -33,8 +33,7 @@ describe("for whom it answers", () => {
   it("is the tenant that was made then: before it, after it and beside it nothing is stored", async () => {
     const tenant = freshTenant();
     const early = newIncarnation(Date.now());
-    const store = (created: Incarnation) =>
-      remote(contentStub(tenant.id, created), contentTables).put(putOf("note:a"));
+    const store = (created: Incarnation) => remote(contentStub(tenant.id, created), contentTables).put(putOf("note:a"));
     await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
     const one = await born(tenant);
     await one.content.put(putOf("note:a"));
