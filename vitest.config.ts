@@ -84,6 +84,12 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       cloudflareTest({
         wrangler: { configPath: "./test/fixtures/wrangler.toml" },
         miniflare: { durableObjects: { SESSIONS_TO_LIST: "SessionObject" } },
+        // The plugin reads the main file alone, which exports them by `export *`.
+        additionalExports: {
+          StoredRuns: "WorkerEntrypoint",
+          UpstreamRefreshes: "WorkerEntrypoint",
+          WebhookDeliveries: "WorkerEntrypoint",
+        },
       }),
     ],
     test: {
@@ -94,6 +100,7 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       expect: { poll: { timeout: 30_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
+      setupFiles: ["test/support/worker/registered.ts", ...[test?.setupFiles ?? []].flat()],
     },
   };
 }

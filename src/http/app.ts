@@ -54,7 +54,7 @@ export function createApp(deployment: Deployment): App {
   app.get("/healthz", () => Response.json({ status: "ok", name, version }, { headers: NO_STORE }));
   app.get("/readyz", async (c) => {
     try {
-      await checkReadiness(c.env, deployment.features);
+      await checkReadiness(c.env);
     } catch (error) {
       hooks.onError?.(error, undefined);
       return Response.json({ status: "unavailable" }, { status: 503, headers: NO_STORE });

@@ -93,7 +93,10 @@ export class DirectoryObject extends DurableObject {
     if (this.#isBehind()) await this.#wake();
   }
 
-  async ready(): Promise<void> {}
+  /** Throws where no migration gave the class SQLite. */
+  async ready(): Promise<void> {
+    this.sql.exec("SELECT 1");
+  }
 
   async lookup(id: string): Promise<Lookup> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();

@@ -265,11 +265,11 @@ describe("a call that is sent again", () => {
   });
 
   it("counts once against limits", async () => {
-    const worker = createWorker({ tenants: {}, features: [gateway()] });
     const sums = createWorker({
       tenants: { acme: {} },
       tools: [defineTool({ name: "go", annotations: { readOnlyHint: true }, handler: () => "gone" })],
     });
+    const worker = createWorker({ tenants: {}, features: [gateway()] });
     let calls = 0;
     const url = upstreamAt(async (request) => {
       const isCall = (await request.clone().text()).includes('"tools/call"');
