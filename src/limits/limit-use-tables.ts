@@ -4,7 +4,7 @@
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import { limitTables, type LimitMethods } from "./limit-tables.ts";
-import { dayOf } from "./share.ts";
+import { dayOf } from "./day.ts";
 
 /** A limit that somebody met. */
 export interface MetRecord {
@@ -20,7 +20,7 @@ export interface MetNote extends MetRecord {
 }
 
 export interface LimitUse {
-  /** Calls of this day of UTC, by whose they are: empty for all callers. Those that isolates hold count. */
+  /** Calls of this day of UTC, by whose they are: empty for all callers. What isolates did not report yet is not in it. */
   readonly calls: readonly { readonly who: string; readonly used: number }[];
   readonly sessions: number;
   /** The latest of each limit. */
