@@ -66,7 +66,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
     throw notFound(`profile ${profile}`, nearName(profile, Object.keys(profiles)));
   }
   const asker = await askerOf(desk, managed, document, ask);
-  const { scopes, viewer } = asker;
+  const { scopes, viewer, keyRequired } = asker;
   const barred = [...asker.barred, ...suspendedBy(record, asker.id, profile)];
   const view = viewOf(offer, { profile, scopes });
   const lookIn = async (seen: View) =>
@@ -105,6 +105,10 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
       isCallable: outcome.callable,
       isThere: isThere(view, ask, found),
     }),
+    causes: [
+      ...(keyRequired === undefined ? [] : [{ reason: keyRequired, code: "key-required" as const }]),
+      ...sources.causes,
+    ],
   };
 }
 
