@@ -77,7 +77,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
   const hidden = hiddenBefore(offer, viewer, profile);
   const seen = hidden ? await lookIn(viewOf(offer, { profile, scopes, hidden })) : found;
   const isHidden = seen.listedAs !== found.listedAs;
-  const { reasons, against } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
+  const { reasons, against, ofScopes } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
   const { target, listedAs } = found;
   const sources = sourceReasons(view.sources, document, { ...ask, target, isListed: listedAs !== null });
   const code = isHidden ? { reason: hiddenText(viewer), isKnown: typeof viewer !== "string" } : undefined;
@@ -95,7 +95,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
       ...barred,
       ...(code ? [code.reason] : []),
       ...found.reasons,
-      ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => !reason.startsWith("principal: "))),
+      ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => reason !== ofScopes)),
       ...sources.all,
       ...(await limitsMet(desk, managed)),
       ...comingReasons(await onItsWay(desk.env, managed, stored), found.target),
