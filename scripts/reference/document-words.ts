@@ -53,7 +53,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
     "how long a withdrawal may take to be in force everywhere, 5,000 where nothing is said; above 10,000 for operators only",
   allowedOrigins: "web pages that may call this tenant, beside `ALLOWED_ORIGINS`",
   limits: "how much may be asked and kept: [limits.md](limits.md)",
-  "limits.exact": "no more than the daily limits is ever served, at the price of waiting near their end",
+  "limits.exact": "each call of a tool asks first, so that no more than the daily limits is served",
   search: "the built-in tools `search` and `fetch` over what is stored",
   tools: "by name or pattern; the most specific one decides",
   "tools.NAME.enabled": "`false` takes it away from everybody",

@@ -53,7 +53,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
     "the client begins anew with `initialize`; every official one does",
   ],
   suspended: [
-    "an operator stopped the tenant, profile, key or tool",
+    "an operator stopped the tenant, profile, key or tool; `data.code` is `suspended`",
     "`tenantry tenant show TENANT` has the note; `tenantry resume` ends it",
   ],
   unauthorized: [

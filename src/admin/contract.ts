@@ -1,6 +1,7 @@
 // Owns what the admin API says and understands: one JSON Schema for each thing, from which validation, OpenAPI and the
 // command line's types come. Refuses logic. Clients import this file and nothing else of the server.
 
+import { CAUSES } from "../protocol/cause.ts";
 import {
   BaseDocument,
   Document,
@@ -206,6 +207,8 @@ export const STATE_WORDS = {
   disabled: "switched off",
 } as const;
 
+const Causes = list(object({ code: oneOf(...CAUSES) }, { name: STRING }));
+
 const aboutUpstream = {
   id: STRING,
   url: STRING,
@@ -222,6 +225,8 @@ const aboutUpstream = {
    */
   state: oneOf("fresh", "lastGood", "degraded", "unread", "disabled"),
   why: MaybeText,
+  /** `why` as codes. */
+  causes: Causes,
   /** Since when it cannot be read. */
   since: MaybeTime,
   /** When it was tried last, with or without success. */
@@ -242,7 +247,9 @@ const UpstreamRead = object(
     revision: STRING,
     counts: Counts,
     /** Definitions that are not listed, each with its reason. */
-    quarantined: list(object({ kind: oneOf(...ListedKinds, "instructions"), name: STRING, why: STRING })),
+    quarantined: list(
+      object({ kind: oneOf(...ListedKinds, "instructions"), name: STRING, why: STRING }, { code: oneOf(...CAUSES) }),
+    ),
     /** How many more are not listed. */
     unnamed: COUNT,
     /** What was not read, because it was too much. */
@@ -257,11 +264,15 @@ const UpstreamRead = object(
 
 export const UpstreamShape = object({ ...aboutUpstream, content: nullable(UpstreamRead) });
 
-/** `fault`: why it could not be read; then there is no content. `server`: what it calls itself. */
+/**
+ * `fault`: why it could not be read; then there is no content. `causes`: the same as codes, or what its content lacks. `server`: what it
+ * calls itself.
+ */
 export const UpstreamTested = object(
   {
     works: FLAG,
     fault: MaybeText,
+    causes: Causes,
     milliseconds: COUNT,
     server: nullable(object({}, { name: STRING, version: STRING })),
     content: nullable(UpstreamRead),

@@ -9,6 +9,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { Narrowing, Principal } from "../auth/principal.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
+import type { Cause, CauseCode } from "../protocol/cause.ts";
 import type { Answer } from "../protocol/dispatch.ts";
 import type { Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -240,6 +241,7 @@ export interface UpstreamContent {
     readonly kind: ListedKind | "instructions";
     readonly name: string;
     readonly why: string;
+    readonly code?: CauseCode;
   }[];
   /** How many more are left out. */
   readonly unnamed: number;
@@ -255,6 +257,8 @@ export interface UpstreamContent {
 export interface UpstreamReport {
   readonly state: "fresh" | "lastGood" | "degraded" | "unread" | "disabled";
   readonly why: string | null;
+  /** `why` as codes. */
+  readonly causes: readonly Cause[];
   /** Since when it cannot be read. */
   readonly since: number | null;
   /** As it was last read; null: it never was as it is configured. */
@@ -269,7 +273,7 @@ export interface UpstreamReport {
 export type UpstreamServer = { readonly [member in "name" | "version"]?: string };
 
 /** What a try of an upstream found. */
-export type UpstreamTrial = { readonly ms: number } & (
+export type UpstreamTrial = { readonly ms: number; readonly causes: readonly Cause[] } & (
   | { readonly fault: string }
   | {
       readonly content: UpstreamContent;

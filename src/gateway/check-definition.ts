@@ -103,8 +103,13 @@ export function faultOfDefinition(kind: ListedKind, wire: unknown): string | und
   for (const [member, isRight] of Object.entries(TYPES)) {
     if (Object.hasOwn(wire, member) && !isRight(wire[member])) return `${member} is not what it must be`;
   }
-  if (namesBehind(wire).length > MOST_GATEWAYS) return `comes through more than ${MOST_GATEWAYS} gateways in a row`;
   return FAULTS[kind](wire);
+}
+
+/** Why the definition may have come in a circle; undefined: it has not. */
+export function faultOfWay(wire: JsonObject): string | undefined {
+  const isLong = namesBehind(wire).length > MOST_GATEWAYS;
+  return isLong ? `comes through more than ${MOST_GATEWAYS} gateways in a row` : undefined;
 }
 
 const FAULTS: Readonly<Record<ListedKind, (wire: JsonObject) => string | undefined>> = {

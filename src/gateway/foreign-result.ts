@@ -33,6 +33,7 @@ export function foreignResult(json: string, answered: Answered): ForeignResult |
   if (!found)
     return failure("faultyServer", `${server}: resultType, inputRequests or requestState stands in its result twice`, {
       server,
+      fault: "result",
     });
   const text = found.get("resultType");
   // Earlier servers do not say it.
@@ -52,9 +53,10 @@ export function foreignResult(json: string, answered: Answered): ForeignResult |
 function questionsFor(json: string, { call, server }: Answered): ForeignResult | Failure {
   const result = JSON.parse(json) as JsonObject;
   const { inputRequests: requests = {}, requestState: state } = result;
-  if (!isObject(requests)) return failure("faultyServer", `${server}: inputRequests is no object`, { server });
+  if (!isObject(requests))
+    return failure("faultyServer", `${server}: inputRequests is no object`, { server, fault: "result" });
   if (state !== undefined && typeof state !== "string")
-    return failure("faultyServer", `${server}: requestState is no text`, { server });
+    return failure("faultyServer", `${server}: requestState is no text`, { server, fault: "result" });
   const asked = new Map<string, unknown>();
   const missing = new Set<ClientCapability>();
   let isStandard = true;

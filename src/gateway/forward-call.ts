@@ -17,6 +17,7 @@ import { Redaction } from "./guard/redaction.ts";
 import { UnboundService } from "./guard/service-binding.ts";
 import { tokenFetch } from "./outbound-fetch.ts";
 import { busyFailure, failureOfFault } from "./translate-error.ts";
+import { lackingSecret } from "./unread-reason.ts";
 import { headersOf, withoutToken, withToken, type TokenedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import {
@@ -81,7 +82,7 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
   });
   const named = naming instanceof Promise ? await naming : naming;
   if ("lacks" in named) {
-    return failure("faultyServer", `${id}: this tenant has no secret ${named.lacks}`, { server: id });
+    return failure("faultyServer", `${id}: ${lackingSecret(named.lacks).why}`, { server: id, fault: "secret" });
   }
   const timeoutMs = timeoutOf(upstream.upstream);
   const gate = new CallGate({

@@ -9,9 +9,10 @@ import { rpcErrorOf } from "../mcp-client/message.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import { faultOfDefinition, faultOfText, KEY_OF } from "./check-definition.ts";
+import { faultOfDefinition, faultOfText, faultOfWay, KEY_OF } from "./check-definition.ts";
 import { listedName, policyName } from "./listed-name.ts";
 import type { UpstreamCatalog, UpstreamFacts, Quarantined } from "./upstream-catalog.ts";
+import { causeOf } from "./unread-reason.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
 
 export interface CatalogCaps {
@@ -96,20 +97,22 @@ class Reading {
     if (tooMany || this.#lookedAt > MOST_LOOKED_AT * bytes) return this.#cap("more than it is read to");
     const wire: unknown = JSON.parse(text);
     const fault = faultOfText(text, wire) ?? faultOfDefinition(kind, wire);
-    if (fault !== undefined) return this.quarantine(kind, wire, fault);
+    if (fault !== undefined) return this.quarantine(kind, wire, { why: fault });
+    const way = faultOfWay(wire as JsonObject);
+    if (way !== undefined) return this.quarantine(kind, wire, { why: way, code: "circle" });
     const own = String((wire as JsonObject)[KEY_OF[kind]]);
     const key = keyIn(kind, own, this.#id);
     const twin = this.#read.get(key);
     // What has the name itself stays, whichever comes first.
     const isChanged = key !== `${kind} ${policyName(this.#id, own)}`;
-    if (twin && (twin.own === own || isChanged)) return this.quarantine(kind, wire, "is listed twice");
+    if (twin && (twin.own === own || isChanged)) return this.quarantine(kind, wire, TWICE);
     const encoded = new TextEncoder().encode(text);
     const { byteLength } = encoded;
     if (this.#count + 1 > definitions) return this.#cap(`more than ${definitions} definitions`);
     if (this.#bytes + byteLength + 1 > bytes) return this.#cap(`more than ${bytes} bytes`);
     if (twin) {
       this.texts[kind].splice(this.texts[kind].indexOf(twin.text), 1);
-      this.quarantine(kind, { name: twin.own }, "is listed twice");
+      this.quarantine(kind, { name: twin.own }, TWICE);
     }
     this.#count += 1;
     this.#bytes += byteLength + 1;
@@ -120,10 +123,11 @@ class Reading {
     return true;
   }
 
-  quarantine(kind: ListedKind, wire: unknown, why: string): true {
+  quarantine(kind: ListedKind, wire: unknown, { why, code }: Pick<Quarantined, "why" | "code">): true {
     const key = isObject(wire) ? (wire[KEY_OF[kind]] ?? wire.name) : undefined;
     const name = (typeof key === "string" ? key : "without a name").slice(0, 128);
-    if (this.quarantined.length < MAX_NAMED) this.quarantined.push({ kind, name, why: why.slice(0, 200) });
+    const one = { kind, name, why: why.slice(0, 200), ...(code && { code }) };
+    if (this.quarantined.length < MAX_NAMED) this.quarantined.push(one);
     else this.unnamed += 1;
     return true;
   }
@@ -141,6 +145,8 @@ class Reading {
     return false;
   }
 }
+
+const TWICE = { why: "is listed twice" };
 
 /** Two definitions with the same one could not be told apart by a client. */
 function keyIn(kind: ListedKind, own: string, id: string): string {
@@ -168,6 +174,10 @@ export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<
   const reasons = Array.from(failed, ([kind, { fault }]) => `${WORDS[kind]} could not be read: ${how.reasonOf(fault)}`);
   const { texts, quarantined, unnamed, cache } = reading;
   const capped = [...reading.left, ...reasons].join("; ");
+  const cappedBy = [
+    ...(reading.left.length === 0 ? [] : [{ code: "too-much" } as const]),
+    ...Array.from(failed.values(), ({ fault }) => ({ code: causeOf(fault) })),
+  ];
   const { way, revision, instructions } = link;
   const facts: UpstreamFacts = {
     of: how.of,
@@ -179,7 +189,7 @@ export async function readCatalog(link: UpstreamLink, how: CatalogHow): Promise<
     ...(cache === undefined ? {} : { cache }),
     quarantined,
     unnamed,
-    ...(capped !== "" && { capped }),
+    ...(capped !== "" && { capped, cappedBy }),
     ...(failed.size > 0 && { unread: [...failed.keys()] }),
   };
   return { ...facts, texts };

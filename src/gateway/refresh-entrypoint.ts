@@ -2,6 +2,7 @@
 // tenant's lease, and what could not be read becomes a note beside the last good one. Sessions are ended here too, for the
 // object that keeps them. Only the Worker itself reaches it.
 
+import type { Cause } from "../protocol/cause.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { McpFault, retryAfterMs, type Fault } from "../mcp-client/fault.ts";
@@ -30,13 +31,14 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { readingFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { capsWith, readCatalog, type CatalogCaps } from "./read-catalog.ts";
-import { operatorDetail, unreadReason } from "./unread-reason.ts";
+import { causeOf, operatorDetail, reasonFor, unreadReason, type Reason } from "./unread-reason.ts";
 import {
   decodeCatalog,
   encodeCatalog,
   flagCatalog,
   lackOf,
   withLastGood,
+  type Quarantined,
   type UpstreamCatalog,
 } from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
@@ -53,8 +55,8 @@ export interface RefreshOrder {
   readonly id: string;
   readonly config: string;
   readonly upstream: UpstreamDocument;
-  /** The headers with the secrets filled in; a text where that failed, saying why. */
-  readonly filled: FilledHeaders | string;
+  /** The headers with the secrets filled in; or why they could not be. */
+  readonly filled: FilledHeaders | Reason;
   readonly clientInfo: JsonObject;
   /** The hash of the section with what was read last; absent: there is none. */
   readonly last?: string | undefined;
@@ -93,6 +95,7 @@ export interface FailingNote {
   readonly of: string;
   readonly since: number;
   readonly why: string;
+  readonly causes?: readonly Cause[];
   /** For operators alone: `operatorDetail`. */
   readonly detail?: string | undefined;
 }
@@ -132,17 +135,21 @@ export async function startRefresh(order: RefreshOrder): Promise<string | undefi
 /** Why an upstream could not be read, in words that its tenant's callers may see. */
 export class NotRead extends Error {
   override readonly name = "NotRead";
+  readonly causes: readonly Cause[];
   /** undefined: it was not asked. */
   readonly fault: Fault | undefined;
   /** What only operators are told beside. */
   readonly detail: string | undefined;
 
-  constructor(why: string, fault?: Fault, detail?: string) {
+  constructor({ why, causes }: Reason, fault?: Fault, detail?: string) {
     super(why);
+    this.causes = causes;
     this.fault = fault;
     this.detail = detail;
   }
 }
+
+const FULL = reasonFor("too-much", "the upstreams of this tenant list more than it may hold");
 
 interface RefreshedAt {
   readonly env: RefreshEnv;
@@ -173,13 +180,13 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
     };
     const state =
       order.upstream.trust === "review" ? await putReviewed({ id, config, catalog, stub, put }) : await put(catalog);
-    if (state === "full") throw new NotRead("the upstreams of this tenant list more than it may hold");
+    if (state === "full") throw new NotRead(FULL);
     await remote(stub(), sectionTables).remove(failingSection(id));
     const ttlMs = Math.min(catalog.cache?.ttlMs ?? DEFAULT_TTL_MS, catalog.unread ? UNREAD_TTL_MS : Infinity);
     await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
     return undefined;
   } catch (error) {
-    const why = whyOf(error);
+    const { why } = reasonOf(error);
     const fault = error instanceof NotRead ? error.fault : undefined;
     try {
       await noteWhy(order, stub, { error, write });
@@ -211,7 +218,7 @@ async function noteWhy({ id, config }: RefreshOrder, stub: () => TenantStub, { e
   const since = await remote(stub(), gatewayTables).failing({ id, config });
   if (since === null) return;
   const detail = error instanceof NotRead ? error.detail : undefined;
-  const note: FailingNote = { of: config, since, why: whyOf(error), detail };
+  const note: FailingNote = { of: config, since, ...reasonOf(error), detail };
   await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
 }
 
@@ -227,7 +234,7 @@ interface ReadAt extends RefreshedAt {
 
 async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<UpstreamCatalog> {
   const { env, services, waitUntil } = at;
-  if (typeof order.filled === "string") throw new NotRead(order.filled);
+  if ("why" in order.filled) throw new NotRead(order.filled);
   const leaving = { tenant: order.tenant, env, hops: 0 };
   const filled = await withToken(order.filled, { fetch: tokenFetch(leaving), now: Date.now, waitUntil });
   const redaction = new Redaction(filled.secrets);
@@ -244,11 +251,12 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
     const catalog = await readWith(order, { ...endpoint, held: room.held, skipped: skip }, reading);
     return { ...catalog, ...(skipped > 0 && { skipped }) };
   } catch (error) {
-    if (error instanceof UnboundService) throw new NotRead(error.message);
+    if (error instanceof UnboundService) throw new NotRead(reasonFor("service-missing", error.message));
     if (!(error instanceof McpFault)) throw error;
     if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, false);
     const detail = redaction.value(operatorDetail(error.fault, filled.secrets));
-    throw new NotRead(redaction.value(whyOf(error)), error.fault, detail);
+    const { why, causes } = reasonOf(error);
+    throw new NotRead({ why: redaction.value(why), causes }, error.fault, detail);
   } finally {
     room.release();
   }
@@ -276,8 +284,8 @@ async function readWith(
     };
     const instructions = redaction.value(link.instructions);
     const withinMs = began + READ_WITHIN_MS - Date.now();
-    const reasonOf = (fault: Fault) => redaction.value(unreadReason(fault, READ_WITHIN_MS));
-    const reading = { id, of: config, caps, withinMs, signal, reasonOf, isFatal };
+    const wordsOf = (fault: Fault) => redaction.value(unreadReason(fault, READ_WITHIN_MS));
+    const reading = { id, of: config, caps, withinMs, signal, reasonOf: wordsOf, isFatal };
     return await readCatalog({ ...link, instructions, ask }, reading);
   } finally {
     await link.close();
@@ -298,17 +306,19 @@ async function withoutTaken(
   const left = uris.filter((uri) => !stored.has(uri));
   const owned = await remote(stub(), gatewayTables).own({ id, config, uris: left });
   if (owned === null) return undefined;
-  const whyTaken = [...stored].map((uri) => [uri, "the tenant stores it"] as const);
-  const taken = new Map([...owned.map(([uri, owner]) => [uri, `${owner} listed it first`] as const), ...whyTaken]);
+  const taken = new Map<string, Pick<Quarantined, "why" | "code">>([
+    ...owned.map(([uri, owner]) => [uri, { why: `${owner} listed it first`, code: "uri-listed" }] as const),
+    ...Array.from(stored, (uri) => [uri, { why: "the tenant stores it", code: "uri-stored" }] as const),
+  ]);
   if (taken.size === 0) return catalog;
   const texts = { ...catalog.texts };
   const quarantined = [...catalog.quarantined];
   for (const kind of WITH_URIS) {
     texts[kind] = catalog.texts[kind].filter((text) => {
-      const why = taken.get(uriKey(kind, text));
-      if (why === undefined) return true;
+      const by = taken.get(uriKey(kind, text));
+      if (by === undefined) return true;
       const name = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]).slice(0, 128);
-      quarantined.push({ kind, name, why });
+      quarantined.push({ kind, name, ...by });
       return false;
     });
   }
@@ -319,9 +329,11 @@ function uriKey(kind: ListedKind, text: string): string {
   return normalOf(kind, String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]));
 }
 
-export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
-  if (error instanceof NotRead || error instanceof TokenRefusal) return error.message;
-  if (!(error instanceof McpFault)) return "it could not be read";
+export function reasonOf(error: unknown, withinMs = READ_WITHIN_MS): Reason {
+  if (error instanceof NotRead) return { why: error.message, causes: error.causes };
+  if (error instanceof TokenRefusal) return reasonFor("token-missing", error.message);
+  if (!(error instanceof McpFault)) return { why: "it could not be read", causes: [] };
   const { fault, cause } = error;
-  return cause instanceof OutboundError ? cause.message : unreadReason(fault, withinMs);
+  if (cause instanceof OutboundError) return reasonFor("unreachable", cause.message);
+  return reasonFor(causeOf(fault), unreadReason(fault, withinMs));
 }

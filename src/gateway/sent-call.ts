@@ -203,6 +203,7 @@ export class SentCall {
     if (now && configOf(now) === config && ungranted(document, upstream) === undefined) return undefined;
     return failure("unreachableServer", "Failed to connect to server: it is not what it was when this call began", {
       server: id,
+      fault: "changed",
     });
   }
 
@@ -327,7 +328,7 @@ export class SentCall {
     const { id, config } = this.#upstream;
     const sealed = await sealUpstreamState({ ...bindingOf(host), upstream: config }, call, state);
     if (sealed === undefined)
-      return failure("faultyServer", `${id}: requestState is longer than 48 KiB`, { server: id });
+      return failure("faultyServer", `${id}: requestState is longer than 48 KiB`, { server: id, fault: "result" });
     return { kind: "complete", result: new Encoded(withMember(json, "requestState", JSON.stringify(sealed)), true) };
   }
 

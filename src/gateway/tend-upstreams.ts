@@ -10,6 +10,7 @@ import { hashOf } from "./listed-name.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
 import { gatewayTables, type RefreshAnswer, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
+import { lackingSecret, reasonFor } from "./unread-reason.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";
 import { uriPrefixes } from "./uris/uri-owners.ts";
 
@@ -135,7 +136,8 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
   const { name, version } = server;
   const found = await headersOf(upstream, { tenant, env, secret: (secret) => ground.secret(secret) });
   const refused = ungranted(ground.document, upstream);
-  const filled = refused ?? ("lacks" in found ? lacking(found.lacks) : found);
+  const headers = "lacks" in found ? lackingSecret(found.lacks) : found;
+  const filled = refused === undefined ? headers : reasonFor("service-missing", refused);
   const clientInfo = { name, version };
   const config = configOf(upstream);
   const prefixes = uriPrefixes(ground.document);
@@ -153,10 +155,6 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
   };
   const failed = await startRefresh(order);
   if (failed !== undefined) ground.onError(new Error(failed));
-}
-
-export function lacking(secret: string): string {
-  return `this tenant has no secret ${secret}`;
 }
 
 /** All of a document that may be read, as the authority is told of them. */

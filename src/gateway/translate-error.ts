@@ -28,7 +28,7 @@ export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
   const { kind } = fault;
   if (kind === "refused")
     return failureOfError(rpcErrorOf(fault.error) ?? { code: ERRORS.internal.code, message: "" }, ground);
-  if (kind === "timeout") return failure("timeout", undefined, { server, timeoutMs });
+  if (kind === "timeout") return failure("timeout", undefined, { server, fault: kind, timeoutMs });
   if (kind === "cancelled") return failure("cancelled");
   const data = { server, fault: kind, ...(retryAfter === undefined ? {} : { retryAfter }) };
   if (isOwnBound(fault)) return busyFailure(server);

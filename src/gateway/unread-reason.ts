@@ -3,6 +3,7 @@
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { shortened } from "../mcp-client/refusal-reason.ts";
+import type { Cause, CauseCode } from "../protocol/cause.ts";
 
 /** For lists. The words of a refusal are the server's, and may say something of the credential that all callers share. */
 export function unreadReason(fault: Fault, withinMs: number): string {
@@ -16,6 +17,51 @@ export function unreadReason(fault: Fault, withinMs: number): string {
     return `the stream broke and cannot be resumed: ${unreadReason(fault.why, withinMs)}`;
   if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
   return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
+}
+
+/** Why something is missing: in words for people, and as codes for programs. */
+export interface Reason {
+  readonly why: string;
+  readonly causes: readonly Cause[];
+}
+
+export function reasonFor(code: CauseCode, why: string): Reason {
+  return { why, causes: [{ code }] };
+}
+
+export function lackingSecret(name: string): Reason {
+  return { why: `this tenant has no secret ${name}`, causes: [{ code: "secret-missing", name }] };
+}
+
+const BY_KIND: Readonly<Record<Exclude<Fault["kind"], "refused" | "status">, CauseCode>> = {
+  cancelled: "reading-too-slow",
+  unreachable: "unreachable",
+  lost: "connection-lost",
+  timeout: "answer-too-slow",
+  tooLarge: "no-mcp",
+  redirect: "redirect",
+  notMcp: "web-page",
+  sessionGone: "no-mcp",
+  unanswered: "no-mcp",
+  unresumable: "no-mcp",
+  violation: "no-mcp",
+};
+
+const BY_STATUS: Readonly<Record<number, CauseCode>> = {
+  401: "credential-refused",
+  403: "credential-refused",
+  404: "no-endpoint",
+  405: "no-endpoint",
+  429: "overloaded",
+  503: "overloaded",
+};
+
+/** `unreadReason` as a code. */
+export function causeOf(fault: Fault): CauseCode {
+  if (fault.kind !== "refused" && fault.kind !== "status") return BY_KIND[fault.kind];
+  const { status } = fault.http;
+  if (status < 400) return "list-refused";
+  return BY_STATUS[status] ?? (status >= 500 ? "server-failed" : "request-refused");
 }
 
 /** For operators alone, to be shown behind the reason: the server's words, or where a redirect leads. */

@@ -1,6 +1,7 @@
 // Owns what an upstream offers as it was last read, and its form as a leased section: definitions stand in it as the
 // upstream wrote them. Pure. Refuses a section of another configuration: it may be another server's.
 
+import type { Cause, CauseCode } from "../protocol/cause.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, membersNamed, objectMembers } from "../mcp-client/json-text.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -13,11 +14,12 @@ export type Way = "2025" | "2026" | "http-sse";
 
 export const LISTED_KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/** One definition that is not listed, and why. */
+/** One definition that is not listed, and why; absent `code`: the definition itself is not as it must be. */
 export interface Quarantined {
   readonly kind: ListedKind | "instructions";
   readonly name: string;
   readonly why: string;
+  readonly code?: CauseCode;
 }
 
 export interface UpstreamFacts {
@@ -41,6 +43,8 @@ export interface UpstreamFacts {
   readonly flagged?: Readonly<Partial<Record<ListedKind, FlaggedAt>>>;
   /** What was not read, because it was too much or failed; absent: everything was. */
   readonly capped?: string;
+  /** The same as codes. */
+  readonly cappedBy?: readonly Cause[];
   /** The lists that could not be read: what stands in their place are the last good ones. */
   readonly unread?: readonly ListedKind[];
   /** How many events of its streams were no messages, in the first of the readings that met some. */
@@ -168,7 +172,7 @@ function wholly<T>(all: readonly (T | undefined)[]): readonly T[] | undefined {
   return all.every((one) => one !== undefined) ? all : undefined;
 }
 
-type Lacking = Pick<UpstreamFacts, "capped" | "quarantined" | "unnamed" | "waiting">;
+type Lacking = Pick<UpstreamFacts, "capped" | "cappedBy" | "quarantined" | "unnamed" | "waiting">;
 
 /** What a catalog lacks, in words; undefined: nothing. */
 export function lackOf({ capped, quarantined, unnamed, waiting = 0 }: Lacking): string | undefined {
@@ -179,4 +183,14 @@ export function lackOf({ capped, quarantined, unnamed, waiting = 0 }: Lacking): 
   const waits =
     waiting === 0 ? undefined : `${waiting} ${waiting === 1 ? "definition waits" : "definitions wait"} for approval`;
   return [capped, waits, left].filter((text) => text !== undefined).join("; ") || undefined;
+}
+
+/** `lackOf` as codes. */
+export function causesOfLack({ cappedBy = [], quarantined, waiting = 0 }: Lacking): readonly Cause[] {
+  const [first] = quarantined;
+  return [
+    ...cappedBy,
+    ...(waiting === 0 ? [] : [{ code: "waiting" } as const]),
+    ...(first ? [{ code: first.code ?? "left-out" }] : []),
+  ];
 }

@@ -22,7 +22,7 @@ import type {
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import { isText, KEY_OF, NAME_KEY, namesBehind, shaped } from "./check-definition.ts";
+import { isText, KEY_OF, listOf, NAME_KEY, namesBehind, shaped } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream, Forwarded } from "./sent-call.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
@@ -30,7 +30,9 @@ import { listedName, policyName, splitName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
 import { isForApps, isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
 import { isAnothers, normalOf, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
+import { reasonFor } from "./unread-reason.ts";
 import {
+  causesOfLack,
   lackOf,
   readSection,
   type Quarantined,
@@ -54,7 +56,8 @@ export function upstreamSources(ground: SourceGround, services: Services = {}): 
 }
 
 /** What stands for its catalog is none: of one upstream, so the tenant's others are served. */
-const BROKEN = "what was read of it cannot be used";
+const BROKEN = reasonFor("catalog-unusable", "what was read of it cannot be used");
+const NOT_YET = reasonFor("not-read-yet", "it has not been read yet");
 
 function upstreamSource(
   named: NamedUpstream,
@@ -109,10 +112,10 @@ function heldOf(
   readonly note: FailingNote | undefined;
 } {
   const why = ungranted(document, upstream);
-  if (why !== undefined) return { note: { of: config, since: 0, why } };
+  if (why !== undefined) return { note: { of: config, since: 0, ...reasonFor("service-missing", why) } };
   const section = sections.get(catalogSection(id));
   const read = section && readSection(section, config);
-  if (read === "broken") return { hash: section?.hash, note: { of: config, since: 0, why: BROKEN } };
+  if (read === "broken") return { hash: section?.hash, note: { of: config, since: 0, ...BROKEN } };
   return { hash: section?.hash, read, note: noteIn(sections.get(failingSection(id)), config) };
 }
 
@@ -142,7 +145,7 @@ function notTaken(
       const own = String(wire[KEY_OF[kind]]);
       const [prefix, owner = id] = prefixOf(prefixes, normalOf(kind, own)) ?? [];
       if (owner === id) return true;
-      taken.push({ kind, name: own.slice(0, 128), why: `${owner} has what begins with ${prefix}` });
+      taken.push({ kind, name: own.slice(0, 128), why: `${owner} has what begins with ${prefix}`, code: "uri-prefix" });
       return false;
     });
   return prefixes.length === 0
@@ -178,13 +181,15 @@ function shelfOf(upstream: CalledUpstream, reads: (uri: string) => boolean): She
 }
 
 export function upstreamState(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
-  if (!catalog) return { kind: "unread", why: note?.why ?? "it has not been read yet" };
-  if (note) return { kind: "lastGood", since: note.since, why: note.why };
-  const why = lackOf(catalog);
-  return why === undefined ? { kind: "fresh" } : { kind: "degraded", why };
+  const { why, causes = [] } = note ?? NOT_YET;
+  if (!catalog) return { kind: "unread", why, causes };
+  if (note) return { kind: "lastGood", since: note.since, why, causes };
+  const lack = lackOf(catalog);
+  return lack === undefined ? { kind: "fresh" } : { kind: "degraded", why: lack, causes: causesOfLack(catalog) };
 }
 
-const isNote = shaped({ since: Number.isFinite, why: isText }, "since");
+const isCause = shaped({ code: isText, name: isText }, "code");
+const isNote = shaped({ since: Number.isFinite, why: isText, causes: listOf(isCause) }, "since");
 
 export function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
   try {

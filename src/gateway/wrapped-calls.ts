@@ -81,7 +81,7 @@ async function answerFrom(server: string, call: Call, visit: WrappedVisit): Prom
   if (!method) return failure("methodNotFound");
   if (called) return method({ source, called, call, visit });
   const why = state.kind === "fresh" ? "" : state.why;
-  return failure("unreachableServer", undefined, { server, why });
+  return failure("unreachableServer", undefined, { server, fault: "unread", why });
 }
 
 /** What the view shows of this upstream, by the names that its source has for them, before a profile renames any. */

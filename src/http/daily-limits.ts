@@ -1,16 +1,15 @@
-// Owns the way from a request to its tenant's authority for what it decides of limits: shares of the day's calls. Tells whoever
-// hears of it that a limit was met.
+// Owns the way from a request to its tenant's object for daily limits. Tells whoever hears of it that a limit was met.
 
-import { DailyShares, type DailyAuthority, type DailyCaller } from "../limits/daily-shares.ts";
-import { limitTables, type Want } from "../limits/limit-tables.ts";
+import { DailyCalls, type DailyAuthority, type DailyCaller } from "../limits/daily-calls.ts";
+import { limitTables, type DailyLimit } from "../limits/limit-tables.ts";
 import type { LimitMet } from "../limits/limiter.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { Entered } from "./entered.ts";
 
-/** One for all tenants of this isolate. Bound: MOST_HELD of daily-shares.ts. */
-const shares = new DailyShares();
+/** One for all tenants of this isolate. Bound: MOST_COUNTS of daily-calls.ts. */
+const daily = new DailyCalls();
 const RETRY_S = 5;
 
 /** Counts one call of a tool towards the day. */
@@ -18,22 +17,27 @@ export function limitDaily(
   entered: Entered,
   caller: DailyCaller,
 ): LimitMet | undefined | Promise<LimitMet | undefined> {
-  return shares.take(caller, Date.now(), () => authorityOf(entered));
+  return daily.take(caller, Date.now(), () => authorityOf(entered));
 }
 
 function authorityOf(entered: Entered): DailyAuthority {
-  const whoOf = async (who: string) => (who === "" ? who : entered.visit.ownerOf(entered.principal.id));
+  const stored = <T extends DailyLimit>(limits: readonly T[]): Promise<T[]> =>
+    Promise.all(
+      limits.map(async (limit) =>
+        limit.who === "" ? limit : { ...limit, who: await entered.visit.ownerOf(entered.principal.id) },
+      ),
+    );
   return {
-    share: async (wants) => {
-      const stored: Want[] = await Promise.all(wants.map(async (want) => ({ ...want, who: await whoOf(want.who) })));
+    take: async (limits) => {
+      const asked = await stored(limits);
       try {
-        return await inTime(remote(entered.stub(), limitTables).share(stored));
+        return await inTime(remote(entered.stub(), limitTables).take(asked));
       } catch (error) {
         if (error instanceof AppError) throw error;
         throw new AppError("unavailable", { retryAfter: RETRY_S, cause: error });
       }
     },
-    giveBack: async (day, who, count) => remote(entered.stub(), limitTables).giveBack(day, await whoOf(who), count),
+    count: async (counted) => inTime(remote(entered.stub(), limitTables).count(await stored(counted))),
     later: (work) => {
       entered.waitUntil(
         work().catch((error: unknown) => {
@@ -42,7 +46,6 @@ function authorityOf(entered: Entered): DailyAuthority {
       );
     },
     sleep: (ms) => scheduler.wait(ms),
-    now: Date.now,
   };
 }
 

@@ -12,7 +12,7 @@ import { viewOf, type Seen, type View } from "../content/serve/view.ts";
 import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
 import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
-import { failure, type Failure } from "../protocol/errors.ts";
+import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { persistently } from "../streams/persistently.ts";
@@ -310,7 +310,7 @@ function suspensionOf({ suspensions }: Policy, profile: string | null, principal
     ({ kind, name }) =>
       kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
   );
-  return suspended && failure("suspended", `Suspended: ${suspended.note}`);
+  return suspended && failure("suspended", `Suspended: ${suspended.note}`, SUSPENDED_DATA);
 }
 
 function principalOf(

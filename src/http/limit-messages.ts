@@ -8,7 +8,7 @@ import { MAX_BATCH } from "../protocol/classify.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressOf } from "../limits/address.ts";
-import type { DailyCaller } from "../limits/daily-shares.ts";
+import type { DailyCaller } from "../limits/daily-calls.ts";
 import { describeMet, Limiter, type Edge, type LimitMet } from "../limits/limiter.ts";
 import type { InUse } from "../limits/in-use.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";

@@ -215,7 +215,6 @@ async function sightOf(entered: Entered, interests: Interests): Promise<StreamSi
   const mayLook = budgetOf(view.only);
   return {
     digests: await digestsOf(view),
-    revision: snapshot.version,
     leaseMs: snapshot.validUntil - Date.now(),
     sees: (uri) => view.resourcesByUri.has(uri) || (mayLook(uri) && view.sees(uri)),
   };

@@ -1,23 +1,30 @@
-// What a tenant's authority knows of its daily limits: how many calls of the day were given out, and to whom; and which limits were met:
-// one row for each limit and hour goes to the audit log, never one for each refusal.
+// What a tenant's object knows of its daily limits: how many tool calls of the day were counted, of all callers and of each; and which
+// limits were met: one row for each limit and hour goes to the audit log, never one for each refusal.
 
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
-import { dayOf, shareOf } from "./share.ts";
+import { dayOf } from "./day.ts";
 
-/** A daily limit of which an isolate wants a share. */
-export interface Want {
+export interface DailyLimit {
   /** Whose calls: empty for all callers, else a principal. */
   readonly who: string;
   readonly most: number;
-  /** The least that is wanted. */
-  readonly count: number;
 }
 
-/** How many calls of each limit the isolate may serve now, and of which day they are. */
-export interface Given {
+/** Calls that an isolate served without asking. */
+export interface CountedCalls extends DailyLimit {
+  readonly calls: number;
+}
+
+export interface DailyUse {
   readonly day: string;
-  readonly counts: readonly number[];
+  /** The calls of the day, for each limit. */
+  readonly used: readonly number[];
+}
+
+export interface TakenCall extends DailyUse {
+  /** Whether it was counted. */
+  readonly isTaken: boolean;
 }
 
 /** A limit that somebody met. */
@@ -34,7 +41,7 @@ export interface MetNote extends MetRecord {
 }
 
 export interface LimitUse {
-  /** Calls of this day of UTC, by whose they are: empty for all callers. Those that isolates hold count. */
+  /** Calls of this day of UTC, by whose they are: empty for all callers. What isolates did not report yet is not in it. */
   readonly calls: readonly { readonly who: string; readonly used: number }[];
   readonly sessions: number;
   /** The latest of each limit. */
@@ -42,9 +49,10 @@ export interface LimitUse {
 }
 
 export interface LimitMethods {
-  share(wants: readonly Want[]): Given;
-  /** What an isolate got of this day and did not use. */
-  giveBack(day: string, who: string, count: number): void;
+  /** Counts one call towards each of these limits, or towards none where one of them is used up. */
+  take(limits: readonly DailyLimit[]): TakenCall;
+  /** Counts calls that were served, also beyond the limit. */
+  count(counted: readonly CountedCalls[]): DailyUse;
   use(): LimitUse;
   noteMet(met: MetRecord): void;
 }
@@ -71,40 +79,26 @@ export const limitTables: Tables<LimitMethods, TenantHost> = {
   open: (host) => ({ methods: methodsOf(host) }),
 };
 
+interface Row extends DailyLimit {
+  readonly day: string;
+  readonly used: number;
+}
+
 function methodsOf(host: TenantHost): LimitMethods {
   const { sql } = host;
-  const used = (who: string) =>
-    sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
-  const give = ({ who: asked, most, count }: Want, now: number): number => {
-    const day = dayOf(now);
-    const kind = kindOf(asked);
-    const who = asked === "" || used(asked) || !isCrowded(host, day, kind) ? asked : `others ${kind}`;
-    const known = used(who);
-    // A clock that was set back a little over midnight does not give the day that is over anew.
-    const counted = known && known.day > day && known.day <= dayOf(now + SKEW_MS) ? known.day : day;
-    const before = known?.day === counted ? known.used : 0;
-    const given = shareOf(most - before, count);
-    tellNear(host, { who, day: counted, most }, [before, before + given]);
-    if (given > 0) {
-      sql.exec(
-        `INSERT INTO daily_calls (who, day, used) VALUES (?, ?, ?)
-           ON CONFLICT (who) DO UPDATE SET day = excluded.day, used = excluded.used`,
-        who,
-        counted,
-        before + given,
-      );
-    }
-    return given;
-  };
   return {
-    share: (wants) =>
+    take: (limits) =>
       host.transaction(() => {
         const now = host.now();
-        return { day: dayOf(now), counts: wants.map((want) => give(want, now)) };
+        const rows = limits.map((limit) => rowOf(host, limit, now));
+        const isTaken = rows.every(({ used, most }) => used < most);
+        return { day: dayOf(now), used: rows.map((row) => add(host, row, isTaken ? 1 : 0)), isTaken };
       }),
-    giveBack: (day, who, count) => {
-      sql.exec("UPDATE daily_calls SET used = max(0, used - ?) WHERE who = ? AND day = ?", count, who, day);
-    },
+    count: (counted) =>
+      host.transaction(() => {
+        const now = host.now();
+        return { day: dayOf(now), used: counted.map((one) => add(host, rowOf(host, one, now), one.calls)) };
+      }),
     noteMet: (met) => {
       host.transaction(() => {
         noteMet(host, met);
@@ -129,11 +123,30 @@ function methodsOf(host: TenantHost): LimitMethods {
   };
 }
 
-type NearLimit = Readonly<Record<"who" | "day", string>> & Pick<Want, "most">;
+function rowOf(host: TenantHost, { who: asked, most }: DailyLimit, now: number): Row {
+  const known = (who: string) =>
+    host.sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
+  const today = dayOf(now);
+  const kind = kindOf(asked);
+  const who = asked === "" || known(asked) || !isCrowded(host, today, kind) ? asked : `others ${kind}`;
+  const row = known(who);
+  // A clock that was set back a little over midnight does not give the day that is over anew.
+  const day = row && row.day > today && row.day <= dayOf(now + SKEW_MS) ? row.day : today;
+  return { who, most, day, used: row?.day === day ? row.used : 0 };
+}
 
-function tellNear({ tell }: TenantHost, data: NearLimit, [before, after]: readonly [number, number]): void {
-  const mark = data.most * TOLD_AT;
-  if (before < mark && after >= mark) tell?.({ type: "quota.reached", key: `${data.who} ${data.day}`, data });
+/** Gives how many there are then. */
+function add(host: TenantHost, row: Row, calls: number): number {
+  if (calls === 0) return row.used;
+  const used = row.used + calls;
+  tellNear(host, row, used);
+  host.sql.exec("INSERT OR REPLACE INTO daily_calls (who, day, used) VALUES (?, ?, ?)", row.who, row.day, used);
+  return used;
+}
+
+function tellNear({ tell }: TenantHost, { who, day, most, used: before }: Row, after: number): void {
+  const mark = most * TOLD_AT;
+  if (before < mark && after >= mark) tell?.({ type: "quota.reached", key: `${who} ${day}`, data: { who, day, most } });
 }
 
 /** Rows of days that are over go first. */

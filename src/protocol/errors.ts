@@ -62,6 +62,9 @@ export const ERRORS = {
 
 export type ErrorKey = keyof typeof ERRORS;
 
+/** `data` of every `suspended`, whose JSON-RPC code others have, too. */
+export const SUSPENDED_DATA = { code: "suspended" } as const;
+
 /** What pure code returns instead of throwing. `retryAfter` is in seconds. */
 export interface Failure {
   readonly kind: "failure";

@@ -3,19 +3,26 @@
 // `Host` is what a request brings along for whoever answers it; this folder does not look at it.
 
 import type { Call } from "./call.ts";
+import type { Cause } from "./cause.ts";
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition } from "./definition.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
 
-/** How well a source knows what it offers. `why` is for operators and clients alike: it has no secrets in it. */
+/** In words for operators and clients alike, without secrets; and as codes. */
+interface Lacking {
+  readonly why: string;
+  readonly causes?: readonly Cause[];
+}
+
+/** How well a source knows what it offers. */
 export type SourceState =
   | { readonly kind: "fresh" }
   /** It could not look again, and offers what it knew at `since` (milliseconds since the epoch). */
-  | { readonly kind: "lastGood"; readonly since: number; readonly why: string }
+  | ({ readonly kind: "lastGood"; readonly since: number } & Lacking)
   /** Something that it should offer is missing. */
-  | { readonly kind: "degraded"; readonly why: string }
+  | ({ readonly kind: "degraded" } & Lacking)
   /** It offers nothing, because nobody knows yet what it has. */
-  | { readonly kind: "unread"; readonly why: string };
+  | ({ readonly kind: "unread" } & Lacking);
 
 export interface ServedTool<Host> extends ToolDefinition {
   /** As its source calls it, and policy compares it; a view may list it under another name. */

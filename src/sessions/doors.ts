@@ -93,7 +93,7 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
   };
   return {
     shardFor,
-    listenAt: (shard, listener) => openSocket(hub(shard), { listener: JSON.stringify({ ...listener, counts: true }) }),
+    listenAt: (shard, listener) => openSocket(hub(shard), { listener: JSON.stringify(listener) }),
     endStream: (session) => atStream(session, "endSession"),
     changes: () => remoteChanges(stub()),
     ended: () => remote(stub(), endedTables),

@@ -8,16 +8,16 @@ import { backOff } from "./back-off.ts";
 import { HeldSocket, type Opened } from "./held-socket.ts";
 import { later, merged, nothing, type Pending, type Versions } from "./pending.ts";
 import { persistently } from "./persistently.ts";
-import { AWAY_MS } from "./hub-memory.ts";
-import { CLOSE, type Hello, type HubMessage } from "./wire.ts";
+import { CLOSE, type HubMessage } from "./wire.ts";
 
 /** How long changes are collected, so that a burst is told once. */
 const COALESCE_MS = 15;
 /** The longest random wait before a look: streams of one isolate spread, and the first one's look serves the others. */
 const SPREAD_MS = 40;
-/** For each stream that a hub is known to have, which may have twice as many: a thousand come back in a second or two. */
-const BACK_MS = 2;
-const LONGEST_BACK_MS = 8000;
+/** Over how long the streams come back that lose a hub at the same moment. */
+const BACK_MS = 4000;
+/** When a stream that lost its hub looks whether it may go on: after it came back, and before the hub no longer expects it. */
+const LOOK_MS = 6000;
 /** How seldom a stream without a hub looks again, at least. */
 const LEAST_LEASE_MS = 250;
 
@@ -35,8 +35,6 @@ export type Digests = Readonly<Record<ChangedSection, string>>;
 /** What one principal sees of a tenant in one profile, as far as a stream needs it. */
 export interface StreamSight {
   readonly digests: Digests;
-  /** The revision of the policy that was looked at. */
-  readonly revision: number;
   /** For how many milliseconds yet it holds. */
   readonly leaseMs: number;
   sees(uri: string): boolean;
@@ -85,19 +83,12 @@ export class Feed {
   readonly #host: FeedHost;
   readonly #clock: Clock;
   readonly #socket: HeldSocket;
-  #hello: Hello | undefined;
-  /** How many streams the hub has, or half of that. */
-  #streams = 0;
-  /** The newest revision of the policy that was looked at. */
-  #seen = 0;
   #failures = 0;
   #filter: Filter | undefined;
   #state: FeedState | undefined;
   #pending: Pending = nothing();
-  /** An event was lost: those who keep the logs have to be asked what changed. */
-  #missed = false;
-  /** The newest versions heard of. An event whose `after` is greater shows that one in between was missed. */
-  readonly #heard = { definitions: 0, content: 0 };
+  /** The newest versions heard of on this socket: an event whose `after` is greater shows that one in between was missed. */
+  #heard: Partial<Record<ChangeLogName, number>> = {};
   /** The versions of the last events taken, to recognize one that is repeated because another hub did not get it. */
   readonly #taken = { definitions: 0, content: 0 };
   /** As far as is known, a change of policy is written but not in force yet. */
@@ -105,8 +96,10 @@ export class Feed {
   #work: Promise<void> = Promise.resolve();
   /** Takes back what is about to be told. */
   #timer: (() => void) | undefined;
-  /** Takes back looking whether it may go on without a hub. */
-  #alone: (() => void) | undefined;
+  /** It lost its hub and does not have it again. */
+  #isAlone = false;
+  /** Takes back looking whether it may go on. */
+  #lookTimer: (() => void) | undefined;
   #closed = false;
 
   constructor(host: FeedHost, clock = SYSTEM_CLOCK) {
@@ -117,79 +110,50 @@ export class Feed {
         this.#hear(message as HubMessage);
       },
       lost: () => {
-        this.#standAlone(AWAY_MS);
+        this.#isAlone = true;
+        this.#lookIn(LOOK_MS);
       },
       reopened: () => {
-        this.#stopStanding();
+        this.#isAlone = false;
+        this.#heard = {};
+        this.#tellAll();
       },
       ended: (code: number) => {
         this.#end(code === CLOSE.replaced ? "replaced" : code === CLOSE.withdrawn ? "withdrawn" : "lost");
       },
-      // The only one of a hub does not wait for others.
-      spread: () => Math.min(BACK_MS * (this.#streams - 1), LONGEST_BACK_MS),
+      spreadMs: BACK_MS,
     };
-    this.#socket = new HeldSocket((again) => this.#connect(again), hooks, clock);
+    this.#socket = new HeldSocket((again) => host.connect(again), hooks, clock);
   }
 
-  async #connect(again: boolean): Promise<Opened> {
-    const opened = await this.#host.connect(again);
-    if ("refused" in opened) return opened;
-    this.#hello = opened.hello ? (JSON.parse(opened.hello) as Hello) : undefined;
-    this.#streams = this.#hello?.streams ?? 0;
-    if (again) this.#greet();
-    return opened;
-  }
-
-  /** The hub is there again. Who missed nothing asks nobody; what the hub does not know, those who keep the logs do. */
-  #greet(): void {
-    const { heard = {}, check = 0, resubscribe = false } = this.#hello ?? {};
+  /** It may have missed anything: its client is told to list again, and to read again what it subscribed to. */
+  #tellAll(revision = 0): void {
     const pending = this.#pending;
-    this.#missed ||= LOGS.some((log) => heard[log] !== this.#heard[log]);
-    pending.resubscribe ||= resubscribe;
-    for (const log of LOGS) this.#heard[log] = Math.max(this.#heard[log], heard[log] ?? 0);
-    pending.revision = Math.max(pending.revision, this.#leastToSee(check));
-    if (this.#missed || resubscribe || pending.revision > 0) this.#soon(this.#clock.random() * SPREAD_MS);
-  }
-
-  /** The revision of the policy that it must look at, where the hub was told of `check`; 0: none. */
-  #leastToSee(check: number): number {
-    if (!this.#isTold) return Infinity;
-    return check > this.#seen ? check : 0;
-  }
-
-  /** Whether the hub knows how far it was told. */
-  get #isTold(): boolean {
-    return LOGS.every((log) => this.#hello?.heard[log] !== undefined);
+    pending.all = true;
+    pending.resubscribe = true;
+    pending.revision = Math.max(pending.revision, revision);
+    this.#soon(this.#clock.random() * SPREAD_MS);
   }
 
   /**
-   * A hub that was reset, and one that has its first stream, learns where the logs are. One that was reset since they were asked
-   * does not: meanwhile it may have said that nobody listens.
+   * While it has no hub, none can end it: it lives by leases, as requests do. When it has one again it looks once more, because
+   * it may have been withdrawn meanwhile.
    */
-  #report(): void {
-    if (!this.#hello || this.#isTold || this.#missed) return;
-    this.#hello = { ...this.#hello, heard: { ...this.#heard } };
-    this.#socket.send(JSON.stringify(this.#heard));
-  }
-
-  /** No hub can end it: from `wait` milliseconds on it lives by leases, as requests do. */
-  #standAlone(wait: number): void {
-    this.#alone = this.#clock.after(wait, () => {
+  #lookIn(wait: number): void {
+    if (this.#closed) return;
+    this.#lookTimer ??= this.#clock.after(wait, () => {
+      this.#lookTimer = undefined;
+      const isAlone = this.#isAlone;
       this.#host.look(Infinity).then(
         (sight) => {
           if (!sight) this.#end("withdrawn");
-          else if (this.#alone) this.#standAlone(Math.max(LEAST_LEASE_MS, sight.leaseMs));
+          else if (isAlone) this.#lookIn(Math.max(LEAST_LEASE_MS, sight.leaseMs));
         },
         () => {
-          if (this.#alone) this.#standAlone(AWAY_MS);
+          this.#lookIn(LOOK_MS);
         },
       );
     });
-  }
-
-  #stopStanding(): void {
-    this.#alone?.();
-    this.#alone = undefined;
   }
 
   /**
@@ -209,27 +173,21 @@ export class Feed {
       throw error;
     });
     if (!sight) return this.#refuse();
-    this.#seen = sight.revision;
     this.#filter = filter;
     // While a change is not in force yet, what the client listed may be older than what is seen here. Unknown digests
     // match no list, so every list is told once the change is in force.
     const { definitions, content } = changes;
     const digests = from?.digests ?? (definitions.due ? UNKNOWN : sight.digests);
     this.#state = { versions: { definitions: definitions.version, content: content.version }, digests };
-    this.#know(changes, from !== undefined);
-    this.#report();
+    for (const log of LOGS) {
+      this.#heard[log] = Math.max(this.#heard[log] ?? 0, changes[log].version);
+      if (from) this.#take(log, changes[log]);
+    }
     // A deployment may have changed lists in code without any new version: compare the digests.
     if (from) this.#pending.policy ||= !definitions.due;
     // Tells what was just taken, and what was heard while `#state` was not set.
     this.#soon(0);
     return this.#state;
-  }
-
-  #know(changes: Heard, take: boolean): void {
-    for (const log of LOGS) {
-      this.#heard[log] = Math.max(this.#heard[log], changes[log].version);
-      if (take) this.#take(log, changes[log]);
-    }
   }
 
   #refuse(): number {
@@ -245,7 +203,7 @@ export class Feed {
     if (!this.#closed) this.#host.closed?.();
     this.#closed = true;
     this.#timer?.();
-    this.#stopStanding();
+    this.#lookTimer?.();
     this.#socket.close();
   }
 
@@ -260,30 +218,17 @@ export class Feed {
       this.#pending.resubscribe = true;
       return this.#soon(0);
     }
-    if ("streams" in message) {
-      this.#streams = message.streams;
-      return;
-    }
     const { log, check, after, version } = message;
-    // Of another release: whatever it tells, a look shows what is.
-    if (!LOGS.includes(log)) return this.#lookAnew();
+    // Of another release: nobody here knows what it tells.
+    if (!LOGS.includes(log)) return this.#tellAll(Infinity);
     if (check !== null) this.#pending.revision = Math.max(this.#pending.revision, check);
-    // Before the stream has begun nothing can be missed, because what it begins with is newer.
-    if (this.#state && this.#heard[log] < after) {
-      this.#missed = true;
-      this.#pending.revision = Infinity;
-    }
-    this.#heard[log] = Math.max(this.#heard[log], version);
+    const heard = this.#heard[log];
+    if (heard !== undefined && heard < after) this.#tellAll(Infinity);
+    this.#heard[log] = Math.max(heard ?? 0, version);
     const isRepeated = version > after && version === this.#taken[log];
     if (!isRepeated) this.#take(log, { ...message, all: false });
     this.#taken[log] = version;
     return this.#soon(check === null ? COALESCE_MS : this.#clock.random() * SPREAD_MS);
-  }
-
-  #lookAnew(): void {
-    this.#missed = true;
-    this.#pending.revision = Infinity;
-    this.#soon(this.#clock.random() * SPREAD_MS);
   }
 
   #take(log: ChangeLogName, changes: Changes): void {
@@ -320,22 +265,11 @@ export class Feed {
   }
 
   async #flush(): Promise<void> {
-    const missed = this.#missed;
-    this.#missed = false;
-    let pending = nothing();
+    const pending = this.#pending;
+    this.#pending = nothing();
     try {
-      if (missed && this.#state) {
-        this.#know(await this.#host.listen(this.#state.versions), true);
-        // What was missed meanwhile is asked about before anything is told: their answer may be older.
-        if (this.#missed) return await this.#flush();
-        this.#report();
-        this.#pending.resubscribe = true;
-      }
-      pending = this.#pending;
-      this.#pending = nothing();
       await this.#tell(pending);
     } catch (error) {
-      this.#missed ||= missed;
       this.#pending = merged(pending, this.#pending);
       throw error;
     }
@@ -348,15 +282,14 @@ export class Feed {
     const filter = this.#filter;
     if (this.#closed || !before || !filter) return;
     if (!sight) return this.#end("withdrawn");
-    this.#seen = Math.max(this.#seen, sight.revision);
     const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, sight));
     // While a change is due, this view may show it already, and the client's next request may not. Forgetting these
     // digests has the lists told again when the change is in force.
     const unsure = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
-    const after = {
-      versions: later(before.versions, pending.versions),
-      digests: pending.policy ? { ...sight.digests, ...unsure } : before.digests,
-    };
+    const seen = pending.policy ? { ...sight.digests, ...unsure } : before.digests;
+    // Who missed something does not know either whether a change is due.
+    const digests = pending.all ? UNKNOWN : seen;
+    const after = { versions: later(before.versions, pending.versions), digests };
     const told = [
       ...changed.map((section) => ({ method: METHODS[section], params: {} })),
       ...updatedIn(pending, filter, sight).map((uri) => ({ method: UPDATED, params: { uri } })),
@@ -370,9 +303,9 @@ export class Feed {
 }
 
 function hasChanged(section: ChangedSection, pending: Pending, before: FeedState, sight: StreamSight): boolean {
-  if (pending.announced.has(section)) return true;
+  if (pending.all || pending.announced.has(section)) return true;
   if (pending.policy && sight.digests[section] !== before.digests[section]) return true;
-  return section === "resources" && (pending.all || [...pending.listed].some((uri) => sight.sees(uri)));
+  return section === "resources" && [...pending.listed].some((uri) => sight.sees(uri));
 }
 
 /** The updated URIs that the client subscribed to and may see, as the client wrote them. */

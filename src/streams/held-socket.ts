@@ -19,21 +19,18 @@ export interface SocketHooks {
   reopened(): void;
   /** The socket is not reopened. `code`: one of `CLOSE`, `UNREACHABLE`, or 4000 plus the HTTP status of a refusal. */
   ended(code: number): void;
-  /** Over how many milliseconds all who lost this object with this socket come back; at once when absent. */
-  spread?(): number;
+  /** Over how long all who lost this object with this socket come back, milliseconds; at once when absent. */
+  readonly spreadMs?: number;
 }
 
-/** A socket, not accepted yet, with what the object said first; or the HTTP status with which it refused. */
-export type Opened = { readonly socket: WebSocket; readonly hello?: string | null } | { readonly refused: number };
-
-/** The header in which an object says something first. */
-export const HELLO = "hello";
+/** A socket, not accepted yet; or the HTTP status with which the object refused it. */
+export type Opened = { readonly socket: WebSocket } | { readonly refused: number };
 
 export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<Opened> {
   const url = `https://tenantry.internal/?${new URLSearchParams(query).toString()}`;
   const response = await stub.fetch(url, { headers: { upgrade: "websocket" } });
-  const { webSocket, status, headers } = response;
-  if (webSocket) return { socket: webSocket, hello: headers.get(HELLO) };
+  const { webSocket, status } = response;
+  if (webSocket) return { socket: webSocket };
   await response.body?.cancel();
   return { refused: status };
 }
@@ -102,7 +99,7 @@ export class HeldSocket {
   /** Tries until the socket is open, the object refuses it (a status below 500), or `MAX_FAILURES` tries failed. */
   async #reopen(): Promise<void> {
     const clock = this.#clock;
-    let wait = AT_ONCE_MS * (0.5 + clock.random()) + (this.#hooks.spread?.() ?? 0) * clock.random();
+    let wait = AT_ONCE_MS * (0.5 + clock.random()) + (this.#hooks.spreadMs ?? 0) * clock.random();
     while (!this.#closed) {
       if (this.#failures >= MAX_FAILURES) return this.#end(UNREACHABLE);
       await pause(clock, wait, undefined);

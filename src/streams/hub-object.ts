@@ -1,24 +1,40 @@
 // Owns who listens to a tenant: one hibernatable WebSocket for each notification stream, and handing on what changed.
-// Refuses to decide what a stream's view may be told: its holder does.
+// Refuses to decide what a stream's view may be told: its holder does. It does not remember what it sent: a stream that comes
+// back tells its client to list again.
 
 import { DurableObject } from "cloudflare:workers";
 import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/authority/changes.ts";
-import { HELLO } from "./held-socket.ts";
-import { HubMemory } from "./hub-memory.ts";
-import type { Versions } from "./pending.ts";
-import { CLOSE, isFinal, isOutdated, type Hello, type Listener } from "./wire.ts";
+import { lasts } from "../tenants/isolate/lasting.ts";
+import { CLOSE, isFinal, isOutdated, type Listener } from "./wire.ts";
 
 /** Well below Cloudflare's limit of 32,768 sockets for one object. */
 export const MAX_STREAMS = 20_000;
+/** How long a stream that lost its socket is expected back. */
+const AWAY_MS = 10_000;
+/** Stored from the first stream on until nobody listens: with it and without sockets, the hub was reset. */
+const LISTENED = "listened";
 
 export class HubObject extends DurableObject implements HubStub {
   /** How many more streams are let in before they are counted again. Counting visits every socket. */
   #room = 0;
-  readonly #memory: HubMemory;
+  /** Until then streams may come back, milliseconds since the epoch. */
+  #expectedUntil = 0;
+  /** The same of those that were lost in a reset alone: nobody can delay withdrawals by losing a stream again and again. */
+  readonly #resetUntil: number;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    this.#memory = new HubMemory(ctx.storage.kv, ctx.getWebSockets().length, () => Date.now());
+    // Hibernation leaves sockets, a reset does not.
+    if (ctx.getWebSockets().length === 0 && this.#isListened) this.#expect();
+    this.#resetUntil = this.#expectedUntil;
+  }
+
+  get #isListened(): boolean {
+    return this.ctx.storage.kv.get(LISTENED) === true;
+  }
+
+  #expect(): void {
+    this.#expectedUntil = Date.now() + AWAY_MS;
   }
 
   async ready(): Promise<void> {}
@@ -27,9 +43,12 @@ export class HubObject extends DurableObject implements HubStub {
     if (this.#room <= 0) this.#room = MAX_STREAMS - this.ctx.getWebSockets().length;
     if (this.#room <= 0) return new Response("too many streams", { status: 503 });
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
+    // Who comes back so late that those who tell the hub stopped does not hear of anything: its client begins anew.
+    if (listener.again && !this.#isListened) return new Response(null, { status: 410 });
     // A session has one standalone stream, the newest.
     if (listener.session !== null) {
-      if (this.#isLate(listener)) return new Response(null, { status: 410 });
+      const others = this.ctx.getWebSockets(listener.session).map(listenerOf);
+      if (isOutdated(listener, others)) return new Response(null, { status: 410 });
       this.#closeSession(listener.session, CLOSE.replaced);
     }
     const owned = listener.owner === undefined ? [] : [ownerTag(listener.owner)];
@@ -38,42 +57,25 @@ export class HubObject extends DurableObject implements HubStub {
       return new Response("too many streams", { status: 429 });
     }
     this.#room -= 1;
+    if (!this.#isListened) this.ctx.storage.kv.put(LISTENED, true);
     const { 0: near, 1: far } = new WebSocketPair();
     this.ctx.acceptWebSocket(far, listener.session === null ? owned : [listener.session, ...owned]);
     far.serializeAttachment(listener);
-    const hello = JSON.stringify(this.#greet(listener));
-    return new Response(null, { status: 101, webSocket: near, headers: { [HELLO]: hello } });
-  }
-
-  /** One that comes back late does not replace a newer one, and not before an end. */
-  #isLate(listener: Listener): boolean {
-    const others = this.ctx.getWebSockets(listener.session ?? "").map(listenerOf);
-    return isOutdated(listener, others) || (listener.again === true && this.#memory.isOver(listener.session));
-  }
-
-  #greet({ session }: Listener): Hello {
-    const { grew, ...hello } = this.#memory.join(session, MAX_STREAMS - this.#room, () => this.#open().length);
-    if (grew) this.#count(hello.streams);
-    return hello;
-  }
-
-  /** What a stream heard from those who keep the logs. One that is closing may be out of their count. */
-  override async webSocketMessage(socket: WebSocket, text: string | ArrayBuffer): Promise<void> {
-    if (typeof text !== "string" || socket.readyState !== WebSocket.OPEN) return;
-    this.#memory.learn(JSON.parse(text) as Versions);
+    return new Response(null, { status: 101, webSocket: near });
   }
 
   override async webSocketClose(_socket: WebSocket, code: number): Promise<void> {
-    if (code !== 1000 && !isFinal(code)) this.#memory.lost();
+    if (code !== 1000 && !isFinal(code)) this.#expect();
   }
 
   override async webSocketError(): Promise<void> {
-    this.#memory.lost();
+    this.#expect();
   }
 
-  /** For how many milliseconds yet streams may be away that were not told what was published. */
+  /** For how many milliseconds yet streams may be away that a reset cut off. */
   async away(): Promise<number> {
-    return this.#memory.owed;
+    const now = Date.now();
+    return lasts(this.#resetUntil, AWAY_MS, now) ? this.#resetUntil - now : 0;
   }
 
   /** Hands an event to every stream; resolves to how many there are, 1 at least where some are expected back. */
@@ -82,23 +84,20 @@ export class HubObject extends DurableObject implements HubStub {
     const text = JSON.stringify(event);
     const open = this.#open();
     for (const socket of open) send(socket, text);
-    return this.#memory.told(event, open.length);
+    if (open.length > 0) return open.length;
+    if (lasts(this.#expectedUntil, AWAY_MS, Date.now())) return 1;
+    this.ctx.storage.kv.delete(LISTENED);
+    return 0;
   }
 
   #open(tag?: string): WebSocket[] {
     return this.ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
-  #count(streams: number): void {
-    const text = JSON.stringify({ streams });
-    for (const socket of this.#open()) if (listenerOf(socket).counts) send(socket, text);
-  }
-
   /** The session's subscriptions changed: whoever holds its stream reads them again. false: it is not here. */
   async resubscribe(session: string): Promise<boolean> {
     const open = this.#open(session);
     for (const socket of open) send(socket, '{"resubscribe":true}');
-    if (open.length === 0) this.#memory.missed(session, "changed");
     return open.length > 0;
   }
 
@@ -106,7 +105,6 @@ export class HubObject extends DurableObject implements HubStub {
   async endSession(session: string): Promise<boolean> {
     const isHere = this.#open(session).length > 0;
     this.#closeSession(session, CLOSE.ended);
-    this.#memory.missed(session, "ended");
     return isHere;
   }
 
@@ -133,7 +131,7 @@ function listenerOf(socket: WebSocket): Listener {
   return socket.deserializeAttachment() as Listener;
 }
 
-/** Sending to a closing socket throws. Its holder comes back and asks for what it missed. */
+/** Sending to a closing socket throws. Its holder comes back. */
 function send(socket: WebSocket, text: string): void {
   try {
     socket.send(text);

@@ -1,7 +1,6 @@
 // Owns what travels on the sockets between a Worker that holds a stream and the objects that feed it.
 
 import type { ChangeEvent } from "../tenants/authority/changes.ts";
-import type { Versions } from "./pending.ts";
 
 /** Why an object closes a socket; any other end is an accident, and the socket is opened again. */
 export const CLOSE = {
@@ -31,8 +30,6 @@ export interface Listener {
   readonly most?: number;
   /** Whether the stream comes back after its socket was lost. */
   readonly again?: boolean;
-  /** Whether its holder wants to know how many streams there are. */
-  readonly counts?: boolean;
 }
 
 /** Whether a stream that comes back finds a newer one of its session in its place. */
@@ -43,20 +40,8 @@ export function isOutdated(
   return again && others.some((other) => (other.since ?? 0) > since);
 }
 
-/** What a hub says first. */
-export interface Hello {
-  /** How many streams there are, or half of that: whoever loses the hub comes back in their turn. */
-  readonly streams: number;
-  /** The version of each log up to which the hub was told; absent: it does not know, and wants to. */
-  readonly heard: Partial<Versions>;
-  /** The newest revision of the policy for which streams had to look. */
-  readonly check: number;
-  /** The session's subscriptions changed while its stream was away. */
-  readonly resubscribe: boolean;
-}
-
 /** From the hub to whoever holds a notification stream. */
-export type HubMessage = ChangeEvent | { readonly resubscribe: true } | Pick<Hello, "streams">;
+export type HubMessage = ChangeEvent | { readonly resubscribe: true };
 
 /** From the session's object to whoever views a call. A long event comes in parts, because messages are limited. */
 export type ViewerMessage =

@@ -31,8 +31,9 @@ function isBuilt(): boolean {
   }
 }
 
-/** What is stored is at fault and no code: the message says all of it. */
-const WITHOUT_STACK = /: This storage was made by an unreleased version/;
+/** Said where storage has no schema marker, or another one than this code knows. No code is at fault, so no stack is logged. */
+export const UNRELEASED =
+  "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";
 
 /**
  * As one line of JSON where the Worker is deployed: what reads logs has a member for each part of the place. While somebody
@@ -40,7 +41,7 @@ const WITHOUT_STACK = /: This storage was made by an unreleased version/;
  */
 export function logFault(fault: unknown, place: FaultPlace): void {
   const at = textOf(place);
-  const error = WITHOUT_STACK.test(String(fault)) ? String(fault) : fault;
+  const error = String(fault).includes(UNRELEASED) ? String(fault) : fault;
   // oxlint-disable-next-line no-console
   console.error(...(isBuilt() ? [lineOf(error, place, at)] : at === "" ? [error] : [`${at}:`, error]));
 }

@@ -100,7 +100,7 @@ it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
 it.each(OBJECT_FAULTS)("callTool says when to try again where the count of the day %s", async (fault) => {
   const id = await forgottenTenant();
   hurried();
-  const at = faultyEnv(fault, "TenantObject limits.share");
+  const at = faultyEnv(fault, "TenantObject limits.take");
   const calling = mcp.tenant(at.env, id).callTool("count", {}, { as: { id: "nightly" } });
   const failed: unknown = await calling.catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(TenantError);

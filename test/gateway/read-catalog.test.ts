@@ -1,7 +1,13 @@
 // What is read of an upstream that lists as it likes: everything, or what is left out with its reason.
 
 import { describe, expect, it } from "vitest";
-import { decodeCatalog, encodeCatalog, lackOf, withLastGood } from "../../src/gateway/upstream-catalog.ts";
+import {
+  causesOfLack,
+  decodeCatalog,
+  encodeCatalog,
+  lackOf,
+  withLastGood,
+} from "../../src/gateway/upstream-catalog.ts";
 import { capsWith, readCatalog, type CatalogCaps } from "../../src/gateway/read-catalog.ts";
 import type { UpstreamLink } from "../../src/gateway/upstream-link.ts";
 import { describeFault, McpFault } from "../../src/mcp-client/fault.ts";
@@ -56,6 +62,7 @@ describe("the catalog of an upstream", () => {
     expect(names(catalog.texts.tools)).toHaveLength(700);
     expect(asked).toEqual(["tools/list", "tools/list", "tools/list"]);
     expect(lackOf(catalog)).toBeUndefined();
+    expect(causesOfLack(catalog)).toEqual([]);
   });
 
   it("goes without a list that the upstream declares and does not have", async () => {
@@ -72,6 +79,7 @@ describe("the catalog of an upstream", () => {
     expect(names(catalog.texts.tools)).toHaveLength(2);
     expect(catalog.texts.prompts).toEqual([]);
     expect(lackOf(catalog)).toMatch(/^prompts could not be read: .*has no list of prompts$/);
+    expect(causesOfLack(catalog)).toEqual([{ code: "no-mcp" }]);
     const good = { "tools/list": pagesOf(9), "prompts/list": () => ({ prompts: [{ name: "greet" }] }) };
     const last = await read(upstream(good, { tools: {}, prompts: {} }).link);
     const kept = withLastGood(catalog, last);
@@ -117,6 +125,8 @@ describe("the catalog of an upstream", () => {
     expect(catalog.texts.tools).toHaveLength(1000);
     expect(asked).toHaveLength(5);
     expect(lackOf(catalog)).toBe("it lists more than 1000 definitions; the first 1000 are here");
+    expect(causesOfLack(catalog)).toEqual([{ code: "too-much" }]);
+    expect(causesOfLack({ ...catalog, waiting: 3 })).toEqual([{ code: "too-much" }, { code: "waiting" }]);
   });
 
   it("ends where its bytes end, and says so", async () => {
@@ -204,6 +214,7 @@ describe("the catalog of an upstream", () => {
     expect(names(catalog.texts.tools)).toEqual(["good", "better"]);
     expect(catalog.quarantined).toHaveLength(1);
     expect(lackOf(catalog)).toMatch(why);
+    expect(causesOfLack(catalog)).toEqual([{ code: "left-out" }]);
   });
 
   it("leaves out what names a member twice, of which who approves it may read the other one", async () => {

@@ -233,7 +233,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       await admin.suspend(id, "tool", "lab_echo", "it echoes");
       for (const name of ["echo", "lab_echo"]) {
         const { status, error } = await call(client, name);
-        expect({ status, ...error }).toEqual({ ...refused, message: `${name} is suspended: it echoes` });
+        expect({ status, ...error }).toEqual({
+          ...refused,
+          message: `${name} is suspended: it echoes`,
+          data: { code: "suspended" },
+        });
       }
       expect(await toolsOf(client)).not.toContain("echo");
     });
@@ -258,7 +262,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
         Promise.all([call(whole, "lab_echo"), call(writer, "lab_echo"), writer.request("tools/list")]);
       const shown = async () =>
         (await answers()).map(({ status, error }) => (error ? { status, ...error } : undefined));
-      const by = (message: string) => ({ ...refused, message });
+      const by = (message: string) => ({ ...refused, message, data: { code: "suspended" } });
       expect(await shown()).toEqual([undefined, undefined, undefined]);
 
       await admin.suspend(id, "tool", "lab_echo", "a tool");

@@ -269,7 +269,7 @@ describe("what is told", () => {
   it("a limit of the day at 80 %, once", async () => {
     const tenant = await watched();
     const limits = remote(tenant.stub, limitTables);
-    for (let at = 0; at < 10; at += 1) await limits.share([{ who: "", most: 10, count: 1 }]);
+    for (let at = 0; at < 10; at += 1) await limits.take([{ who: "", most: 10 }]);
     expect(await news(tenant)).toEqual([["quota.reached", expect.objectContaining({ who: "", most: 10 })]]);
   });
 

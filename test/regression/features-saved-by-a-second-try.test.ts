@@ -199,11 +199,11 @@ test("an operator is removed where that fails once", async () => {
 });
 
 test.each(["2025", "2026"] as const)(
-  "a call of era %s under an exact limit of the day is made where its share fails once",
+  "a call of era %s under an exact limit of the day is made where counting it fails once",
   async (era) => {
     const id = await newTenant({ limits: { dailyToolCalls: 1000, exact: true } });
     const client = era === "2025" ? await client2025(endpointOf(id)) : client2026(endpointOf(id));
-    await strike({ "TenantObject limits.share": "failed once" });
+    await strike({ "TenantObject limits.take": "failed once" });
     const { text } = await client.request("tools/call", { name: "lab_echo", arguments: { said: "yes" } });
     expect(text).not.toContain('"error"');
     expect(await strike({})).toEqual([]);

@@ -5,7 +5,7 @@ import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
-import type { Hello, Listener } from "../../src/streams/wire.ts";
+import type { Listener } from "../../src/streams/wire.ts";
 import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
 import { changeEvent, LISTENER, listenAt } from "../support/worker/hubs.ts";
 
@@ -51,6 +51,24 @@ describe("a change", () => {
     expect(await hub.publish(event(3, { check: 9 }))).toBe(1);
   });
 
+  it("is counted as heard by one at least while a stream may come back that was lost, for which no withdrawal waits", async () => {
+    const { name, hub } = freshHub();
+    const listener = await listenAt(name);
+    listener.close(1011);
+    await expect.poll(() => runInDurableObject(hub, (_instance, ctx) => ctx.getWebSockets().length)).toBe(0);
+    expect(await hub.publish(event(1))).toBe(1);
+    expect(await hub.away()).toBe(0);
+  });
+
+  it("is not missed by a stream that comes back when nobody sends any more: it is refused, and its client begins anew", async () => {
+    const { name, hub } = freshHub();
+    expect(await hub.publish(event(1))).toBe(0);
+    await expect(listenAt(name, { again: true })).rejects.toThrow("refused with 410");
+    await listenAt(name);
+    await listenAt(name, { again: true });
+    expect(await hub.publish(event(2))).toBe(2);
+  });
+
   it("reaches the newest stream of a session, though an older one comes back after an accident", async () => {
     const { name, hub } = freshHub();
     const newer = await listenAt(name, { session: "s", since: 2 });
@@ -69,10 +87,9 @@ describe("a change", () => {
         await storage.getAlarm(),
       ]);
     const listener = await listenAt(name, { session: "s" });
-    expect(await stored()).toEqual([[], null]);
     for (const version of [1, 2, 3]) await hub.publish(event(version));
     await hub.endSession("s");
-    expect(await stored()).toEqual([["kept"], null]);
+    expect(await stored()).toEqual([["listened"], null]);
     expect(await listener.ended).toBe(4002);
     expect(await hub.publish(event(4))).toBe(0);
     expect(await stored()).toEqual([[], null]);
@@ -181,50 +198,4 @@ it("refuses a stream more than there may be", async () => {
   });
   expect(await openSocket(hub, { listener: JSON.stringify(LISTENER) })).toEqual({ refused: 503 });
   expect(others).toHaveLength(MAX_STREAMS);
-});
-
-describe("what a hub says first", () => {
-  const helloAt = async (hub: DurableObjectStub<HubObject>, about: Partial<Listener> = {}) => {
-    const opened = await openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about }) });
-    if ("refused" in opened) throw new Error(`refused with ${opened.refused}`);
-    opened.socket.accept();
-    return { hello: JSON.parse(opened.hello ?? "null") as Hello, socket: opened.socket };
-  };
-
-  it("is what it was told, also after it was reset; of what it was not told it says nothing", async () => {
-    const { hub } = freshHub();
-    expect((await helloAt(hub)).hello).toEqual({ streams: 1, heard: {}, check: 0, resubscribe: false });
-    await hub.publish(event(5, { check: 7 }));
-    await evictDurableObject(hub, { webSockets: "close" });
-    const { hello, socket } = await helloAt(hub);
-    expect(hello).toEqual({ streams: 1, heard: { content: 5 }, check: 7, resubscribe: false });
-    // What a stream knows from elsewhere does not replace what the hub was told.
-    socket.send(JSON.stringify({ definitions: 3, content: 4 }));
-    await expect.poll(async () => (await helloAt(hub)).hello.heard).toEqual({ definitions: 3, content: 5 });
-  });
-
-  it("is to a stream that was away whether its session subscribed meanwhile; one whose session ended is not let in", async () => {
-    const { hub } = freshHub();
-    for (const session of ["a", "b", "c"]) await helloAt(hub, { session });
-    await hub.publish(event(1));
-    await evictDurableObject(hub, { webSockets: "close" });
-    await hub.resubscribe("a");
-    await hub.endSession("b");
-    expect((await helloAt(hub, { session: "a", again: true })).hello.resubscribe).toBe(true);
-    await expect(helloAt(hub, { session: "b", again: true })).rejects.toThrow("refused with 410");
-    expect((await helloAt(hub, { session: "c", again: true })).hello.resubscribe).toBe(false);
-  });
-
-  it("is how many streams there are; those that came before hear of it when there are twice as many", async () => {
-    const { name, hub } = freshHub();
-    const first = await listenAt(name, { counts: true });
-    const other = await listenAt(name);
-    for (let more = 0; more < 5; more += 1) await listenAt(name);
-    expect([await first.next(), await first.next()]).toEqual([{ streams: 1 }, { streams: 3 }]);
-    expect(await first.next()).toEqual({ streams: 7 });
-    await hub.publish(event(1));
-    expect(await other.next()).toEqual(event(1));
-    await evictDurableObject(hub, { webSockets: "close" });
-    expect((await helloAt(hub)).hello.streams).toBe(7);
-  });
 });

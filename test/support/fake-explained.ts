@@ -6,13 +6,17 @@ export function fakeExplained(query: URLSearchParams): Infer<typeof Explained> {
   const profile = query.get("profile");
   const name = query.get("name") ?? "";
   if (name.startsWith("barred__")) {
-    const reasons = [
-      "tenant: takes a key, and none is named",
-      "source barred: the connection was lost since 2026-11-21, x",
-    ];
-    const [decides = ""] = reasons;
+    // In words that no server says: whoever asks goes by the codes.
+    const [decides, away] = ["a key is what it takes", "barred went fishing"];
+    const reasons = [decides, away];
     const unknown = ["principal: no key is named, so what limits one is not known"];
-    return { visible: false, callable: false, listedAs: null, reasons, decidedBy: [decides], unknown };
+    const causes = [
+      { reason: decides, code: "key-required" },
+      { reason: away, code: "connection-lost", source: "barred" },
+      { reason: away, code: "secret-missing", source: "barred", name: "TOKEN" },
+    ] as const;
+    const none = { visible: false, callable: false, listedAs: null };
+    return { ...none, reasons, decidedBy: [decides], unknown, causes: [...causes] };
   }
   const visible = profile === null;
   const reasons = [

@@ -9,6 +9,8 @@ type Shown = Infer<typeof UpstreamShape>;
 const READ = "2026-11-21T10:00:00.000Z";
 /** An upstream whose URL has this in it cannot be read. */
 const AWAY = "away";
+/** In words that no server says: whoever asks goes by the code. */
+const AWAY_WORDS = "gone fishing";
 /** And one with this was never read. */
 const NEVER = "never";
 /** And of one with this a test finds what clients refuse. */
@@ -39,14 +41,22 @@ function fakeUpstream(
     setBy: "tenant",
     trust,
     state: isAway ? "lastGood" : "fresh",
-    why: isAway ? "the connection was lost" : null,
+    why: isAway ? AWAY_WORDS : null,
+    causes: isAway ? [{ code: "connection-lost" }] : [],
     since: isAway ? READ : null,
     lastRead: READ,
     nextRead: READ,
     reading: false,
     content: CONTENT,
   };
-  return url.includes(NEVER) ? { ...shown, state: "unread", why: "the server answered 404", content: null } : shown;
+  if (!url.includes(NEVER)) return shown;
+  return {
+    ...shown,
+    state: "unread",
+    why: "the server answered 404",
+    causes: [{ code: "no-endpoint" }],
+    content: null,
+  };
 }
 
 function fakeSummary({ content, ...about }: Shown): Infer<typeof UpstreamSummary> {
@@ -55,11 +65,16 @@ function fakeSummary({ content, ...about }: Shown): Infer<typeof UpstreamSummary
   return { ...about, content: { way, revision, counts, quarantined: quarantined.length + unnamed } };
 }
 
-function fakeTest({ why, url }: Shown): Infer<typeof UpstreamTested> {
-  if (why !== null) return { works: false, fault: why, milliseconds: 7, server: null, content: null };
-  const works = { works: true, fault: null, milliseconds: 7, server: { name: "sums", version: "7.1" } };
+function fakeTest({ why, causes, url }: Shown): Infer<typeof UpstreamTested> {
+  if (why !== null) return { works: false, fault: why, causes, milliseconds: 7, server: null, content: null };
+  const works = { works: true, fault: null, causes: [], milliseconds: 7, server: { name: "sums", version: "7.1" } };
   if (!url.includes(REFUSED)) return { ...works, content: { ...CONTENT, quarantined: [], unnamed: 0 }, refused: [] };
-  return { ...works, content: CONTENT, refused: [{ name: "either", why: "anyOf at the top" }] };
+  return {
+    ...works,
+    causes: [{ code: "left-out" }],
+    content: CONTENT,
+    refused: [{ name: "either", why: "anyOf at the top" }],
+  };
 }
 
 interface WithUpstreams {

@@ -15,6 +15,8 @@ export interface Asker {
   /** What limits what they see; undefined: nothing does. */
   readonly scopes: readonly string[] | undefined;
   readonly barred: readonly string[];
+  /** That of them which a key would end. */
+  readonly keyRequired?: string;
   /** Of whom `visible` can be asked; a text: why it cannot. */
   readonly viewer: Principal | string;
   /** What would have a say and is not known, because nobody is named; undefined: all of it is. */
@@ -40,8 +42,9 @@ export async function askerOf(desk: Desk, managed: Managed, document: TenantDocu
 function anybodyAsking({ mode = "open", auth }: TenantDocument): Asker {
   const isLetIn = mode === "open" || mode === "mixed";
   const scopes = mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : undefined;
-  const barred = isLetIn ? [] : [mode === "oauth" ? NO_KEYS : "tenant: takes a key, and none is named"];
-  const asker = { id: ANONYMOUS.id, scopes, barred };
+  const keyRequired = isLetIn || mode === "oauth" ? undefined : "tenant: takes a key, and none is named";
+  const barred = isLetIn ? [] : [keyRequired ?? NO_KEYS];
+  const asker = { id: ANONYMOUS.id, scopes, barred, ...(keyRequired !== undefined && { keyRequired }) };
   if (isLetIn) return { ...asker, viewer: ANONYMOUS };
   const who = mode === "key" ? "no key is named" : "no caller is named";
   return { ...asker, viewer: "no key is named", unknown: `principal: ${who}, so what limits one is not known` };

@@ -4,6 +4,7 @@
 import type { CallHost } from "../../calls/call-host.ts";
 import { withDetail } from "../../gateway/unread-reason.ts";
 import { nearName } from "../near-name.ts";
+import type { Cause } from "../../protocol/cause.ts";
 import type { Source, SourceState } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { Kind } from "../../tenants/document/visibility.ts";
@@ -15,6 +16,8 @@ export interface SourceReasons {
   readonly withheld: readonly string[];
   /** Sources that may have it, as far as anybody knows. */
   readonly unread: readonly string[];
+  /** The causes of those in `unread`. */
+  readonly causes: readonly (Cause & { readonly reason: string; readonly source: string })[];
 }
 
 export interface SoughtThing {
@@ -39,10 +42,15 @@ export function sourceReasons(
   const said = sources.map((source) => {
     const { id, state, detail, withheld } = source;
     const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
-    if (left.length > 0) return { unread: [], lacks: left.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
+    if (left.length > 0) {
+      return { unread: [], causes: [], lacks: left.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
+    }
     const isKnown = isOf(id) && state.kind !== "unread" && kind !== "resources";
+    const unread = isOf(id) || mayBeAnyones ? stateReasons(id, { state, detail }, isListed) : [];
+    const causes = ("causes" in state && state.causes) || [];
     return {
-      unread: isOf(id) || mayBeAnyones ? stateReasons(id, { state, detail }, isListed) : [],
+      unread,
+      causes: unread.flatMap((reason) => causes.map((cause) => ({ ...cause, reason, source: id }))),
       lacks: isKnown ? unlistedReasons(id, source[kind], target) : [],
     };
   });
@@ -50,6 +58,7 @@ export function sourceReasons(
     all: [...said.flatMap(({ unread, lacks }) => [...unread, ...lacks]), ...off],
     withheld: [...said.flatMap(({ lacks }) => lacks), ...off],
     unread: said.flatMap(({ unread }) => unread),
+    causes: said.flatMap(({ causes }) => causes),
   };
 }
 

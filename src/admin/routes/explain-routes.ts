@@ -66,7 +66,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
     throw notFound(`profile ${profile}`, nearName(profile, Object.keys(profiles)));
   }
   const asker = await askerOf(desk, managed, document, ask);
-  const { scopes, viewer } = asker;
+  const { scopes, viewer, keyRequired } = asker;
   const barred = [...asker.barred, ...suspendedBy(record, asker.id, profile)];
   const view = viewOf(offer, { profile, scopes });
   const lookIn = async (seen: View) =>
@@ -77,7 +77,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
   const hidden = hiddenBefore(offer, viewer, profile);
   const seen = hidden ? await lookIn(viewOf(offer, { profile, scopes, hidden })) : found;
   const isHidden = seen.listedAs !== found.listedAs;
-  const { reasons, against } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
+  const { reasons, against, ofScopes } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
   const { target, listedAs } = found;
   const sources = sourceReasons(view.sources, document, { ...ask, target, isListed: listedAs !== null });
   const code = isHidden ? { reason: hiddenText(viewer), isKnown: typeof viewer !== "string" } : undefined;
@@ -95,7 +95,7 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
       ...barred,
       ...(code ? [code.reason] : []),
       ...found.reasons,
-      ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => !reason.startsWith("principal: "))),
+      ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => reason !== ofScopes)),
       ...sources.all,
       ...(await limitsMet(desk, managed)),
       ...comingReasons(await onItsWay(desk.env, managed, stored), found.target),
@@ -105,6 +105,10 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
       isCallable: outcome.callable,
       isThere: isThere(view, ask, found),
     }),
+    causes: [
+      ...(keyRequired === undefined ? [] : [{ reason: keyRequired, code: "key-required" as const }]),
+      ...sources.causes,
+    ],
   };
 }
 

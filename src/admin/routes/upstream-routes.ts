@@ -189,7 +189,7 @@ function shown(
   { url, service, path = "/mcp", enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
   { report, record }: { readonly report: UpstreamReport; readonly record: TenantRecord },
 ): Shown {
-  const { state, why, reading } = report;
+  const { state, why, causes, reading } = report;
   return {
     id,
     url: url ?? `service:${service}${path}`,
@@ -198,6 +198,7 @@ function shown(
     trust,
     state,
     why,
+    causes: causes.map((one) => ({ ...one })),
     since: isoTime(report.since),
     lastRead: isoTime(report.lastRead),
     nextRead: isoTime(report.nextRead),
@@ -231,8 +232,17 @@ function testedOf(
   trial: Awaited<ReturnType<ReturnType<typeof upstreamOperations>["test"]>>,
 ): Infer<typeof UpstreamTested> {
   const milliseconds = trial.ms;
-  if ("fault" in trial) return { works: false, fault: trial.fault, milliseconds, server: null, content: null };
+  const causes = trial.causes.map((one) => ({ ...one }));
+  if ("fault" in trial) return { works: false, fault: trial.fault, causes, milliseconds, server: null, content: null };
   const { content, server } = trial;
   const refused = trial.refused.map((one) => ({ ...one }));
-  return { works: true, fault: null, milliseconds, server: { ...server }, content: contentShown(content), refused };
+  return {
+    works: true,
+    fault: null,
+    causes,
+    milliseconds,
+    server: { ...server },
+    content: contentShown(content),
+    refused,
+  };
 }

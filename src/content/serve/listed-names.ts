@@ -1,7 +1,7 @@
 // Owns the names that a view gives to tools and prompts: renamed by a profile, retired with a successor, suspended.
 // Refuses to decide which source a name belongs to: a view keeps the first source's of each name before it asks here.
 
-import { failure, type Failure } from "../../protocol/errors.ts";
+import { failure, SUSPENDED_DATA, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 import type { Policy, RetiredName } from "../../tenants/authority/policy-records.ts";
@@ -107,7 +107,7 @@ export function lookUpName<T extends Named, L extends Listed<T>>(
     if (entry === null) return failure("invalidParams", `Unknown ${what}: ${name}, of which there are several`);
     if (!entry) return undefined;
     const note = noteOn(notes, entry.target);
-    if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`);
+    if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`, SUSPENDED_DATA);
     if (!left || now < left.until) return entry;
     // The name that the target has now: the one that followed this name may have been retired too.
     const successor = listed.find(({ target: { name: inCode } }) => inCode === left.target)?.wire.name;

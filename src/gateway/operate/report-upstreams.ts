@@ -46,7 +46,7 @@ function reportOf(
   const known = { content: catalog ? contentOf(catalog) : null, lastRead: reading?.readAt || null };
   // Nobody reads it, so the rest is what was once.
   if (upstream.enabled === false) {
-    return { ...known, state: "disabled", why: null, since: null, nextRead: null, reading: false };
+    return { ...known, state: "disabled", why: null, causes: [], since: null, nextRead: null, reading: false };
   }
   const note = noteIn(sections.get(failingSection(id)), config);
   const { kind: state, ...more } = upstreamState(catalog, note);
@@ -55,6 +55,7 @@ function reportOf(
     ...readingOf(reading),
     state,
     why: "why" in more ? withDetail(more.why, note?.detail) : null,
+    causes: ("causes" in more && more.causes) || [],
     since: note?.since ?? null,
   };
 }

@@ -10,10 +10,9 @@ import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts
 import { Redaction } from "../guard/redaction.ts";
 import { readingFetch, tokenFetch } from "../outbound-fetch.ts";
 import { capsWith, readCatalog } from "../read-catalog.ts";
-import { NotRead, whyOf } from "../refresh-entrypoint.ts";
-import { lacking } from "../tend-upstreams.ts";
-import { operatorDetail, unreadReason, withDetail } from "../unread-reason.ts";
-import { flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
+import { NotRead, reasonOf } from "../refresh-entrypoint.ts";
+import { lackingSecret, operatorDetail, reasonFor, unreadReason, withDetail } from "../unread-reason.ts";
+import { causesOfLack, flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
 import { placeToRead } from "./refresh-upstream.ts";
@@ -26,7 +25,7 @@ const MOST_REFUSED = 100;
 
 export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHow): Promise<UpstreamTrial> {
   const upstream = ground.document.upstreams?.[id];
-  if (!upstream) return { ms: 0, fault: "there is no such upstream" };
+  if (!upstream) return { ms: 0, fault: "there is no such upstream", causes: [] };
   const leave = await placeToRead(ground.tenant);
   const began = Date.now();
   try {
@@ -34,7 +33,8 @@ export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHo
     return { ms: Date.now() - began, ...found };
   } catch (error) {
     const detail = error instanceof NotRead ? error.detail : undefined;
-    return { ms: Date.now() - began, fault: withDetail(whyOf(error), detail) };
+    const { why, causes } = reasonOf(error);
+    return { ms: Date.now() - began, fault: withDetail(why, detail), causes };
   } finally {
     leave();
   }
@@ -53,9 +53,9 @@ interface Tried extends TryHow {
 async function readOnce(ground: UpstreamGround, id: string, { upstream, services, pages }: Tried) {
   const { tenant, env, server } = ground;
   const refused = ungranted(ground.document, upstream);
-  if (refused !== undefined) throw new NotRead(refused);
+  if (refused !== undefined) throw new NotRead(reasonFor("service-missing", refused));
   const named = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
-  if ("lacks" in named) throw new NotRead(lacking(named.lacks));
+  if ("lacks" in named) throw new NotRead(lackingSecret(named.lacks));
   const leaving = { tenant, env, hops: 0 };
   // Whoever tries it waits for the token.
   const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
@@ -74,17 +74,18 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   const redaction = new Redaction(filled.secrets);
   const failed = (error: unknown) => {
     const detail = error instanceof McpFault ? operatorDetail(error.fault, filled.secrets) : undefined;
-    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS)), undefined, redaction.value(detail));
+    const { why, causes } = reasonOf(error, WITHIN_MS);
+    throw new NotRead({ why: redaction.value(why), causes }, undefined, redaction.value(detail));
   };
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
   try {
-    const reasonOf = (fault: Fault) =>
-      withDetail(unreadReason(fault, WITHIN_MS), operatorDetail(fault, filled.secrets));
+    const wordsOf = (fault: Fault) => withDetail(unreadReason(fault, WITHIN_MS), operatorDetail(fault, filled.secrets));
     const withinMs = until - Date.now();
-    const reading = { id, of: configOf(upstream), caps: capsWith(pages), withinMs, signal, reasonOf };
+    const reading = { id, of: configOf(upstream), caps: capsWith(pages), withinMs, signal, reasonOf: wordsOf };
     const catalog = await readCatalog(link, reading).catch(failed);
     const content = contentOf({ ...catalog, skipped, flagged: flagCatalog(catalog).flagged ?? {} });
-    return redaction.value({ content, server: aboutServer(link.server), refused: refusedIn(catalog) });
+    const found = { content, server: aboutServer(link.server), refused: refusedIn(catalog) };
+    return { ...redaction.value(found), causes: causesOfLack(catalog) };
   } finally {
     await link.close();
   }

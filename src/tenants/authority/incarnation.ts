@@ -29,9 +29,7 @@ export type Ran = { readonly value: unknown } | { readonly gone: true } | { read
 
 /** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
 export const OTHER_RELEASE = "of another release";
-/** Said where the storage has no schema marker, or another one than this code knows. */
-export const UNRELEASED =
-  "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";
+export { UNRELEASED } from "../../telemetry/fault-line.ts";
 
 /**
  * What most leases are answered. Its text is sent in the place of this very object: with an answer that is an object the

@@ -27,6 +27,8 @@ export interface Verdict {
   readonly reasons: readonly string[];
   /** Those that say no. */
   readonly against: readonly string[];
+  /** That of the caller's scopes, among `reasons`. */
+  readonly ofScopes: string;
 }
 
 /** The setting of the exact name, else of the longest pattern that matches. */
@@ -66,13 +68,10 @@ export function judge(document: TenantDocument, eyes: Eyes, kind: Kind, name: st
   const setting = kind === "tools" ? settingOf(document, name) : undefined;
   const enabled = setting?.setting.enabled ?? true;
   const says = setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default";
-  const rules: readonly Rule[] = [
-    [enabled, says],
-    judgePatterns(eyes.profile?.[kind], name),
-    judgeScopes(eyes.scopes, kind, name),
-  ];
+  const byScopes = judgeScopes(eyes.scopes, kind, name);
+  const rules: readonly Rule[] = [[enabled, says], judgePatterns(eyes.profile?.[kind], name), byScopes];
   const against = rules.flatMap(([isFor, reason]) => (isFor ? [] : [reason]));
-  return { visible: against.length === 0, reasons: rules.map(([, reason]) => reason), against };
+  return { visible: against.length === 0, reasons: rules.map(([, reason]) => reason), against, ofScopes: byScopes[1] };
 }
 
 type Rule = readonly [isFor: boolean, reason: string];

@@ -8,8 +8,8 @@ const REPEATABLE = new Set(
   callsIn({
     policy: "lease sealedSecret",
     authority: "claim exists settle",
-    // Of a share that was given and not heard of, nothing is called: there are fewer calls that day, never more.
-    limits: "share",
+    // A call that was counted and not heard of counts twice: there are fewer calls that day, never more.
+    limits: "take",
     sections: "body has",
     content: "get copy holds part list listSeen search tags uris stored",
     directory: "lookup hostname",

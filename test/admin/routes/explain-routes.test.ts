@@ -68,7 +68,8 @@ describe("what decides", () => {
 describe("what is not known", () => {
   it("is what limits a caller who is not named, of whom nothing else is said", async () => {
     const id = await newTenant({ mode: "key" });
-    const { visible, decidedBy, unknown, reasons } = await explained(id, "add");
+    const { visible, decidedBy, unknown, reasons, causes } = await explained(id, "add");
+    expect(causes).toEqual([{ reason: "tenant: takes a key, and none is named", code: "key-required" }]);
     expect({ visible, decidedBy, unknown }).toEqual({
       visible: false,
       decidedBy: ["tenant: takes a key, and none is named"],

@@ -247,13 +247,14 @@ describe("an upstream that an operator looks at", () => {
       headers: ["X-Team"],
       state: "unread",
       why: "it has not been read yet",
+      causes: [{ code: "not-read-yet" }],
       content: null,
       lastRead: null,
       reading: false,
     });
     const began = Date.now();
     const done = await refresh(id, "sums");
-    expect(done).toMatchObject({ read: true, upstream: { state: "fresh", why: null, reading: false } });
+    expect(done).toMatchObject({ read: true, upstream: { state: "fresh", why: null, causes: [], reading: false } });
     expect(done.upstream.content).toMatchObject({
       way: "2026",
       revision: "2026-07-28",
@@ -299,6 +300,7 @@ describe("an upstream that an operator looks at", () => {
     expect(read).toBe(false);
     expect(upstream).toMatchObject({ state: "lastGood", content: { counts: { tools: 1 } } });
     expect(upstream.why).toMatch(/lost|reached/);
+    expect(upstream.causes).toEqual([{ code: "connection-lost" }]);
     expect(Date.parse(upstream.since ?? "")).not.toBeNaN();
     isAway = false;
     expect(await refresh(id, "sums")).toMatchObject({ read: true, upstream: { state: "fresh", since: null } });
@@ -400,6 +402,71 @@ describe("a test of an upstream", () => {
     expect([works, fault, content]).toEqual([false, expect.stringMatching(says), null]);
   });
 });
+
+describe("why an upstream cannot be read, or not wholly, as codes", { timeout: 30_000 }, () => {
+  const answering = (status: number, type = "text/plain") =>
+    upstreamAt(() => new Response("<p>", { status, headers: { "content-type": type } }));
+  const circle = { "tenantry/name": ["a", "b", "c", "d"] };
+
+  it.each<[string, () => object, object]>([
+    ["credential-refused", () => ({ url: answering(401) }), {}],
+    ["no-endpoint", () => ({ url: answering(404) }), {}],
+    ["overloaded", () => ({ url: answering(503) }), {}],
+    ["server-failed", () => ({ url: answering(500) }), {}],
+    ["web-page", () => ({ url: answering(200, "text/html") }), {}],
+    ["connection-lost", () => ({ url: away() }), {}],
+    ["secret-missing", () => ({ url: away(), headers: { "x-key": "{{secret:KEY}}" } }), { name: "KEY" }],
+    ["token-missing", () => ({ url: away(), auth: grantAt(away()) }), {}],
+    ["left-out", () => ({ url: listing(() => [{ name: "bad" }]) }), {}],
+    ["circle", () => ({ url: listing(() => [{ name: "a", inputSchema: { type: "object" }, _meta: circle }]) }), {}],
+  ])("are %s where it is shown and where it is tried", async (code, upstream, more) => {
+    const id = await newTenant(SOON);
+    const sealed = { env: { SECRETS_KEY: toBase64Url(new Uint8Array(32).fill(1)) } };
+    await ask("PUT", `/tenants/${id}/secrets/SECRET`, { json: { value: "secret-of-the-client" }, ...sealed });
+    const written = await write(id, "up", upstream());
+    expect(written.status, written.text).toBe(200);
+    const read = await ask("POST", `/tenants/${id}/upstreams/up/refresh`, sealed);
+    const { causes, why } = (read.body as Refreshed).upstream;
+    expect(causes, why ?? "").toEqual([{ code, ...more }]);
+    const tried = await test(id, "up", sealed);
+    expect(tried.causes, tried.fault ?? "").toEqual([{ code, ...more }]);
+  });
+
+  it("say that what it lists waits", async () => {
+    const id = await newTenant(SOON);
+    await write(id, "up", { url: workerAt(sums()), trust: "review" });
+    expect((await refresh(id, "up")).upstream.causes).toEqual([{ code: "waiting" }]);
+  });
+
+  it("say whose a URI is", async () => {
+    const uri = "note://both/1";
+    const lists = () => {
+      const text = { uri, name: "both" };
+      return upstreamAt(async (request) => {
+        const { id, method } = await request.json<Message>();
+        const discovered = { supportedVersions: ["2026-07-28"], capabilities: { resources: {} } };
+        const listed = method === "resources/templates/list" ? { resourceTemplates: [] } : { resources: [text] };
+        return Response.json({ jsonrpc: "2.0", id, result: method === "server/discover" ? discovered : listed });
+      });
+    };
+    const id = await newTenant(SOON);
+    const causes = async (name: string) => (await refresh(id, name)).upstream.causes;
+    for (const name of ["first", "second"]) await write(id, name, { url: lists() });
+    expect([await causes("first"), await causes("second")]).toEqual([[], [{ code: "uri-listed" }]]);
+    const none = () => explain(id, `kind=resources&name=${encodeURIComponent("note://none/1")}`);
+    const { causes: explained, reasons } = await none();
+    const reason = reasons.find((one) => one.startsWith("source second"));
+    expect(explained).toEqual([{ source: "second", code: "uri-listed", reason }]);
+    await write(id, "third", { url: away(), uris: ["note://both/"] });
+    await expect
+      .poll(async () => (await none()).causes)
+      .toEqual(expect.arrayContaining([expect.objectContaining({ source: "first", code: "uri-prefix" })]));
+  });
+});
+
+function grantAt(tokenUrl: string): object {
+  return { kind: "client_credentials", tokenUrl, clientId: "client", clientSecret: "{{secret:SECRET}}" };
+}
 
 describe("a test of a server that says nothing", () => {
   it("ends when a call would", async () => {

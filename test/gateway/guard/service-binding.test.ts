@@ -112,7 +112,7 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
     };
     heard.length = 0;
     const tried = await tryUpstream(ground as never, "lab", { services: { SELF }, pages: Infinity });
-    expect(tried).toMatchObject({ fault: why[0] });
+    expect(tried).toMatchObject({ fault: why[0], causes: [{ code: "service-missing" }] });
     expect(heard).toEqual([]);
   });
 });

@@ -2,7 +2,15 @@
 // open, hold up and read. Refuses assertions.
 
 import { exports } from "cloudflare:workers";
-import { Feed, type Digests, type FeedState, type Filter, type StreamSight } from "../../../src/streams/feed.ts";
+import { SYSTEM_CLOCK } from "../../../src/mcp-client/clock.ts";
+import {
+  Feed,
+  type Digests,
+  type FeedHost,
+  type FeedState,
+  type Filter,
+  type StreamSight,
+} from "../../../src/streams/feed.ts";
 import { openSocket } from "../../../src/streams/held-socket.ts";
 import type { Listener } from "../../../src/streams/wire.ts";
 import { remoteChanges } from "../../../src/tenants/authority/remote-changes.ts";
@@ -13,7 +21,6 @@ import { freshTenant } from "./tenant.ts";
 export const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
 export const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamSight => ({
   digests: { ...DIGESTS, ...digests },
-  revision: 0,
   leaseMs: 5000,
   sees: (uri) => !hidden.includes(uri),
 });
@@ -48,10 +55,6 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
     gate: Promise.resolve(),
     /** Called when somebody looks. */
     looked: () => {},
-    /** What the answer of those who keep the logs waits for. */
-    answer: Promise.resolve(),
-    /** Called when it is on its way. */
-    answered: () => {},
     away: false,
     /** Called when the authority could not be reached. */
     failed: () => {},
@@ -63,7 +66,7 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
     world.failed();
     return Promise.reject(new Error("away"));
   };
-  const feed = new Feed({
+  const host: FeedHost = {
     connect: async () => {
       const opened = await openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about.listener }) });
       if ("socket" in opened) {
@@ -77,13 +80,10 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
     listen: (since) => {
       listens.push(since?.content ?? null);
       return reach(async () => {
-        const known = {
+        return {
           definitions: await definitions.listen(since?.definitions ?? null),
           content: await changes.listen(since?.content ?? null),
         };
-        world.answered();
-        await world.answer;
-        return known;
       });
     },
     look: (revision) =>
@@ -101,7 +101,9 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
     ended: (why) => {
       tell(why);
     },
-  });
+  };
+  // Whoever loses the hub comes back at once.
+  const feed = new Feed(host, { ...SYSTEM_CLOCK, random: () => 0 });
   const until = async (isSo: () => boolean) => {
     while (!isSo()) await new Promise<void>((resolve) => (wake = resolve));
   };
@@ -124,12 +126,6 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
       world.gate = gate;
       world.looked = come;
     });
-  /** The answer of those who keep the logs. */
-  const holdAnswer = () =>
-    held((gate, come) => {
-      world.answer = gate;
-      world.answered = come;
-    });
   const update = (...names: string[]) =>
     changes.announce(
       [],
@@ -144,6 +140,6 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
     while (seen.at(-1) !== END);
     return seen.slice(0, -1);
   };
-  const ways = { next, holdLook, holdAnswer, hears, update, untilEnd };
+  const ways = { next, holdLook, hears, update, untilEnd };
   return { tenant, changes, hub, feed, world, looks, listens, states, told, ...ways };
 }

@@ -1,7 +1,7 @@
 // The record of what changed: what differs since any version, bounded in rows, and sent on by the tenant's real object.
 
 import { evictDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
@@ -133,6 +133,16 @@ describe("a tenant's object", () => {
     await evictDurableObject(tenant.object);
     await remoteChanges(tenant.stub).announce(["tools"], []);
     expect(await listener.next()).toMatchObject({ version: 2, after: 1 });
+  });
+
+  it("does not say that all streams were told while a hub that was reset expects some back", async () => {
+    const tenant = freshTenant();
+    await listenAt(tenant.id);
+    const log = remoteChanges(tenant.stub);
+    await log.listen(null);
+    expect(await log.told()).toBe(0);
+    await evictDurableObject(exports.HubObject.getByName(tenant.id), { webSockets: "close" });
+    expect(await log.told()).toBeGreaterThan(0);
   });
 
   it("writes nothing about who listens for a tenant that nobody listens to", async () => {

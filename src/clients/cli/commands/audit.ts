@@ -113,29 +113,24 @@ async function showExplained(
     query: { kind: `${kind}s`, name, profile, key, user },
   });
   context.show(explained, () => {
-    const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [] } = explained;
+    const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [], causes = [] } = explained;
     const answers: [string, boolean | string | null][] = [["visible", visible]];
-    if (key === undefined && reasons.includes(NO_KEY)) {
+    if (key === undefined && causes.some(({ code }) => code === "key-required")) {
       context.note(
         `Said of somebody without a key; --key ID says it of one, as tenantry key list ${tenant} shows them.`,
       );
     }
     if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);
     answers.push(["because", decidedBy.join("; ")]);
-    const lines = reasons.flatMap((reason) => reasonLines(tenant, reason, decidedBy.includes(reason) ? ">" : "-"));
+    const lines = reasons.flatMap((reason) => {
+      const mark = decidedBy.includes(reason) ? ">" : "-";
+      const found = causes.filter((cause) => cause.reason === reason);
+      const helps = whatHelps(found, { tenant, upstream: found[0]?.source ?? "" });
+      return [`${mark} ${oneLine(reason)}`, ...(helps === undefined ? [] : [`  what helps: ${oneLine(helps)}`])];
+    });
     // What is not known may be a reason, too, and is said once.
     const rest = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);
     const legend = decidedBy.length > 0 ? ["", "> decides"] : [];
     return [facts(answers), "", ...lines, ...rest, ...legend].join("\n");
   });
-}
-
-/** As the server says it where a caller without a key is let in nowhere. */
-const NO_KEY = "tenant: takes a key, and none is named";
-
-function reasonLines(tenant: string, reason: string, mark: string): string[] {
-  const [, upstream = "", why = ""] =
-    /^source (\S+): (?:leaves it out: .*|(.*?)(?: since \S+, what it had then stays)?)$/s.exec(reason) ?? [];
-  const helps = why && whatHelps(why, { tenant, upstream });
-  return [`${mark} ${oneLine(reason)}`, ...(helps ? [`  what helps: ${oneLine(helps)}`] : [])];
 }

@@ -69,7 +69,7 @@ export async function showUpstream(
 }
 
 export function shownText(tenant: string, upstream: Shown, screen: Screen): string {
-  const { id, url, state, why, since, lastRead, nextRead, reading, headers, setBy, trust, content } = upstream;
+  const { id, url, state, why, causes, since, lastRead, nextRead, reading, headers, setBy, trust, content } = upstream;
   const about = facts([
     ["upstream", id],
     ["url", url],
@@ -78,7 +78,7 @@ export function shownText(tenant: string, upstream: Shown, screen: Screen): stri
     ["trust", trust === "auto" ? null : trust],
     ["state", STATE_WORDS[state] ?? state],
     ["why", why],
-    ["what helps", why && whatHelps(why, { tenant, upstream: id })],
+    ["what helps", whatHelps(causes, { tenant, upstream: id })],
     ["since", time(since)],
     ...contentFacts(content),
     ["names", content && hasNames(content) ? `${id}__NAME, each of them: tenantry call ${tenant}` : null],
@@ -99,14 +99,12 @@ function dueText(nextRead: string | null): string | null {
 const HELPS_REFUSED = "the server's operator mends it; until then a profile hides it: tools.deny";
 
 export function testedText([tenant, name]: readonly [string, string], tested: Tested, screen: Screen): string {
-  const { works, fault, milliseconds, server, content, refused = [] } = tested;
-  const isPartial = (content?.quarantined.length ?? 0) > 0;
-  const why = isPartial ? "1 definition is left out" : fault;
+  const { works, fault, causes, milliseconds, server, content, refused = [] } = tested;
   const about = facts([
     ["upstream", name],
     ["works", works],
     ["why", fault],
-    ["what helps", why && whatHelps(why, { tenant, upstream: name })],
+    ["what helps", whatHelps(causes, { tenant, upstream: name })],
     ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
     ...contentFacts(content),
     ["took", `${milliseconds} ms`],

@@ -4,6 +4,7 @@ import { exchange } from "../../../mcp-client/exchange.ts";
 import { McpFault, type Fault, type HttpFacts } from "../../../mcp-client/fault.ts";
 import { closeAnswer, refusalIn } from "../../../mcp-client/http-answer.ts";
 import { rpcErrorOf } from "../../../mcp-client/message.ts";
+import { isObject } from "../../../protocol/jsonrpc.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
 import { mcpProblem } from "../terminal/mcp-problem.ts";
@@ -19,9 +20,10 @@ export function metadataUrlIn(wwwAuthenticate: string | undefined): string | und
 /** A request that asks nothing, in the form that every revision reads. */
 export const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 
-/** The head of an answer, and the message of the error that it is. */
+/** The head of an answer; and of the error that it is the message, and the `code` in `data`. */
 export interface Pinged extends HttpFacts {
   readonly said?: string;
+  readonly code?: unknown;
 }
 
 export async function pinged(endpoint: McpEndpoint, signal: AbortSignal): Promise<Pinged> {
@@ -36,9 +38,9 @@ export async function pinged(endpoint: McpEndpoint, signal: AbortSignal): Promis
   }
 }
 
-function saidIn(fault: Fault): Pick<Pinged, "said"> {
-  const said = "error" in fault && fault.error ? rpcErrorOf(fault.error)?.message : undefined;
-  return said ? { said: oneLine(said) } : {};
+function saidIn(fault: Fault): Pick<Pinged, "said" | "code"> {
+  const { message, data } = ("error" in fault && fault.error && rpcErrorOf(fault.error)) || {};
+  return { ...(message && { said: oneLine(message) }), ...(isObject(data) && { code: data.code }) };
 }
 
 export function leadsElsewhere(status: number): boolean {

@@ -2,6 +2,7 @@
 // whether pages may call. Refuses to log in.
 
 import { McpFault } from "../../../mcp-client/fault.ts";
+import { SUSPENDED_DATA } from "../../../protocol/errors.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { failed, note, ok, skipped, type Finding } from "./finding.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
@@ -117,7 +118,7 @@ export async function credential(
 ): Promise<Finding> {
   const step = "key";
   if (!endpoint.hasKey) return skipped(step, "none given");
-  const { status, wwwAuthenticate = "", said } = await pinged(endpoint, signal);
+  const { status, wwwAuthenticate = "", said, code } = await pinged(endpoint, signal);
   const why = /error_description="([^"]*)"/.exec(wwwAuthenticate)?.[1];
   if (status === 401) {
     const mend =
@@ -127,9 +128,10 @@ export async function credential(
     return failed(step, inWords("it is refused (401)", why), mend);
   }
   if (status === 403) {
-    const mend = said?.startsWith("Suspended")
-      ? "tenantry resume ends that; tenantry tenant show TENANT says what is suspended."
-      : "A key may be for one profile alone: tenantry key list TENANT.";
+    const mend =
+      code === SUSPENDED_DATA.code
+        ? "tenantry resume ends that; tenantry tenant show TENANT says what is suspended."
+        : "A key may be for one profile alone: tenantry key list TENANT.";
     return failed(step, inWords("it is known, and may not do this (403)", said), mend);
   }
   return ok(step, "it is taken");

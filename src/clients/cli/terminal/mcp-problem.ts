@@ -38,8 +38,8 @@ export function mcpProblem(error: unknown, endpoint: About): unknown {
 
 function problemOf(fault: Fault, said: string): CliError {
   if (fault.kind === "refused") {
-    const { code = 0, message = "", data } = rpcErrorOf(fault.error) ?? {};
-    return new McpRefused(fault.http.status, said, { code, unasked: unaskedIn(message, data) });
+    const { code = 0, data } = rpcErrorOf(fault.error) ?? {};
+    return new McpRefused(fault.http.status, said, { code, unasked: unaskedIn(data) });
   }
   if (fault.kind === "violation" && fault.rule === "tooManyRounds") return new CliError(EXIT.refused, said);
   // A stream that ends early says something about the connection, any other answer something about the server.
@@ -79,13 +79,11 @@ function refusalOf(error: ResponseMessage): string {
   return oneLine((message || "refused without a word") + (where && ` (${where})`));
 }
 
-const NOT_ASKED = /^(Failed to connect to server|Request timed out)/;
-
-/** In the words of a gateway of ours; a server's own error has its own. */
-function unaskedIn(message: string, data: unknown): string | undefined {
-  const { server } = isObject(data) ? data : {};
-  if (typeof server !== "string") return undefined;
-  return NOT_ASKED.test(message) || message.startsWith(`${server}: `) ? server : undefined;
+/** docs/gateway-calls.md: what the gateway found wrong is a `fault`; with a server's own error goes `originalError`. */
+function unaskedIn(data: unknown): string | undefined {
+  const { server, fault, originalError } = isObject(data) ? data : {};
+  const isUnasked = typeof server === "string" && typeof fault === "string" && originalError === undefined;
+  return isUnasked ? server : undefined;
 }
 
 function isStream(fault: Fault): boolean {

@@ -30,7 +30,7 @@ test("what a list lacks is said beside it, with --json too, and for a tool that 
 });
 
 test.each([
-  { data: { server: "down", fault: "lost" }, stderr: "tenantry: Failed (down)\n" },
+  { data: { server: "down" }, stderr: "tenantry: Failed (down)\n" },
   { data: { server: "down", why: "no connection" }, stderr: "tenantry: Failed (down: no connection)\n" },
   { data: { server: "down", timeoutMs: 500 }, stderr: "tenantry: Failed (down: timeoutMs is 500)\n" },
   { data: { server: "Failed" }, stderr: "tenantry: Failed\n" },
@@ -44,7 +44,8 @@ test.each([
 test.each([
   { message: "Failed to connect to server", data: { server: "down", fault: "lost" } },
   { message: "Failed to connect to server: it is tried again in 5 s", data: { server: "down", fault: "unreachable" } },
-  { message: "Request timed out", data: { server: "down", timeoutMs: 500 } },
+  { message: "Request timed out", data: { server: "down", fault: "timeout", timeoutMs: 500 } },
+  { message: "gone fishing", data: { server: "down", fault: "secret" } },
   { message: "down: the server answered 401 (text/plain)", data: { server: "down", fault: "status" } },
 ])("where a server behind a tenant cannot be asked, the next step is said: $message", async ({ message, data }) => {
   const { call } = await toolEndpoint(() => ({ error: { code: -32603, message, data } }));
@@ -55,9 +56,12 @@ test.each([
 });
 
 test("what a server itself answers is no reason to look after it", async () => {
-  const data = { server: "down", originalError: { code: -32602, message: "no" } };
-  const { call } = await toolEndpoint(() => ({ error: { code: -32602, message: "no", data } }));
-  expect((await call(["demo", "note_write"])).stderr).toBe("tenantry: no (down)\n");
+  // A gateway behind it may have found a fault, and may say what ours says.
+  for (const message of ["no", "Failed to connect to server"]) {
+    const data = { server: "down", fault: "lost", originalError: { code: -32602, message } };
+    const { call } = await toolEndpoint(() => ({ error: { code: -32602, message, data } }));
+    expect((await call(["demo", "note_write"])).stderr).toBe(`tenantry: ${message} (down)\n`);
+  }
 });
 
 test("a name that its server has no more is not taken for one of another server", async () => {

@@ -219,13 +219,18 @@ test("a refused key is said in the server's words", async () => {
 });
 
 test.each([
-  ["Suspended: unpaid", "tenantry resume"],
-  ["This key belongs to another profile", "tenantry key list"],
-])("a key that is known and refused is said in the server's words: %s", async (says, mend) => {
+  ["Suspended: unpaid", { code: "suspended" }, "tenantry resume"],
+  ["Closed for today", { code: "suspended" }, "tenantry resume"],
+  ["Suspended: unpaid", undefined, "tenantry key list"],
+  ["This key belongs to another profile", undefined, "tenantry key list"],
+])("a key that is known and refused is said in the server's words: %s, %j", async (says, data, mend) => {
   const refuse = (exchange: Exchange) => {
     if (exchange.verb !== "POST") return false;
     if (isStranger(exchange)) exchange.refuse(401, { "www-authenticate": "Bearer" });
-    else exchange.error(-32003, says, 403);
+    else {
+      const error = { code: -32003, message: says, data };
+      exchange.json({ jsonrpc: "2.0", id: exchange.message["id"] as string, error }, 403);
+    }
     return true;
   };
   const { ended, findings } = await doctor(refuse, "--key", "tnt_x");

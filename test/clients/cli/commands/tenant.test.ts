@@ -227,10 +227,10 @@ test("explain says beside an upstream what helps, and what is asked where no key
   const ask = ["explain", "acme", "tool", "barred__find"];
   const { stdout, stderr } = await cli.run(ask);
   expect(stdout).toContain(
-    "- source barred: the connection was lost since 2026-11-21, x\n  what helps: nobody listens there",
+    "- barred went fishing\n  what helps: nobody listens there, or it broke: the server's log. tenantry secret set acme TOKEN, then tenantry upstream refresh acme barred\n",
   );
-  expect(stdout).toContain("because   tenant: takes a key, and none is named\n");
-  expect(stdout).toContain("\n> tenant: takes a key, and none is named\n");
+  expect(stdout).toContain("because   a key is what it takes\n");
+  expect(stdout).toContain("\n> a key is what it takes\n");
   expect(stdout).toMatch(/\n\? principal: no key is named, so what limits one is not known\n\n> decides\n$/);
   expect(stderr).toBe(
     "Said of somebody without a key; --key ID says it of one, as tenantry key list acme shows them.\n",

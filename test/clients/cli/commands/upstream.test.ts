@@ -74,7 +74,7 @@ describe("add", () => {
     const args = ["upstream", "add", "acme", "tracker", "https://away.example.com/mcp"];
     const { exit, stdout, stderr } = await cli.run(args);
     expect(exit).toBe(1);
-    expect(stderr).toContain("tracker is a part of acme and could not be read: the connection was lost");
+    expect(stderr).toContain("tracker is a part of acme and could not be read: gone fishing");
     expect(stdout).toMatch(/^state +last good$/m);
   });
 
@@ -190,7 +190,7 @@ describe("list and show", () => {
     expect(stdout).toMatch(/^UPSTREAM +STATE +ERA +TOOLS +PROMPTS +RESOURCES +LEFT OUT +LAST TRIED +URL +WHY$/m);
     expect(stdout).toMatch(/^tracker +fresh +2026 +12 +1 +2 +4 +2026-11-21T10:00:00Z +https/m);
     admin.addTenant("globex", { upstreams: { tracker: { url: "https://away.example.com/mcp" } } });
-    expect((await cli.run(["upstream", "list", "globex"])).stdout).toMatch(/com\/mcp +the connection was lost$/m);
+    expect((await cli.run(["upstream", "list", "globex"])).stdout).toMatch(/com\/mcp +gone fishing$/m);
     expect(await cli.json("upstream", "list", "acme")).toMatchObject([{ id: "tracker", content: { quarantined: 4 } }]);
   });
 
@@ -199,7 +199,7 @@ describe("list and show", () => {
     const url = "https://away.example.com/mcp";
     admin.addTenant("acme", { upstreams: { tracker: { url } } });
     const { stdout } = await cli.run(["upstream", "list", "acme"], { tty: true, columns: 40 });
-    expect(stdout).toContain("the connection was lost");
+    expect(stdout).toContain("gone fishing");
   });
 
   test("keep to the lines of a narrow terminal, with the reason below its upstream", async () => {
@@ -207,7 +207,7 @@ describe("list and show", () => {
     admin.addTenant("globex", { upstreams: { a: { url: "https://away.example.com/mcp" }, b: { url: URL } } });
     const { stdout } = await cli.run(["upstream", "list", "globex"], { tty: true, columns: 80 });
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect(stdout).toMatch(/^UPSTREAM .* LEFT OUT\na +last good +2026 .* 4\n  the connection was lost\nb +fresh /);
+    expect(stdout).toMatch(/^UPSTREAM .* LEFT OUT\na +last good +2026 .* 4\n  gone fishing\nb +fresh /);
     const wide = await cli.run(["upstream", "list", "globex"], { tty: true, columns: 200 });
     expect(wide.stdout).toMatch(/ WHY$/m);
   });
@@ -245,7 +245,7 @@ describe("list and show", () => {
   test("name each definition that is left out, with its reason", async () => {
     const { cli } = await withTracker("https://away.example.com");
     const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
-    expect(stdout).toMatch(/^why +the connection was lost$/m);
+    expect(stdout).toMatch(/^why +gone fishing$/m);
     expect(stdout).toMatch(/^what helps +nobody listens there, or it broke: the server's log$/m);
     expect(stdout).toMatch(/^since +2026-11-21T10:00:00Z$/m);
     expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
@@ -278,8 +278,8 @@ describe("test", () => {
     const { cli } = await withTracker("https://away.example.com");
     const { exit, stdout, stderr } = await cli.run(["upstream", "test", "acme", "tracker", "--json"]);
     expect(exit).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ works: false, fault: "the connection was lost" });
-    expect(stderr).toContain("tracker: the connection was lost");
+    expect(JSON.parse(stdout)).toMatchObject({ works: false, fault: "gone fishing" });
+    expect(stderr).toContain("tracker: gone fishing");
   });
 });
 

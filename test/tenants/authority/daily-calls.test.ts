@@ -1,9 +1,9 @@
-// A daily limit over a bad day: isolates that die, clocks that differ, an authority that answers late, or whose clock goes
-// back over midnight. However it goes, an exact limit is never exceeded.
+// A daily limit over a bad day: isolates that die, clocks that differ, an object that answers late, or whose clock goes back over
+// midnight. However it goes, an exact limit is never exceeded.
 
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { DailyShares, type DailyAuthority, type DailyCaller } from "../../../src/limits/daily-shares.ts";
+import { DailyCalls, type DailyAuthority, type DailyCaller } from "../../../src/limits/daily-calls.ts";
 import { limitsInForce } from "../../../src/limits/limit-table.ts";
 import { limitTables, type LimitMethods } from "../../../src/limits/limit-tables.ts";
 import { SEED } from "../../support/seed.ts";
@@ -36,8 +36,8 @@ class VirtualTime {
 
 interface Isolate {
   readonly skew: number;
-  shares: DailyShares;
-  alive: { is: boolean };
+  readonly daily: DailyCalls;
+  readonly alive: { is: boolean };
 }
 
 interface World {
@@ -47,7 +47,7 @@ interface World {
   readonly clock: { now: number };
 }
 
-function authorityOf(world: World, { skew, alive }: Isolate, lag: number): DailyAuthority {
+function authorityOf(world: World, { alive }: Isolate, lag: number): DailyAuthority {
   const { time, clock, methods, authority } = world;
   const ask = async <T>(work: () => T): Promise<T> => {
     await time.sleep(lag);
@@ -58,11 +58,10 @@ function authorityOf(world: World, { skew, alive }: Isolate, lag: number): Daily
     return alive.is ? done : new Promise<never>(() => {});
   };
   return {
-    share: (wants) => ask(() => methods.share(wants)),
-    giveBack: (day, who, count) => ask(() => methods.giveBack(day, who, count)),
+    take: (limits) => ask(() => methods.take(limits)),
+    count: (counted) => ask(() => methods.count(counted)),
     later: (work) => void work(),
     sleep: (ms) => time.sleep(ms),
-    now: () => time.now + skew,
   };
 }
 
@@ -80,7 +79,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 const MOST = 12;
 const MOST_OF_KEY = 8;
 const limits = limitsInForce({ dailyToolCalls: MOST, principalDailyToolCalls: MOST_OF_KEY, exact: true });
-const newIsolate = (skew: number): Isolate => ({ skew, shares: new DailyShares(), alive: { is: true } });
+const newIsolate = (skew: number): Isolate => ({ skew, daily: new DailyCalls(), alive: { is: true } });
 
 /** How many calls of each key were served. */
 async function play(world: World, steps: readonly Step[]): Promise<number[]> {
@@ -97,16 +96,10 @@ async function play(world: World, steps: readonly Step[]): Promise<number[]> {
     }
     const caller: DailyCaller = { tenant: "t", created: "c", id: `k${key}`, isAnonymous: false, limits };
     const now = world.time.now + isolate.skew;
-    const met = isolate.shares.take(caller, now, () => authorityOf(world, isolate, lag));
-    void Promise.resolve(met).then(
-      (refused) => {
-        if (refused === undefined) counts[key] = (counts[key] ?? 0) + 1;
-      },
-      // An authority that is always late serves nobody.
-      (error: unknown) => {
-        expect(error).toMatchObject({ key: "unavailable" });
-      },
-    );
+    const met = isolate.daily.take(caller, now, () => authorityOf(world, isolate, lag));
+    void Promise.resolve(met).then((refused) => {
+      if (refused === undefined) counts[key] = (counts[key] ?? 0) + 1;
+    });
   }
   await world.time.run(world.time.now + 60_000);
   return counts;
@@ -128,57 +121,4 @@ it("never serves more than an exact limit allows, nor more than it allows one ke
       { ...SEED, numRuns: 300 },
     );
   });
-});
-
-it("gives a call that another limit refuses after midnight nothing of the day before back", async () => {
-  const [first, second] = ["2026-11-21", "2026-11-22"];
-  const shares = new DailyShares();
-  const caller: DailyCaller = { tenant: "t", created: "c", id: "k", isAnonymous: false, limits };
-  let now = MIDNIGHT - 1000;
-  // What the authority gives to everybody and to the key, and on which day; once the key's are asked for, it is late.
-  const given: { readonly day: string; readonly counts: readonly number[]; readonly late?: Promise<void> }[] = [];
-  const authority: DailyAuthority = {
-    share: async () => {
-      const { late, ...next } = given.shift() ?? { day: second, counts: [0, 0] };
-      await late;
-      return next;
-    },
-    giveBack: () => Promise.resolve(),
-    later: () => {},
-    sleep: () => new Promise(() => {}),
-    now: () => now,
-  };
-  const take = () => shares.take(caller, now, () => authority);
-  given.push({ day: first, counts: [2, 1] });
-  expect(await take()).toBeUndefined();
-  const late = Promise.withResolvers<void>();
-  given.push({ day: second, counts: [0], late: late.promise });
-  const refused = take();
-  now = MIDNIGHT + 500;
-  // Meanwhile another call of the same key brings what the new day has: one for everybody, none for the key.
-  given.push({ day: second, counts: [1, 1] });
-  expect(await take()).toBeUndefined();
-  late.resolve();
-  expect(await refused).toMatchObject({ name: "principalDailyToolCalls" });
-  now += 1001;
-  given.push({ day: second, counts: [0, 1] });
-  expect(await take()).toMatchObject({ name: "dailyToolCalls" });
-});
-
-it("serves on where more is owed than was asked for, as long as some is left", async () => {
-  const shares = new DailyShares();
-  const some = limitsInForce({ dailyToolCalls: 1000 });
-  const caller: DailyCaller = { tenant: "t", created: "c", id: "k", isAnonymous: false, limits: some };
-  const works: Promise<void>[] = [];
-  const authority: DailyAuthority = {
-    share: async (wants) => ({ day: "2026-11-22", counts: wants.map(({ count }) => Math.max(50, count)) }),
-    giveBack: () => Promise.resolve(),
-    later: (work) => void works.push(work()),
-    sleep: () => Promise.resolve(),
-    now: () => MIDNIGHT,
-  };
-  const take = () => shares.take(caller, MIDNIGHT, () => authority);
-  for (let call = 0; call < 100; call += 1) expect(take()).toBeUndefined();
-  await Promise.all(works);
-  expect(await take()).toBeUndefined();
 });

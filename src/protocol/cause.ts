@@ -1,0 +1,39 @@
+// Why a source cannot be read, or not wholly, as codes for programs: the words beside them are for people, and may change.
+// docs/gateway.md says what helps with each.
+
+/** A code that was released keeps its meaning. */
+export const CAUSES = [
+  "not-read-yet",
+  "catalog-unusable",
+  "secret-missing",
+  "token-missing",
+  "credential-refused",
+  "no-endpoint",
+  "overloaded",
+  "server-failed",
+  "web-page",
+  "request-refused",
+  "no-mcp",
+  "redirect",
+  "unreachable",
+  "connection-lost",
+  "reading-too-slow",
+  "answer-too-slow",
+  "list-refused",
+  "too-much",
+  "service-missing",
+  "waiting",
+  "uri-listed",
+  "uri-stored",
+  "uri-prefix",
+  "circle",
+  "left-out",
+] as const;
+
+export type CauseCode = (typeof CAUSES)[number];
+
+/** `name`: of the secret that is missing. */
+export interface Cause {
+  readonly code: CauseCode;
+  readonly name?: string;
+}
