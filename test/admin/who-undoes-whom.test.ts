@@ -91,7 +91,7 @@ async function decidedOf(id: string): Promise<unknown> {
   };
 }
 
-it("leaves to operators what they decided, whatever a tenant's administrator writes", { timeout: 60_000 }, async () => {
+it("leaves to operators what they decided, whatever a tenant's administrator writes", { timeout: 240_000 }, async () => {
   const bound = { tools: { "greet*": { enabled: false } }, bind: ["tools"] };
   await ask("PUT", "/bases/bound", { json: bound });
   const id = await newTenant({

@@ -17,10 +17,13 @@ const admin = fixtureAdmin(origin, "login");
 
 const metadataOf = (path: string) => `${origin}/.well-known/oauth-protected-resource${path}`;
 
-/** A tenant that takes tokens of the server, at its URL. */
+/**
+ * A tenant that takes tokens of the server, at its URL. Nobody is refused by what was found out under a lease that has ended: on a busy
+ * machine a shorter lease is over before a token is looked at, twice, and the answer is 503.
+ */
 async function tenantOf(server: AuthorizationServer, issuer: Json = {}, document: Json = {}) {
   const auth = { issuers: [{ issuer: server.issuer, ...issuer }] };
-  const id = await admin.tenant({ mode: "oauth", auth, ...document });
+  const id = await admin.tenant({ mode: "oauth", auth, maxStalenessMs: 1000, ...document });
   return { id, url: `${origin}/mcp/${id}` };
 }
 
