@@ -249,7 +249,7 @@ describe("a call that is sent again", () => {
 
   it("is not, when what it is for was withdrawn meanwhile", async () => {
     let asked = 0;
-    const recheck = () => ((asked += 1) > 1 ? failure("forbidden") : undefined);
+    const recheck = async () => ((asked += 1) > 1 ? failure("forbidden") : undefined);
     const upstream = failing(() => new Response("", { status: 503 }));
     const [outcome] = await callsOf(upstream, { retry: 2 }, 1, hostOf(tenant, { recheck }));
     expect(outcome).toMatchObject({ kind: "failure", error: "forbidden" });
