@@ -117,6 +117,7 @@ export type {
 export type { Announcement } from "./calls/announce.ts";
 export type { RequestHeaders, Root } from "./calls/context.ts";
 export type { Guarded, Viewer } from "./calls/guarded.ts";
+export type { Cause, CauseCode } from "./protocol/cause.ts";
 export { UserError } from "./protocol/user-error.ts";
 export { OutboundError, type OutboundRule } from "./outbound/outbound-error.ts";
 export type { OutboundInit } from "./outbound/outbound-door.ts";

@@ -145,11 +145,13 @@ function processList(target: Target): Row {
 /** Keys with which sessions and tokens are sealed lie there in clear. */
 function storedFor({ storage = "" }: Target): Row {
   const entries = ["", ...readdirSync(storage, { recursive: true, encoding: "utf8" })];
-  const open = entries.filter((entry) => statSync(join(storage, entry)).mode & 0o077);
+  // What SQLite keeps beside a database for a moment may be gone by now.
+  const modeOf = (entry: string) => statSync(join(storage, entry), { throwIfNoEntry: false })?.mode ?? 0;
+  const open = entries.filter((entry) => modeOf(entry) & 0o077);
   return rowOf(
     "31 what is stored is everybody's to read",
     `modes of ${entries.length} files and folders of what npm start stores`,
-    open.map((entry) => `${entry}: ${(statSync(join(storage, entry)).mode & 0o777).toString(8)}`),
+    open.map((entry) => `${entry}: ${(modeOf(entry) & 0o777).toString(8)}`),
     "0600 and 0700",
   );
 }

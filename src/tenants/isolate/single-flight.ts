@@ -1,5 +1,5 @@
-// Requests of an isolate that need the same answer share one call for it. The promise of another invocation may never settle:
-// each waiter has a timer of its own, and then a call of its own.
+// Requests of an isolate that need the same answer share one call for it. The promise of another invocation settles only as long as that
+// one lives: each waiter has a timer of its own, and then a call of its own.
 
 /**
  * How long a waiter leaves it to another invocation before it calls itself: the platform may drop an invocation in the
@@ -7,8 +7,14 @@
  */
 const PATIENCE_MS = 1000;
 
-/** Calls for one answer, the first of them the one that others wait for, the rest made in its place. The first to settle counts. */
-type Flight<T> = Promise<T>[];
+interface Call<T> {
+  readonly answer: Promise<T>;
+  /** Set by whoever made it. A rejection without this is the platform's: whoever made it has ended, and nobody knows the answer. */
+  hasFailed: boolean;
+}
+
+/** Calls for one answer: the first, and those that were made in its place. */
+type Flight<T> = Call<T>[];
 
 /** The calls for one thing. */
 export class SingleFlight<T> {
@@ -31,7 +37,7 @@ export class SingleFlight<T> {
     if (!before) return this.run(call);
     const next = (this.#next ??= []);
     // Whoever shares that call hears of its failure.
-    await soon(before).catch(() => {});
+    await outcomeOf(before).catch(() => {});
     return next.length === 0 ? this.#begin(next, call) : this.#join(next, call);
   }
 
@@ -43,33 +49,55 @@ export class SingleFlight<T> {
 
   async #join(flight: Flight<T>, call: () => Promise<T>): Promise<T> {
     for (;;) {
-      const calls = flight.length;
-      const answer = await soon(flight);
-      if (answer) return answer.value;
-      if (flight.length === calls) return this.#call(flight, call);
+      const last = flight.at(-1);
+      const outcome = await outcomeOf(flight);
+      if (outcome) return outcome.value;
+      if (flight.at(-1) === last) return this.#call(flight, call);
     }
   }
 
   async #call(flight: Flight<T>, call: () => Promise<T>): Promise<T> {
-    flight.push(call());
+    const mine: Call<T> = { answer: call(), hasFailed: false };
+    flight.push(mine);
     try {
-      return await Promise.race(flight);
+      return await mine.answer;
+    } catch (error) {
+      mine.hasFailed = true;
+      throw error;
     } finally {
       if (this.#flight === flight) this.#flight = undefined;
     }
   }
 }
 
-/** undefined: there is no answer yet. Rejects as the first call that settles. */
-async function soon<T>(flight: Flight<T>): Promise<{ readonly value: T } | undefined> {
+interface Outcome<T> {
+  readonly value: T;
+}
+
+/** undefined: there is no answer yet, or never. Rejects as the first call that fails. */
+async function outcomeOf<T>(flight: Flight<T>): Promise<Outcome<T> | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
   });
-  const answered = Promise.race(flight).then((value) => ({ value }));
   try {
-    return await Promise.race([answered, late]);
+    return await Promise.race([firstOf(flight), late]);
   } finally {
     clearTimeout(timer ?? null);
   }
+}
+
+/** undefined: whoever made the calls has ended. */
+async function firstOf<T>(flight: readonly Call<T>[]): Promise<Outcome<T> | undefined> {
+  if (flight.length === 0) return undefined;
+  const outcomes = flight.map(async (one) => {
+    try {
+      return { value: await one.answer };
+    } catch (error) {
+      if (one.hasFailed) throw error;
+      return one;
+    }
+  });
+  const first = await Promise.race(outcomes);
+  return "value" in first ? first : firstOf(flight.filter((one) => one !== first));
 }
