@@ -56,14 +56,17 @@ export class SingleFlight<T> {
     }
   }
 
+  /** The first call to settle counts, whoever made it. */
   async #call(flight: Flight<T>, call: () => Promise<T>): Promise<T> {
     const mine: Call<T> = { answer: call(), hasFailed: false };
+    // Before anybody else hears of it.
+    mine.answer.catch(() => {
+      mine.hasFailed = true;
+    });
     flight.push(mine);
     try {
-      return await mine.answer;
-    } catch (error) {
-      mine.hasFailed = true;
-      throw error;
+      const outcome = await firstOf(flight);
+      return outcome ? outcome.value : await mine.answer;
     } finally {
       if (this.#flight === flight) this.#flight = undefined;
     }
