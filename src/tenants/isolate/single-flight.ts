@@ -91,16 +91,19 @@ async function outcomeOf<T>(flight: Flight<T>): Promise<Outcome<T> | undefined> 
 }
 
 /** undefined: all requests that made the calls have ended. */
-async function firstOf<T>(flight: readonly Call<T>[]): Promise<Outcome<T> | undefined> {
-  if (flight.length === 0) return undefined;
-  const outcomes = flight.map(async (one) => {
-    try {
-      return { value: await one.answer };
-    } catch (error) {
-      if (one.hasFailed) throw error;
-      return one;
+function firstOf<T>(flight: Flight<T>): Promise<Outcome<T> | undefined> {
+  return new Promise((resolve, reject) => {
+    let left = flight.length;
+    const drop = () => {
+      left -= 1;
+      if (left <= 0) resolve(undefined);
+    };
+    if (left === 0) drop();
+    for (const one of flight) {
+      one.answer.then(
+        (value) => resolve({ value }),
+        (error: unknown) => (one.hasFailed ? reject(error as Error) : drop()),
+      );
     }
   });
-  const first = await Promise.race(outcomes);
-  return "value" in first ? first : firstOf(flight.filter((one) => one !== first));
 }
