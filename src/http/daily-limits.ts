@@ -1,4 +1,4 @@
-// Owns the way from a request to its tenant's object for daily limits. Tells whoever hears of it that a limit was met.
+// The way from a request to its tenant's object for daily limits.
 
 import { DailyCalls, type DailyAuthority, type DailyCaller } from "../limits/daily-calls.ts";
 import { limitTables, type DailyLimit } from "../limits/limit-tables.ts";

@@ -83,8 +83,8 @@ export class DailyCalls {
       const most = limits[name];
       if (most === Infinity) return;
       const key = `${tenant} ${created} ${who}`;
-      const count = this.#counts.get(key) ?? new Count();
-      this.#counts.set(key, count);
+      let count = this.#counts.get(key);
+      if (!count) this.#counts.set(key, (count = new Count()));
       held.push({ name, most, who, count });
     };
     add("dailyToolCalls", "");

@@ -219,7 +219,7 @@ export class Feed {
       return this.#soon(0);
     }
     const { log, check, after, version } = message;
-    // Of another release: nobody here knows what it tells.
+    // The event is of a later release, which has another log.
     if (!LOGS.includes(log)) return this.#tellAll(Infinity);
     if (check !== null) this.#pending.revision = Math.max(this.#pending.revision, check);
     const heard = this.#heard[log];
@@ -287,7 +287,7 @@ export class Feed {
     // digests has the lists told again when the change is in force.
     const unsure = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
     const seen = pending.policy ? { ...sight.digests, ...unsure } : before.digests;
-    // Who missed something does not know either whether a change is due.
+    // After a gap it is unknown, too, whether a change is due.
     const digests = pending.all ? UNKNOWN : seen;
     const after = { versions: later(before.versions, pending.versions), digests };
     const told = [

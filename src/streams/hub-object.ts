@@ -11,7 +11,7 @@ import { CLOSE, isFinal, isOutdated, type Listener } from "./wire.ts";
 export const MAX_STREAMS = 20_000;
 /** How long a stream that lost its socket is expected back. */
 const AWAY_MS = 10_000;
-/** Stored from the first stream on until nobody listens: with it and without sockets, the hub was reset. */
+/** Stored while there are streams: with it and without sockets, the hub was reset. */
 const LISTENED = "listened";
 
 export class HubObject extends DurableObject implements HubStub {
@@ -19,7 +19,7 @@ export class HubObject extends DurableObject implements HubStub {
   #room = 0;
   /** Until then streams may come back, milliseconds since the epoch. */
   #expectedUntil = 0;
-  /** The same of those that were lost in a reset alone: nobody can delay withdrawals by losing a stream again and again. */
+  /** The same, after a reset alone: a client that loses its stream again and again must not delay withdrawals. */
   readonly #resetUntil: number;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
@@ -43,7 +43,7 @@ export class HubObject extends DurableObject implements HubStub {
     if (this.#room <= 0) this.#room = MAX_STREAMS - this.ctx.getWebSockets().length;
     if (this.#room <= 0) return new Response("too many streams", { status: 503 });
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
-    // Who comes back so late that those who tell the hub stopped does not hear of anything: its client begins anew.
+    // Its senders were told that there are no streams, and send nothing any more: its client begins anew.
     if (listener.again && !this.#isListened) return new Response(null, { status: 410 });
     // A session has one standalone stream, the newest.
     if (listener.session !== null) {

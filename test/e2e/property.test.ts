@@ -36,12 +36,18 @@ function messagesOf(reply: RawReply): Json[] {
 
 /** The body as the Worker reads it; undefined when it is no JSON. */
 function bodyOf({ body }: Shot): unknown {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
   try {
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    return JSON.parse(new TextDecoder("utf-8", { fatal: !isCutCharacter(bytes) }).decode(bytes)) as unknown;
   } catch {
     return undefined;
   }
+}
+
+/** Of bytes that are no UTF-8, the one kind that is read: a character of four bytes without its last, as U+FFFD (docs/decisions/0052). */
+function isCutCharacter(bytes: Uint8Array): boolean {
+  const isSmall = bytes.byteLength <= 64 * 1024;
+  return isSmall && Buffer.byteLength(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) === bytes.byteLength;
 }
 
 const CLAIM = "io.modelcontextprotocol/protocolVersion";

@@ -9,7 +9,7 @@ const PATIENCE_MS = 1000;
 
 interface Call<T> {
   readonly answer: Promise<T>;
-  /** Set by whoever made it. A rejection without this is the platform's: whoever made it has ended, and nobody knows the answer. */
+  /** Set by the request that made it. A rejection without this is the platform's: that request has ended, and the answer is unknown. */
   hasFailed: boolean;
 }
 
@@ -56,10 +56,10 @@ export class SingleFlight<T> {
     }
   }
 
-  /** The first call to settle counts, whoever made it. */
+  /** The first call of the flight to settle counts. */
   async #call(flight: Flight<T>, call: () => Promise<T>): Promise<T> {
     const mine: Call<T> = { answer: call(), hasFailed: false };
-    // Before anybody else hears of it.
+    // The first handler of the promise, so it runs before those of the waiters.
     mine.answer.catch(() => {
       mine.hasFailed = true;
     });
@@ -90,17 +90,20 @@ async function outcomeOf<T>(flight: Flight<T>): Promise<Outcome<T> | undefined> 
   }
 }
 
-/** undefined: whoever made the calls has ended. */
-async function firstOf<T>(flight: readonly Call<T>[]): Promise<Outcome<T> | undefined> {
-  if (flight.length === 0) return undefined;
-  const outcomes = flight.map(async (one) => {
-    try {
-      return { value: await one.answer };
-    } catch (error) {
-      if (one.hasFailed) throw error;
-      return one;
+/** undefined: all requests that made the calls have ended. */
+function firstOf<T>(flight: Flight<T>): Promise<Outcome<T> | undefined> {
+  return new Promise((resolve, reject) => {
+    let left = flight.length;
+    const drop = () => {
+      left -= 1;
+      if (left <= 0) resolve(undefined);
+    };
+    if (left === 0) drop();
+    for (const one of flight) {
+      one.answer.then(
+        (value) => resolve({ value }),
+        (error: unknown) => (one.hasFailed ? reject(error as Error) : drop()),
+      );
     }
   });
-  const first = await Promise.race(outcomes);
-  return "value" in first ? first : firstOf(flight.filter((one) => one !== first));
 }

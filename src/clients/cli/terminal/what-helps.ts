@@ -44,8 +44,8 @@ const HELP: Readonly<Record<CauseCode, Help>> = {
 /** A later server may give a code that has no help here. */
 type Given = Pick<Cause, "name"> & { readonly code: string };
 
-/** Absent `causes`: an earlier server gives none. undefined: nothing is known that helps. */
-export function whatHelps(causes: readonly Given[] = [], at: AtUpstream): string | undefined {
+/** undefined: nothing is known that helps. */
+export function whatHelps(causes: readonly Given[], at: AtUpstream): string | undefined {
   const helps = causes.flatMap(({ code, name = "" }) => {
     const help = Object.hasOwn(HELP, code) ? HELP[code as CauseCode] : undefined;
     if (help === undefined) return [];

@@ -29,7 +29,7 @@ it("each of several causes is helped, and one that comes twice once", () => {
   );
 });
 
-it("nothing is made up for a code that a later server gives, nor where an earlier one gives none", () => {
+it("nothing is made up for a code that a later server gives, nor where there is none", () => {
   for (const code of ["full-moon", "constructor"]) expect(whatHelps([{ code }], AT)).toBeUndefined();
-  expect(whatHelps(undefined, AT)).toBeUndefined();
+  expect(whatHelps([], AT)).toBeUndefined();
 });
