@@ -120,11 +120,11 @@ export interface WebhooksFeature extends Feature {
 }
 
 /** Tells the webhooks of tenants, and the platform's, what happens to tenants: docs/webhooks.md. */
-export function webhooks(options: WebhooksOptions = {}): WebhooksFeature {
+export function webhooks(options: WebhooksOptions = {}): Feature {
   refuseStray("webhooks", options, "platform");
   // What it has heard already, it does not tell again.
   askAgain({ webhooks: "tell" });
-  return {
+  const feature: WebhooksFeature = {
     name: "webhooks",
     options,
     checkDocument: (document, env) => brokenHooks(document, env && allowedBy(env)),
@@ -141,4 +141,5 @@ export function webhooks(options: WebhooksOptions = {}): WebhooksFeature {
       queue: (stub) => remote(stub, webhookTables).queue(),
     },
   };
+  return feature;
 }

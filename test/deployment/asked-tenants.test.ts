@@ -82,7 +82,7 @@ async function leaseEnded(id: string): Promise<void> {
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
   it("is served, and asked for when a lease begins and not under it", async () => {
     const { mcp, add, asks } = world();
-    const { id } = add();
+    const { id } = add({ maxStalenessMs: 2000 });
     const call = () => send(mcp, id, era, "see");
     expect((await call()).body.result?.content).toEqual([{ type: "text", text: `see of ${id}` }]);
     // Once whether there is such a tenant, and once under the lease that it then got.
