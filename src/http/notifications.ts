@@ -14,7 +14,7 @@ import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/m
 import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } from "../streams/feed.ts";
 import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
-import { remoteChanges } from "../tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../tenants/authority/change-calls.ts";
 import type { Changes } from "../tenants/authority/changes.ts";
 import { eventIdOf } from "./event-ids.ts";
 import { EventStream } from "./event-stream.ts";

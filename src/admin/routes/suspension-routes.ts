@@ -6,7 +6,7 @@ import { mergeDocuments, type TenantDocument } from "../../tenants/document/tena
 import { isGone } from "../../tenants/authority/incarnation.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
 import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
-import type { Suspender } from "../../tenants/authority/policy-tables.ts";
+import type { Suspender } from "../../tenants/authority/policy-calls.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
