@@ -35,10 +35,10 @@ export { OTHER_RELEASE, UNRELEASED } from "../../telemetry/fault-line.ts";
  */
 export const UNCHANGED = { state: "unchanged" } as const;
 /** What became of a call, as it is sent. */
-export type Answer = Ran | typeof UNCHANGED.state;
+export type SentAnswer = Ran | typeof UNCHANGED.state;
 
 /** Over RPC, an object that keeps tables has one for each method of theirs, as `policy.lease`. */
-type RpcMethod = (meant: Incarnation, ...args: readonly unknown[]) => Promise<Answer>;
+type RpcMethod = (meant: Incarnation, ...args: readonly unknown[]) => Promise<SentAnswer>;
 
 /** The same object for one incarnation: nobody who has this can mean another. */
 export interface TenantStub {
@@ -57,7 +57,7 @@ export function meaning(find: () => object, meant: Incarnation): TenantStub {
   return {
     call: async (method, args, isIdempotent) => {
       const ask = (keeper: object) => ((keeper as Record<string, RpcMethod>)[method] as RpcMethod)(meant, ...args);
-      let ran: Answer;
+      let ran: SentAnswer;
       try {
         ran = await ask(first);
       } catch (error) {

@@ -8,7 +8,7 @@ import { changeCalls } from "./change-calls.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createClosure } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
-import { UNCHANGED, type Answer, type Incarnation, type Ran, type Refused } from "./incarnation.ts";
+import { UNCHANGED, type SentAnswer, type Incarnation, type Ran, type Refused } from "./incarnation.ts";
 import { ObjectBusy, openTables, type MethodOptions, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { logFault } from "../../telemetry/fault-line.ts";
 import { inTime } from "../isolate/in-time.ts";
@@ -92,7 +92,7 @@ export function createTablesObject<Env, Host extends TableHost>(
     async ready(): Promise<void> {}
 
     /** The one way in, behind every RPC method. */
-    async #run({ name, method, isEnding }: Called, meant: Incarnation, args: readonly unknown[]): Promise<Answer> {
+    async #run({ name, method, isEnding }: Called, meant: Incarnation, args: readonly unknown[]): Promise<SentAnswer> {
       const isNew = !this.#opened && !isEnding && !isUsed(this.ctx);
       const none = isNew ? absent?.(`${name}.${method}`, args[0], meant) : undefined;
       if (none) return none;
@@ -148,7 +148,7 @@ export function createTablesObject<Env, Host extends TableHost>(
   };
 }
 
-function told(value: unknown): Answer {
+function told(value: unknown): SentAnswer {
   return value === UNCHANGED ? UNCHANGED.state : { value };
 }
 
