@@ -74,7 +74,7 @@ const ALONE = [
   "test/calls/run-handler.test.ts",
   "test/content/zod-mini.test.ts",
   "test/deployment/{plain-objects,telemetry}.test.ts",
-  "test/tenants/directory/{directory,placement,shards,unknown-names,secret-names,lookups-alone,other-jurisdiction}.test.ts",
+  "test/tenants/directory/{directory,placement,shards,unknown-names,secret-names,other-jurisdiction}.test.ts",
   "test/tenants/isolate/endpoint.test.ts",
 ];
 
@@ -84,6 +84,12 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       cloudflareTest({
         wrangler: { configPath: "./test/fixtures/wrangler.toml" },
         miniflare: { durableObjects: { SESSIONS_TO_LIST: "SessionObject" } },
+        // The plugin reads the main file alone, which exports them by `export *`.
+        additionalExports: {
+          StoredRuns: "WorkerEntrypoint",
+          UpstreamRefreshes: "WorkerEntrypoint",
+          WebhookDeliveries: "WorkerEntrypoint",
+        },
       }),
     ],
     test: {
@@ -94,6 +100,7 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       expect: { poll: { timeout: 30_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
+      setupFiles: ["test/support/worker/registered.ts", ...[test?.setupFiles ?? []].flat()],
     },
   };
 }

@@ -2,28 +2,26 @@
 // wrangler.toml. No logic.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
-import { admin, callAudit, connectPage, createWorker, gateway, login, telemetry, usage, webhooks } from "./tenantry.ts";
+import {
+  admin,
+  callAudit,
+  connectPage,
+  createWorker,
+  gateway,
+  login,
+  telemetry,
+  usage,
+  webhooks,
+  type TenantryWorker,
+} from "./tenantry.ts";
 
-const worker = createWorker({
-  tools: demoTools,
-  prompts: demoPrompts,
-  resources: demoResources,
-  tenants: { demo: demoTenant },
-  defaultTenant: "demo",
-  features: [admin(), gateway(), login(), telemetry(), usage(), callAudit(), webhooks(), connectPage()],
-});
-
-export const {
-  ContentObject,
-  DirectoryObject,
-  HubObject,
-  PlatformObject,
-  SessionObject,
-  StoredRuns,
-  TenantObject,
-  UpstreamRefreshes,
-  UpstreamObject,
-  WebhookDeliveries,
-} = worker.exports;
-
-export default worker;
+export function createDemo(): TenantryWorker {
+  return createWorker({
+    tools: demoTools,
+    prompts: demoPrompts,
+    resources: demoResources,
+    tenants: { demo: demoTenant },
+    defaultTenant: "demo",
+    features: [admin(), gateway(), login(), telemetry(), usage(), callAudit(), webhooks(), connectPage()],
+  });
+}

@@ -7,8 +7,6 @@ import type { TenantDefinitionOf as Definition } from "./tenants/document/tenant
 
 export {
   createWorker,
-  type BaseObjects,
-  type ExportsWith,
   type SettingsBy,
   type TenantryWorker,
   type TenantsFunction,
@@ -51,8 +49,7 @@ export type { Counts } from "./telemetry/counters.ts";
 export type { Levels } from "./telemetry/levels.ts";
 export type { RequestEvent } from "./telemetry/request-event.ts";
 export { callAudit } from "./records/call-audit.ts";
-export { webhooks } from "./http/webhook-entrypoint.ts";
-export type { WebhooksOptions } from "./records/webhooks.ts";
+export { webhooks, type WebhooksOptions } from "./records/webhooks.ts";
 export { usage } from "./records/usage.ts";
 export { connectPage } from "./connect/connect-page.ts";
 export { links } from "./gateway/budget/links.ts";

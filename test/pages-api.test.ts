@@ -13,6 +13,7 @@ it.each([["docs/api-tools.md", "test/fixtures/api-tools-worker.ts"]])("%s shows 
     `import { ${names.trim().split(/,\s+/).join(", ")} } from "tenantry"`;
   const source = read(fixture)
     .replace(/^\/\/.*\n\n/, "")
-    .replace(/^import \{\n([^}]*),\n\} from "[^"]+"/, inOneLine);
+    .replace(/^import \{\n([^}]*),\n\} from "[^"]+"/, inOneLine)
+    .replace("../../src/objects.ts", "tenantry/objects");
   expect(blocks).toEqual([source]);
 });

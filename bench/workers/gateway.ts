@@ -18,16 +18,6 @@ const worker = createWorker({
   features: [admin(), gateway()],
 });
 
-export const {
-  ContentObject,
-  DirectoryObject,
-  HubObject,
-  PlatformObject,
-  SessionObject,
-  StoredRuns,
-  TenantObject,
-  UpstreamRefreshes,
-  UpstreamObject,
-} = worker.exports;
+export * from "../../src/objects.ts";
 
 export default worker;

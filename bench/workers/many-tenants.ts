@@ -8,6 +8,7 @@ import { placementKey } from "../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../src/tenants/directory/shard.ts";
 import { SHARDS } from "../../src/tenants/directory/shards.ts";
 import { validSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { DirectoryObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import type { Calls, Entering, Making } from "../crowd-figures.ts";
@@ -31,7 +32,7 @@ const worker = createWorker({
   features: [admin()],
 });
 
-class FillableDirectory extends worker.exports.DirectoryObject {
+class FillableDirectory extends DirectoryObject {
   /** Enters those of this shard. */
   async enter(names: readonly string[]): Promise<void> {
     this.sql.exec(
@@ -42,7 +43,7 @@ class FillableDirectory extends worker.exports.DirectoryObject {
   }
 }
 
-class FillableTenant extends worker.exports.TenantObject {
+class FillableTenant extends TenantObject {
   async make(maxStalenessMs: number): Promise<void> {
     const document = { mode: "open", maxStalenessMs };
     const birth = { created: CREATED, own: document, effective: document, actor: { name: "bench" }, action: "create" };
@@ -114,6 +115,6 @@ async function make({ names, maxStalenessMs }: Making, env: Env): Promise<void> 
   }
 }
 
-export const { ContentObject, HubObject, PlatformObject, SessionObject, StoredRuns } = worker.exports;
+export * from "../../src/objects.ts";
 
 export { FillableDirectory as DirectoryObject, FillableTenant as TenantObject };

@@ -28,7 +28,6 @@ const worker = createWorker({
   features: [admin()],
 });
 
-export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
-  worker.exports;
+export * from "../../src/objects.ts";
 
 export default worker;

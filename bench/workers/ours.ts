@@ -35,7 +35,6 @@ const worker = createWorker({
   features: [admin(), login()],
 });
 
-export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
-  worker.exports;
+export * from "../../src/objects.ts";
 
 export default worker;

@@ -9,6 +9,7 @@ import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { digestOf } from "../../src/content/store/open-store.ts";
 import type { PutResource } from "../../src/content/store/content-tables.ts";
+import { ContentObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
@@ -31,7 +32,7 @@ const worker = createWorker({
   features: [admin()],
 });
 
-class FillableContent extends worker.exports.ContentObject {
+class FillableContent extends ContentObject {
   async store(resources: PutResource[], incarnation: string): Promise<void> {
     for (const resource of resources) {
       const ran = await this.run("content", "put", [resource], incarnation);
@@ -40,7 +41,7 @@ class FillableContent extends worker.exports.ContentObject {
   }
 }
 
-class FillableTenant extends worker.exports.TenantObject {
+class FillableTenant extends TenantObject {
   async madeAt(): Promise<string> {
     const ran = await this.run(policyTables.name, "incarnation", [true], WHOEVER);
     if (typeof ran !== "object" || !("value" in ran))
@@ -114,6 +115,6 @@ function putOf(number: number, { text, hash, size }: { text: string; hash: strin
   return { row, searchText: text, copy: null, ifAbsent: false, resent: null, maxResources: null };
 }
 
-export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns } = worker.exports;
+export * from "../../src/objects.ts";
 
 export { FillableContent as ContentObject, FillableTenant as TenantObject };

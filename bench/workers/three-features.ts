@@ -3,16 +3,6 @@ import { admin, createWorker, gateway, login } from "../../src/tenantry.ts";
 
 const worker = createWorker({ tenants: {}, features: [admin(), gateway(), login()] });
 
-export const {
-  ContentObject,
-  DirectoryObject,
-  HubObject,
-  PlatformObject,
-  SessionObject,
-  StoredRuns,
-  TenantObject,
-  UpstreamRefreshes,
-  UpstreamObject,
-} = worker.exports;
+export * from "../../src/objects.ts";
 
 export default worker;

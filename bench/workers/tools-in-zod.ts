@@ -18,6 +18,6 @@ const worker = createWorker({
   tools: [add],
 });
 
-export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export * from "../../src/objects.ts";
 
 export default worker;

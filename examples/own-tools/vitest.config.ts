@@ -7,14 +7,24 @@ export default defineConfig({
     projects: [
       { test: { name: "tools", include: ["test/tools.test.ts"] } },
       {
-        plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" } })],
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            // The plugin does not look behind `export * from "tenantry/objects"`.
+            additionalExports: {
+              StoredRuns: "WorkerEntrypoint",
+              UpstreamRefreshes: "WorkerEntrypoint",
+              WebhookDeliveries: "WorkerEntrypoint",
+            },
+          }),
+        ],
         test: {
           name: "worker",
           include: ["test/worker.test.ts"],
           // The first request to a Worker loads it.
           testTimeout: 30_000,
           // As one file each: module by module they take longer to load than the tests to run.
-          deps: { optimizer: { ssr: { enabled: true, include: ["tenantry", "zod"] } } },
+          deps: { optimizer: { ssr: { enabled: true, include: ["tenantry", "tenantry/objects", "zod"] } } },
         },
       },
     ],

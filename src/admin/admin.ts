@@ -5,34 +5,18 @@ import { exposedBy } from "../auth/origin.ts";
 import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
-import { OperatedContentObject } from "../content/store/operated-content-object.ts";
-import { editLog } from "../content/store/edit-log.ts";
-import { limitUseTables } from "../limits/limit-use-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
-import { policyTables } from "../tenants/authority/policy-tables.ts";
-import { standingTables } from "../tenants/authority/standing-tables.ts";
-import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { baseStep } from "./apply/base-step.ts";
 import { createAdmin } from "./create-admin.ts";
-import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 
-/**
- * The admin API at `/admin/v1`, the platform's object, which keeps its operators and base documents, a directory that tenants
- * can be entered in, and content that operators edit.
- */
-export function admin(...options: readonly never[]): Feature<{
-  readonly PlatformObject: typeof PlatformObject;
-  readonly DirectoryObject: typeof DirectoryObject;
-  readonly ContentObject: typeof OperatedContentObject;
-}> {
+/** The admin API at `/admin/v1`. */
+export function admin(...options: readonly never[]): Feature {
   refuseOptions("admin", options);
   return {
     name: "admin",
     // It makes the keys that tenants take.
     exposed: exposedBy,
-    objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
-    tables: [policyTables, standingTables, limitUseTables, editLog],
     routes: { path: "/admin/*", open },
     limitMet: noteMet,
     background: (deployment, env, order) => baseStep(optionsOf(deployment), env, order),

@@ -12,7 +12,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { Incarnation } from "../tenants/authority/incarnation.ts";
-import type { DirectoryEntry } from "../tenants/directory/lookups-object.ts";
+import type { DirectoryEntry } from "../tenants/directory/directory-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { OriginVars } from "../auth/origin.ts";

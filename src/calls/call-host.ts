@@ -189,10 +189,7 @@ export interface CallHost {
    * Whether what the call is for may still be had; asked again just before a handler runs, because hooks and validation may
    * take as long as a lease. undefined: it may. `served`: what else the tenant's document must still say, if it has changed.
    */
-  recheck(
-    call: Call,
-    served?: (document: TenantDocument) => Failure | undefined,
-  ): Failure | undefined | Promise<Failure | undefined>;
+  recheck(call: Call, served?: (document: TenantDocument) => Failure | undefined): Promise<Failure | undefined>;
   /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
   /** The same for the object that keeps the tenant's content. */

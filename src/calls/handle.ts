@@ -41,7 +41,7 @@ export interface Handling<T> {
 const HOOK_MS = 10_000;
 
 /** Runs the author's `beforeCall`; gives the text that refuses the call, undefined where the call goes on. */
-export function beforeCall(name: string, call: Call, host: CallHost): string | undefined | Promise<string | undefined> {
+export async function beforeCall(name: string, call: Call, host: CallHost): Promise<string | undefined> {
   const asked = host.hooks.beforeCall?.(eventOf({ name, call, host }));
   return asked instanceof Promise ? inTime(asked, HOOK_MS, "beforeCall") : asked;
 }
@@ -53,23 +53,20 @@ export const contexts = {
 
 export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
   const interview =
-    call.dialect.era === "2026" ? openInterview(call, host) : new StreamInterview(call, claimBook(call, host));
-  const opened = interview instanceof Promise ? await interview : interview;
-  if (isFailure(opened)) return opened;
-  const rechecking = host.recheck(call);
-  const withdrawn = rechecking instanceof Promise ? await rechecking : rechecking;
+    call.dialect.era === "2026" ? await openInterview(call, host) : new StreamInterview(call, claimBook(call, host));
+  if (isFailure(interview)) return interview;
+  const withdrawn = await host.recheck(call);
   if (withdrawn) return withdrawn;
   let working: T | Promise<T> | undefined;
   const { name } = handling;
-  const ctx = contexts.make(call, host, opened, name);
+  const ctx = contexts.make(call, host, interview, name);
   const ended = await runHandler(() => (working = start(handling, ctx, call, host)), {
     timeoutMs: handling.timeoutMs,
-    interview: opened,
+    interview,
     sink: call.sink,
   });
   if (ctx.unsent) await ctx.unsent;
-  const concluding = conclude(ended, { handling, call, host, ctx, interview: opened });
-  const outcome = concluding instanceof Promise ? await concluding : concluding;
+  const outcome = await conclude(ended, { handling, call, host, ctx, interview });
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
   const close = () => {
     ctx.close();
@@ -110,8 +107,8 @@ function endOf(ended: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
   return outcome.kind === "failure" || isError ? "error" : "complete";
 }
 
-/** How this call of era 2026 asks its client. A request without state, the common case, needs no promise. */
-function openInterview(call: Call, host: CallHost): Interview | Failure | Promise<Interview | Failure> {
+/** How this call of era 2026 asks its client. */
+async function openInterview(call: Call, host: CallHost): Promise<Interview | Failure> {
   const read = readResponses(call.params);
   if (isFailure(read)) return read;
   const responses = read.value;
@@ -119,9 +116,8 @@ function openInterview(call: Call, host: CallHost): Interview | Failure | Promis
   if (call.params.requestState === undefined) {
     return new ReplayInterview(capabilities, undefined, responses, claimBook(call, host));
   }
-  return openProgress(bindingOf(host), call).then((before) =>
-    isFailure(before) ? before : new ReplayInterview(capabilities, before, responses, claimBook(call, host)),
-  );
+  const before = await openProgress(bindingOf(host), call);
+  return isFailure(before) ? before : new ReplayInterview(capabilities, before, responses, claimBook(call, host));
 }
 
 function claimBook(call: Call, host: CallHost): ClaimBook {
@@ -139,14 +135,11 @@ interface Running<T> {
   readonly interview: Interview;
 }
 
-function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | Promise<CallOutcome> {
+async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<CallOutcome> {
   const { handling, ctx } = running;
   switch (ended.kind) {
-    case "returned": {
-      const finishing = finish(handling, ended.value);
-      if (finishing instanceof Promise) return finishing.then((finished) => conclusion(finished, running));
-      return conclusion(finishing, running);
-    }
+    case "returned":
+      return conclusion(await finish(handling, ended.value), running);
     case "threw":
       return fault(ended.error, running);
     case "suspended":
@@ -174,13 +167,11 @@ function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | P
 /**
  * A value that cannot be written as JSON, such as one that contains itself, is a fault of the handler like any other.
  */
-function finish<T>(handling: Handling<T>, value: T): Finished | Promise<Finished> {
-  const broken = (error: unknown): Finished => ({ broken: error instanceof Error ? error.message : String(error) });
+async function finish<T>(handling: Handling<T>, value: T): Promise<Finished> {
   try {
-    const finishing = handling.finish(value);
-    return finishing instanceof Promise ? finishing.catch(broken) : finishing;
+    return await handling.finish(value);
   } catch (error) {
-    return broken(error);
+    return { broken: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -1,15 +1,13 @@
-// What a Worker needs of its wrangler.toml: a KV namespace, and its classes in a migration.
+// What a Worker needs of its author: a KV namespace, its classes in a migration, and the exports of tenantry/objects.
 
-import { hasNamespace, isExported, isObjectClass, type ObjectClass } from "../tenants/directory/namespaces.ts";
-import type { Bindings, Feature } from "./deployment.ts";
+import { CLASSES, hasNamespace, isExported } from "../tenants/directory/namespaces.ts";
+import type { Bindings } from "./deployment.ts";
 
-/** Durable Objects that every Worker has. */
-const OBJECTS = ["TenantObject", "ContentObject", "SessionObject", "HubObject", "DirectoryObject"] as const;
+/** Entrypoints, which only the Worker itself reaches. */
+export const ENTRYPOINTS = ["StoredRuns", "UpstreamRefreshes", "WebhookDeliveries"] as const;
 
-export function neededObjects(features: readonly Feature[]): readonly ObjectClass[] {
-  const ofFeatures = features.flatMap(({ objects = {} }) => Object.keys(objects)).filter(isObjectClass);
-  return [...new Set([...OBJECTS, ...ofFeatures])];
-}
+/** From which on the platform tells a Worker of its own exports. */
+const OLDEST_DATE = "2025-11-17";
 
 /** What an operator is told of the one binding without which nothing can be served; undefined: it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
@@ -18,11 +16,24 @@ export function missingBinding({ BODIES }: Bindings): string | undefined {
     : undefined;
 }
 
-/** The same of a class without objects; undefined: all have some. Only a request can tell. */
-export function missingObject(env: Bindings, features: readonly Feature[]): string | undefined {
-  const missing = neededObjects(features).find((name) => !hasNamespace(env, name));
+/** The same of an entrypoint; undefined: all are exported. Only a request can tell. */
+export function missingExport({ exports }: { readonly exports?: unknown }): string | undefined {
+  if (exports === undefined)
+    return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
+  const exported = exports as Bindings;
+  const missing = ENTRYPOINTS.find((name) => exported[name] === undefined);
+  return missing && notExported(missing);
+}
+
+/** The same of a class without objects. */
+export function missingObject(env: Bindings): string | undefined {
+  const missing = CLASSES.find((name) => !hasNamespace(env, name));
   if (missing === undefined) return undefined;
   return isExported(missing)
     ? `wrangler.toml names no ${missing} in new_sqlite_classes: the Worker needs it, as in docs/api-start.md`
-    : `the Worker does not export ${missing}: export const { ${missing}, ... } = worker.exports`;
+    : notExported(missing);
+}
+
+function notExported(name: string): string {
+  return `the Worker does not export ${name}: write export * from "tenantry/objects" in the file that main names`;
 }

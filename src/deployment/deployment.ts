@@ -1,5 +1,5 @@
-// Owns what a Worker is made of: what its author wrote, and features. A feature is a value that brings routes, Durable
-// Objects, tables and sources; what an author does not import is not in the bundle.
+// What a Worker is made of: what its author wrote, and features. A feature is a value that brings routes and sources; the classes
+// of tenantry/objects are the same whatever features there are.
 
 import type { Around, CallHost, Hooks, Identity, ResultKeeper } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
@@ -18,10 +18,8 @@ import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Actor, Policy, WriteResult } from "../tenants/authority/policy-records.ts";
 import type { MetGround } from "../limits/note-met.ts";
-import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { TenantNews } from "../tenants/authority/tenant-news.ts";
-import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -58,9 +56,6 @@ export interface Deployment {
 
 /** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
 export type Bindings = Readonly<Record<string, unknown>>;
-
-/** Classes that a Worker exports: Durable Objects, and entrypoints that only the Worker itself reaches. */
-export type Objects = Readonly<Record<string, new (ctx: never, env: never) => object>>;
 
 export interface FeatureRoutes {
   /** Below the Worker's path, as Hono writes it: `/admin/*`. Not served on a tenant's own hostname. */
@@ -173,7 +168,6 @@ export interface LoadedSections {
 
 /** What a feature leases beside the policy; `leasedSections` makes it. */
 export interface LeasedSections {
-  readonly tables: Tables<object, TenantHost>;
   load(ground: SectionGround): LoadedSections | Promise<LoadedSections>;
 }
 
@@ -374,13 +368,9 @@ export interface BrokenMember {
   readonly rule: string;
 }
 
-export interface Feature<Exported extends Objects = Objects> {
+export interface Feature {
   readonly name: string;
   readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
-  /** Durable Object classes and entrypoints, by the name under which the Worker exports them. */
-  readonly objects?: Exported;
-  /** Tables in each tenant's object; they may ask for the object's alarm. */
-  readonly tables?: readonly Tables<object, TenantHost>[];
   /** The sections that its sources are made of; a feature without them needs none. */
   readonly sections?: LeasedSections;
   /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */

@@ -13,14 +13,13 @@ export interface FeatureSources {
 
 const NONE: LoadedSections = { sections: new Map(), whole: true };
 
-/** A promise only where a section is not in this isolate yet. */
-export function featureSources(
+export async function featureSources(
   features: readonly Feature[],
   document: TenantDocument,
   ground: SectionGround,
-): FeatureSources | Promise<FeatureSources> {
-  const loads = features.map((feature) => feature.sections?.load(ground) ?? NONE);
-  const made = (loaded: readonly LoadedSections[]): FeatureSources => ({
+): Promise<FeatureSources> {
+  const loaded = await Promise.all(features.map(async (feature) => feature.sections?.load(ground) ?? NONE));
+  return {
     sources: features.flatMap(
       (feature, at) =>
         feature.sources?.({
@@ -31,7 +30,5 @@ export function featureSources(
         }) ?? [],
     ),
     whole: loaded.every(({ whole }) => whole),
-  });
-  const waits = loads.some((load) => load instanceof Promise);
-  return waits ? Promise.all(loads.map(async (load) => load)).then(made) : made(loads as readonly LoadedSections[]);
+  };
 }

@@ -1,5 +1,4 @@
 // Owns loading the sections of a lease that a feature makes its sources of: without a wait where this isolate has them.
-// A Worker whose features lease no sections does not have this file in its bundle.
 
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
@@ -13,7 +12,6 @@ type Named = readonly [name: string, hash: string];
 /** `wants`: the names of the sections that the feature's sources are made of. */
 export function leasedSections(wants: (name: string) => boolean): LeasedSections {
   return {
-    tables: sectionTables,
     load: (ground) => {
       const wanted = [...ground.leased].filter(([name]) => wants(name));
       const known = wanted.map(([name, hash]) => [name, recallSection(ground.kept, hash)] as const);

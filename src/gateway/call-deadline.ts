@@ -5,9 +5,6 @@ import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import type { AbortSignalLike } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
-import { PlainSignal, type StopSignal } from "../protocol/plain-signal.ts";
-import type { Lasting } from "../streams/overdue.ts";
-import { SLOW_AFTER_MS, whenSlow } from "../streams/slow.ts";
 
 /** While a question is open the deadline stands still. A call whose question nobody ever answers ends after this time. */
 const FORGOTTEN_MS = 3_600_000;
@@ -23,42 +20,41 @@ export function callLimits(upstream: Era): Partial<AnswerLimits> {
   return LIMITS[upstream];
 }
 
-/** What ends sooner has a timer from the beginning. */
-const SOONEST_MS = 2 * SLOW_AFTER_MS;
-
 export class Deadline {
   readonly #limitMs: number;
-  readonly #by: Lasting;
-  readonly #ended = new PlainSignal();
+  readonly #cancelled: AbortSignalLike;
+  readonly #ended = new AbortController();
   #leftMs: number;
   #since = 0;
-  #stopTimer = () => {};
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #paused = 0;
   #isOver = false;
 
-  /** `by`: the invocation in which the call is. */
-  constructor(limitMs: number, cancelled: AbortSignalLike, by: Lasting) {
+  constructor(limitMs: number, cancelled: AbortSignalLike) {
     this.#limitMs = limitMs;
     this.#leftMs = limitMs;
-    this.#by = by;
-    cancelled.addEventListener("abort", () => this.#ended.abort());
-    if (cancelled.aborted) this.#ended.abort();
+    this.#cancelled = cancelled;
+    cancelled.addEventListener("abort", this.#cancel);
+    if (cancelled.aborted) this.#cancel();
     this.#start();
   }
+
+  readonly #cancel = (): void => {
+    this.#ended.abort(new McpFault({ kind: "cancelled", sent: "no" }));
+  };
 
   /** How much of the time is left, while it does not stand still. */
   get leftMs(): number {
     return this.#leftMs - (Date.now() - this.#since);
   }
 
-  get signal(): StopSignal {
-    return this.#ended;
+  get signal(): AbortSignal {
+    return this.#ended.signal;
   }
 
   /** Throws where the call is over, before anything was sent. */
   check(): void {
-    const { aborted, reason } = this.#ended;
-    if (aborted) throw reason instanceof McpFault ? reason : new McpFault({ kind: "cancelled", sent: "no" });
+    this.signal.throwIfAborted();
   }
 
   /** Waits for the work; rejects when the time is over before it, or the client has cancelled. */
@@ -67,7 +63,7 @@ export class Deadline {
     let over = () => {};
     const ended = new Promise<never>((_resolve, reject) => {
       over = () => {
-        reject(signal.reason instanceof McpFault ? signal.reason : new McpFault({ kind: "cancelled", sent: "no" }));
+        reject(signal.reason as McpFault);
       };
     });
     if (signal.aborted) over();
@@ -80,7 +76,7 @@ export class Deadline {
   /** Stops the clock; the function that is returned starts it again. It runs only when nobody holds it any more. */
   pause(): () => void {
     if (this.#paused === 0) {
-      this.#stopTimer();
+      clearTimeout(this.#timer ?? null);
       this.#leftMs -= Date.now() - this.#since;
     }
     this.#paused += 1;
@@ -92,25 +88,17 @@ export class Deadline {
 
   end(): void {
     this.#isOver = true;
-    this.#stopTimer();
+    clearTimeout(this.#timer ?? null);
+    this.#cancelled.removeEventListener("abort", this.#cancel);
   }
 
-  /** Most calls are over before they are slow, so only those that are not have a timer. */
   #start(): void {
     this.#since = Date.now();
-    const isSoon = this.#leftMs < SOONEST_MS;
-    if (isSoon) this.#startTimer(this.#leftMs);
-    // Not by the clock, which may have been set meanwhile.
-    else this.#stopTimer = whenSlow(this.#by, this.#since, () => this.#startTimer(this.#leftMs - SLOW_AFTER_MS));
-  }
-
-  #startTimer(afterMs: number): void {
-    const timer = setTimeout(
+    this.#timer = setTimeout(
       () => {
         this.#ended.abort(new McpFault({ kind: "timeout", stage: "total", afterMs: this.#limitMs, sent: "perhaps" }));
       },
-      Math.max(0, afterMs),
+      Math.max(0, this.#leftMs),
     );
-    this.#stopTimer = () => clearTimeout(timer);
   }
 }

@@ -18,7 +18,7 @@ import { UnboundService } from "./guard/service-binding.ts";
 import { tokenFetch } from "./outbound-fetch.ts";
 import { busyFailure, failureOfFault } from "./translate-error.ts";
 import { lackingSecret } from "./unread-reason.ts";
-import { headersOf, withoutToken, withToken, type TokenedHeaders } from "./upstream-config.ts";
+import { headersOf, withToken, type TokenedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import {
   groundOf,
@@ -35,12 +35,11 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
-  const continued = continuedWith(upstream, forwarded, call, host);
-  const sent = continued instanceof Promise ? await continued : continued;
+  const sent = await continuedWith(upstream, forwarded, call, host);
   if (isFailure(sent)) return sent;
   const leave = CALLS.enter(host.tenant);
   if (!leave) return busyFailure();
-  const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
+  const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
   const room = new AnswerRoom(host.tenant);
   try {
     return await attempt(upstream, { forwarded: sent, call, host, deadline, room }, { isTokenNew: false, retries: 0 });
@@ -52,12 +51,12 @@ export async function forwardCall(
 }
 
 /** With the state as the upstream wrote it, where the client answers its questions. Elsewhere these members mean nothing. */
-function continuedWith(
+async function continuedWith(
   { way, config }: CalledUpstream,
   forwarded: Forwarded,
   call: Call,
   host: CallHost,
-): Forwarded | Failure | Promise<Forwarded | Failure> {
+): Promise<Forwarded | Failure> {
   if (!("requestState" in forwarded.params || "inputResponses" in forwarded.params)) return forwarded;
   const { requestState, inputResponses: _, ...params } = forwarded.params;
   if (call.dialect.era !== "2026" || way !== "2026") return { ...forwarded, params };
@@ -65,22 +64,20 @@ function continuedWith(
   if (isFailure(responses)) return responses;
   const answered = { ...forwarded, params: { ...params, inputResponses: responses.value } };
   if (requestState === undefined) return answered;
-  return openUpstreamState({ ...bindingOf(host), upstream: config }, call, requestState).then((opened) =>
-    isFailure(opened) ? opened : { ...answered, params: { ...answered.params, requestState: opened.state } },
-  );
+  const opened = await openUpstreamState({ ...bindingOf(host), upstream: config }, call, requestState);
+  return isFailure(opened) ? opened : { ...answered, params: { ...answered.params, requestState: opened.state } };
 }
 
 async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefore): Promise<CallOutcome> {
   const { host, deadline } = work;
   const { tenant } = host;
   const { id, config } = upstream;
-  const naming = headersOf(upstream.upstream, {
+  const named = await headersOf(upstream.upstream, {
     tenant,
     env: host.env,
     secret: (name) => host.secret(name),
     client: (name) => host.clientHeader(name),
   });
-  const named = naming instanceof Promise ? await naming : naming;
   if ("lacks" in named) {
     return failure("faultyServer", `${id}: ${lackingSecret(named.lacks).why}`, { server: id, fault: "secret" });
   }
@@ -97,7 +94,7 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
   let filled: TokenedHeaders | undefined;
   let going: SentCall | undefined;
   try {
-    filled = withoutToken(named) ?? (await deadline.during(withToken(named, tokenHow(host))));
+    filled = await deadline.during(withToken(named, tokenHow(host)));
     deadline.check();
     going = new SentCall(upstream, filled, { ...work, redaction: Redaction.of(filled.secrets) });
     const outcome = await going.run();

@@ -1,20 +1,15 @@
 // Owns the gateway as a feature: the MCP servers elsewhere that a tenant's document names, offered as the tenant's own.
-// A Worker without it has none of this in its bundle.
 
-import type { Feature } from "../deployment/deployment.ts";
 import { resultKeeper } from "./budget/rest.ts";
 import { brokenBudgets } from "./budget/result-budget.ts";
-import { resultTables, RESULTS_AGAIN } from "./budget/result-tables.ts";
+import { RESULTS_AGAIN } from "./budget/result-tables.ts";
 import type { Services } from "./guard/service-binding.ts";
-import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
 import { refuseStray } from "../protocol/members.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
 import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
 import { tryUpstream } from "./operate/try-upstream.ts";
-import { reviewTables } from "./review/review-tables.ts";
-import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
-import { UpstreamObject } from "./sessions/upstream-object.ts";
+import type { GatewayFeature } from "./refresh-entrypoint.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
 import { askAgain } from "../tenants/isolate/asked-again.ts";
@@ -60,10 +55,7 @@ const AGAIN = {
 };
 
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
-export function upstreamsFeature(options: GatewayOptions): Feature<{
-  readonly UpstreamRefreshes: typeof UpstreamRefreshes;
-  readonly UpstreamObject: typeof UpstreamObject;
-}> {
+export function upstreamsFeature(options: GatewayOptions): GatewayFeature {
   refuseStray("gateway", options, "services pages bounds");
   const { services = {}, pages = Infinity, bounds } = options;
   if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
@@ -73,14 +65,8 @@ export function upstreamsFeature(options: GatewayOptions): Feature<{
   askAgain({ ...AGAIN, ...RESULTS_AGAIN });
   return {
     name: "gateway",
-    objects: {
-      UpstreamObject,
-      UpstreamRefreshes: class extends UpstreamRefreshes {
-        static override readonly services = services;
-        static override readonly pages = pages;
-      },
-    },
-    tables: [gatewayTables, reviewTables, resultTables],
+    services,
+    mostPages: pages,
     results: resultKeeper,
     sections: UPSTREAM_SECTIONS,
     checkDocument: (document, env) => [

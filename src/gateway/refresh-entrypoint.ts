@@ -10,7 +10,9 @@ import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
 import { contentStubOf } from "../content/store/content-door.ts";
 import { contentTables } from "../content/store/content-tables.ts";
+import type { Feature } from "../deployment/deployment.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
+import { registered } from "../deployment/registry.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
@@ -98,14 +100,17 @@ export interface FailingNote {
   readonly detail?: string | undefined;
 }
 
-export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding, SessionEndings {
+/** As the entrypoint finds it. */
+export interface GatewayFeature extends Feature {
   /** What the Worker's author exposes. */
-  static readonly services: Services = {};
-  /** As `gateway({ pages })` says. */
-  static readonly pages: number = Infinity;
+  readonly services: Services;
+  /** The most that one reading takes. */
+  readonly mostPages: number;
+}
 
+export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding, SessionEndings {
   async refresh(order: RefreshOrder): Promise<string | undefined> {
-    const { services, pages } = this.constructor as typeof UpstreamRefreshes;
+    const { services, mostPages: pages } = registered("gateway").feature as GatewayFeature;
     const at = { env: this.env, services, pages, waitUntil: (asking: Promise<unknown>) => this.ctx.waitUntil(asking) };
     const work = refreshed(order, at);
     // Whoever asked may be gone before it is done.
@@ -114,7 +119,7 @@ export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements R
   }
 
   async endSessions(order: EndOrder): Promise<readonly string[]> {
-    const { services } = this.constructor as typeof UpstreamRefreshes;
+    const { services } = registered("gateway").feature as GatewayFeature;
     return sessionsEnded(order, { env: this.env, services, waitUntil: (asking) => this.ctx.waitUntil(asking) });
   }
 }

@@ -48,7 +48,7 @@ import {
   isTokenStale,
   type TokenedHeaders,
 } from "./upstream-config.ts";
-import { askForLogs, beginLink2026, LEVEL_WITHIN_MS, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
+import { askForLogs, LEVEL_WITHIN_MS, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { SessionShare } from "./sessions/session-share.ts";
 import { lendLink, type Lent } from "./sessions/upstream-sessions.ts";
@@ -154,10 +154,8 @@ export class SentCall {
   }
 
   async run(): Promise<CallOutcome> {
-    const { call, host, forwarded } = this.#work;
-    call.sink.outside?.();
-    const lending = this.#lend();
-    const lent = lending instanceof Promise ? await lending : lending;
+    const { host, forwarded } = this.#work;
+    const lent = await this.#lend();
     try {
       return await this.#askChecked(lent);
     } catch (error) {
@@ -188,12 +186,10 @@ export class SentCall {
   }
 
   /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
-  #askChecked(lent: Lent): CallOutcome | Promise<CallOutcome> {
+  async #askChecked(lent: Lent): Promise<CallOutcome> {
     const { call, host } = this.#work;
-    const asked = (withdrawn: Failure | undefined) =>
-      withdrawn ?? this.#ask(lent).then((message) => this.#outcome(message));
-    const checked = host.recheck(call, (document) => this.#gone(document));
-    return checked instanceof Promise ? checked.then(asked) : asked(checked);
+    const withdrawn = await host.recheck(call, (document) => this.#gone(document));
+    return withdrawn ?? this.#outcome(await this.#ask(lent));
   }
 
   /** Whoever removes, moves or switches off an upstream may have done so because it must not hear anything any more. */
@@ -226,13 +222,7 @@ export class SentCall {
     return this.#work.redaction.value(failureOfFault(fault, ground));
   }
 
-  #lend(dead?: string): Lent | Promise<Lent> {
-    const { way, logging } = this.#upstream;
-    // Era 2026 begins with nothing, and here there is no level that somebody else remembers.
-    return way === "2026" && !logging ? { link: beginLink2026(this.#how) } : this.#lendAtLevel(dead);
-  }
-
-  async #lendAtLevel(dead?: string): Promise<Lent> {
+  async #lend(dead?: string): Promise<Lent> {
     // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
     const level = this.#upstream.logging ? await this.#logLevel() : undefined;
     const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
@@ -305,7 +295,7 @@ export class SentCall {
   }
 
   /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
-  #outcome({ result: own }: ResultMessage): CallOutcome | Promise<CallOutcome> {
+  async #outcome({ result: own }: ResultMessage): Promise<CallOutcome> {
     const { call, forwarded, host, redaction } = this.#work;
     const { dialect } = call;
     const said = redaction.json(forwarded.named?.(own) ?? own);

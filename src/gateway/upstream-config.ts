@@ -55,24 +55,7 @@ export interface FilledHeaders {
 type Filling = FilledHeaders | { readonly lacks: string };
 
 /** The headers with everything in place; `lacks`: the secret that the tenant does not have. */
-export function headersOf(upstream: UpstreamDocument, at: SecretsAt): Filling | Promise<Filling> {
-  let plain = plainOf.get(upstream);
-  if (plain === undefined) plainOf.set(upstream, (plain = plainHeaders(upstream)));
-  if (plain === null) return fillHeaders(upstream, at);
-  return at.client ? { ...plain, trace: traceHeaders(at.client) } : plain;
-}
-
-/** Of upstreams whose headers have nothing to be filled in; null: of others. */
-const plainOf = new WeakMap<UpstreamDocument, FilledHeaders | null>();
-
-function plainHeaders({ headers = {}, auth }: UpstreamDocument): FilledHeaders | null {
-  const entries = Object.entries(headers);
-  if (auth || entries.some(([, template]) => template.search(PLACEHOLDER) >= 0)) return null;
-  const filled = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
-  return { headers: filled, trace: {}, secrets: [] };
-}
-
-async function fillHeaders({ url = "", headers = {}, auth }: UpstreamDocument, at: SecretsAt): Promise<Filling> {
+export async function headersOf({ url = "", headers = {}, auth }: UpstreamDocument, at: SecretsAt): Promise<Filling> {
   const filled: Record<string, string> = {};
   const secrets: string[] = [];
   for (const [name, template] of Object.entries(headers)) {
@@ -145,11 +128,6 @@ export async function withToken(filled: FilledHeaders, how: TokenHow): Promise<T
   const token = await accessToken(grant, how);
   const authorized = { ...headers, authorization: `Bearer ${token}` };
   return { ...filled, headers: authorized, secrets: [...secrets, token], token, before: filled };
-}
-
-/** The same for an upstream that wants no token; undefined where one has to be asked for. */
-export function withoutToken(filled: FilledHeaders): TokenedHeaders | undefined {
-  return filled.grant ? undefined : filled;
 }
 
 /** Whether it was refused for its access token, which nobody is given again. */

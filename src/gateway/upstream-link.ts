@@ -16,7 +16,6 @@ import { LATEST_2025, REVISION_2026, type Era } from "../protocol/era.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
-import { PlainSignal, type StopSignal } from "../protocol/plain-signal.ts";
 import type { Way } from "./upstream-catalog.ts";
 
 export interface LinkAsk {
@@ -142,21 +141,21 @@ const LEVEL_ANSWERED_WITHIN_MS = 5000;
 
 interface LevelHow {
   readonly clock: Clock;
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
   readonly later: (work: Promise<unknown>) => void;
 }
 
 /** Has a session of era 2025 send its log messages from `level` on. Never rejects: a server that refuses is not used any less. */
 export async function askForLogs(link: UpstreamLink, level: LogLevel, how: LevelHow): Promise<void> {
   const { clock, signal, later } = how;
-  const waiting = new PlainSignal();
+  const waiting = new AbortController();
   const limits = { totalMs: LEVEL_ANSWERED_WITHIN_MS };
   const asked = link.ask({ method: "logging/setLevel", params: { level } }, { signal, limits }).then(
     () => waiting.abort(),
     () => waiting.abort(),
   );
   later(asked);
-  await pause(clock, LEVEL_WITHIN_MS, waiting);
+  await pause(clock, LEVEL_WITHIN_MS, waiting.signal);
 }
 
 /** In a session that has begun. `ids`: those of all requests in it. */

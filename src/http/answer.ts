@@ -62,9 +62,9 @@ export function isWithin(json: string, most: number): boolean {
 
 const encoder = new TextEncoder();
 
-function outcomeOf(entered: Entered, call: Call): CallOutcome | Promise<CallOutcome> {
+async function outcomeOf(entered: Entered, call: Call): Promise<CallOutcome> {
   const { backend, view, visit } = entered;
-  return visit.unwrapped?.answer(call, { view, backend, host: entered }) ?? dispatch(call, backend);
+  return visit.unwrapped ? visit.unwrapped.answer(call, { view, backend, host: entered }) : dispatch(call, backend);
 }
 
 /** Where nobody that is around calls was reached, because nothing was found, they are told now. */
@@ -76,20 +76,15 @@ async function heardAround(entered: Entered, call: Call): Promise<CallOutcome> {
 }
 
 /** The answer, when whoever hears of calls was told: of a stored call, which may run several times, by the run that ends it. */
-export function heard(told: HeardCall & { readonly host: Entered; readonly call: Call }): Answer | Promise<Answer> {
-  const { trail, deployment } = told.host.visit;
-  return trail || deployment.heard ? tell(told) : told.answer;
-}
-
-async function tell(told: Parameters<typeof heard>[0]): Promise<Answer> {
-  const { call, host } = told;
+export async function heard(told: HeardCall & { readonly host: Entered; readonly call: Call }): Promise<Answer> {
+  const { call, host, answer: answered } = told;
   const { trail, deployment } = host.visit;
-  const ends = call.questions?.ends?.() ?? true;
-  if (ends === true || (await ends)) {
-    trail?.ran(call, told.answer);
+  if (!trail && !deployment.heard) return answered;
+  if ((await call.questions?.ends?.()) ?? true) {
+    trail?.ran(call, answered);
     await deployment.heard?.(told);
   }
-  return told.answer;
+  return answered;
 }
 
 /** The same for a call that was counted when it came in. */
@@ -102,8 +97,7 @@ export async function answerCounted(entered: Entered, call: Call): Promise<Answe
     const again = entered.holds ? entered : await enter(visit);
     if (isFailure(again))
       return await heard({ host: entered, call, answer: encodeFailure(call.id, again, call.dialect.era) });
-    const met = again.around && isAuthored(call) ? heardAround(again, call) : outcomeOf(again, call);
-    const outcome = met instanceof Promise ? await met : met;
+    const outcome = await (again.around && isAuthored(call) ? heardAround(again, call) : outcomeOf(again, call));
     const encoded = encodeAnswer(call.id, outcome, call.dialect, again.view.server);
     // Its event is told when the visit is done.
     return await heard({ host: again, call, answer: sendable(again, call, encoded), outcome });

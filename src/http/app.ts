@@ -54,7 +54,7 @@ export function createApp(deployment: Deployment): App {
   app.get("/healthz", () => Response.json({ status: "ok", name, version }, { headers: NO_STORE }));
   app.get("/readyz", async (c) => {
     try {
-      await checkReadiness(c.env, deployment.features);
+      await checkReadiness(c.env);
     } catch (error) {
       hooks.onError?.(error, undefined);
       return Response.json({ status: "unavailable" }, { status: 503, headers: NO_STORE });
@@ -63,8 +63,8 @@ export function createApp(deployment: Deployment): App {
   });
   for (const routes of deployment.features.flatMap((one) => one.routes ?? [])) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {
-    const named = addressOf(deployment, c, c.req.param("first"), c.req.param("second"));
-    return serveCaller(deployment, invocationOf(c), named instanceof Promise ? await named : named, MCP);
+    const address = await addressOf(deployment, c, c.req.param("first"), c.req.param("second"));
+    return serveCaller(deployment, invocationOf(c), address, MCP);
   });
   app.get("/", async (c) => {
     const address = await addressOf(deployment, c);
@@ -92,15 +92,13 @@ function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): voi
 }
 
 /** undefined: no tenant is named. */
-function addressOf(
+async function addressOf(
   deployment: Deployment,
   c: Knocked,
   first?: string,
   second?: string,
-): Address | undefined | Promise<Address | undefined> {
-  const owner = tenantOfHost(c.env, c.req.raw.headers);
-  if (!(owner instanceof Promise)) return addressUnder(owner, deployment, first, second);
-  return owner.then((found) => addressUnder(found, deployment, first, second));
+): Promise<Address | undefined> {
+  return addressUnder(await tenantOfHost(c.env, c.req.raw.headers), deployment, first, second);
 }
 
 /** `owner`: the tenant whose hostname was asked. */
@@ -144,7 +142,7 @@ export interface Endpoint {
 const MCP: Endpoint = { post: (visit, maxBytes) => handlePost(visit, maxBytes, answerBody), other: answerOther };
 
 /** The same where whoever calls may be one whom the app knows that mounts the Worker: it is asked first. */
-export function serveCaller(
+export async function serveCaller(
   deployment: Deployment,
   invocation: Invocation,
   address: Address | undefined,
@@ -155,21 +153,20 @@ export function serveCaller(
   if (!isAsked || !hostAllowed(request.headers, env)) return serve(deployment, invocation, address, endpoint);
   // What the app reads of it is a credential, wherever it stands.
   const exposed = exposedIn(deployment, request);
-  if (exposed) return Promise.resolve(turnAway(deployment, request, exposed));
-  return askApp(deployment, invocation).then((said) => {
-    if (said === undefined) return serve(deployment, invocation, address, endpoint);
-    if (!(said instanceof Response)) {
-      return serve(deployment, { ...invocation, user: said }, addressOfUser(said, address), endpoint);
-    }
-    giveUpBody(request);
-    // Where the Worker lets every tenant's pages ask, the tenant is not even looked for.
-    const isAllowed = originAllowed(request.headers.get("origin"), env);
-    const send = async () => said;
-    return serve(deployment, invocation, isAllowed ? NOWHERE : address, { post: send, other: send });
-  });
+  if (exposed) return turnAway(deployment, request, exposed);
+  const said = await askApp(deployment, invocation);
+  if (said === undefined) return serve(deployment, invocation, address, endpoint);
+  if (!(said instanceof Response)) {
+    return serve(deployment, { ...invocation, user: said }, addressOfUser(said, address), endpoint);
+  }
+  giveUpBody(request);
+  // Where the Worker lets every tenant's pages ask, the tenant is not even looked for.
+  const isAllowed = originAllowed(request.headers.get("origin"), env);
+  const send = async () => said;
+  return serve(deployment, invocation, isAllowed ? NOWHERE : address, { post: send, other: send });
 }
 
-export function serve(
+export async function serve(
   deployment: Deployment,
   invocation: Invocation,
   address: Address | undefined,
@@ -177,16 +174,15 @@ export function serve(
 ): Promise<Response> {
   if (!deployment.observe) return serveTenant(deployment, invocation, address, endpoint);
   const seen = observed(deployment, invocation);
-  return serveTenant(deployment, seen, address, endpoint).then(
-    (response) => {
-      seen.trail?.answered(response, refusedWith(response));
-      return response;
-    },
-    (error: unknown) => {
-      seen.trail?.answered(undefined, "unavailable");
-      throw error;
-    },
-  );
+  let response: Response;
+  try {
+    response = await serveTenant(deployment, seen, address, endpoint);
+  } catch (error) {
+    seen.trail?.answered(undefined, "unavailable");
+    throw error;
+  }
+  seen.trail?.answered(response, refusedWith(response));
+  return response;
 }
 
 async function serveTenant(
@@ -213,9 +209,7 @@ async function serveTenant(
   const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
   if (refused) return turnAway(deployment, request, refused);
-  const finding = findTenant(env, deployment, id);
-  const found = finding instanceof Promise ? await finding : finding;
-  const known = found ?? refuseName({ request, deployment }, id, credential);
+  const known = (await findTenant(env, deployment, id)) ?? refuseName({ request, deployment }, id, credential);
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path, isHosted, credential, known });
   // 3. Origins, which a tenant may add to.
   if (!isAllowed && !(await tenantAllows(visit, origin))) {
@@ -230,7 +224,7 @@ function broughtBy({ request, user }: Invocation): Credential {
   return user ? { kind: "app", user } : credentialOf(request.headers.get("authorization"));
 }
 
-function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
+async function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
   const { request, env } = visit;
   if (request.method === "POST") return endpoint.post(visit, mostBodyBytes(env));
   giveUpBody(request);
@@ -310,8 +304,7 @@ async function answerOther(visit: Visit): Promise<Response> {
   const { request, deployment } = visit;
   const entered = await enter(visit);
   if (isFailure(entered)) return refuse(deployment, request, refusal(visit, entered));
-  const taken = limitMessages(entered, undefined);
-  const limited = wholly(taken instanceof Promise ? await taken : taken);
+  const limited = wholly(await limitMessages(entered, undefined));
   if (limited) return refuse(deployment, request, limited);
   return isPerson(request) ? showPerson(entered) : answerStreams(entered, eraOf(request));
 }

@@ -2,10 +2,9 @@
 // the call, into its log. Whether it is cancelled is known here. Refuses to know how its client is reached: a mouth
 // does.
 
-import type { AbortSignalLike, EventSink } from "../protocol/call.ts";
+import type { EventSink } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
 import { notification, type JsonObject } from "../protocol/jsonrpc.ts";
-import { PlainSignal } from "../protocol/plain-signal.ts";
 
 /** How one call speaks to its client. */
 export interface Mouth {
@@ -29,10 +28,9 @@ export class CallSink implements EventSink {
   readonly #mouth: Mouth;
   readonly #era: Era;
   #outlet: Outlet | undefined;
-  #cancel: PlainSignal | undefined;
+  #cancel: AbortController | undefined;
   #isCancelled = false;
   #isOver = false;
-  #isOutside = false;
   /** Notifications that went to the client directly. */
   said = 0;
 
@@ -48,24 +46,15 @@ export class CallSink implements EventSink {
   }
 
   /** Made on first use, because most handlers never ask. */
-  get cancelled(): AbortSignalLike {
+  get cancelled(): AbortSignal {
     if (!this.#cancel) {
-      this.#cancel = new PlainSignal();
+      this.#cancel = new AbortController();
       if (this.#isCancelled) this.#cancel.abort();
       this.#mouth.heed?.(() => {
         this.cancel();
       });
     }
-    return this.#cancel;
-  }
-
-  outside(): void {
-    this.#isOutside = true;
-  }
-
-  /** See `outside`. */
-  get isOutside(): boolean {
-    return this.#isOutside;
+    return this.#cancel.signal;
   }
 
   cancel(): void {
@@ -99,5 +88,7 @@ export const SILENT: Mouth = { say: () => false, end: () => {} };
 /** Nothing is said, and nobody cancels. */
 export const NO_SINK: EventSink = {
   notify: () => {},
-  cancelled: { aborted: false, addEventListener: () => {} },
+  get cancelled() {
+    return new AbortController().signal;
+  },
 };

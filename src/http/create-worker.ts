@@ -1,4 +1,4 @@
-// Owns `createWorker`: from what an author writes to the Worker's entry, and to everything that the Worker must export.
+// `createWorker`: from what an author writes to the Worker's entry. Its classes are those of tenantry/objects.
 
 import type { AppUser } from "../auth/app-user.ts";
 import { asWritten } from "../auth/origin.ts";
@@ -13,31 +13,24 @@ import { defined, definitionFaults, isDeployed } from "../content/define/refuse.
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import { saidOf, type Tool } from "../content/define/tool.ts";
-import { ContentObject } from "../content/store/content-object.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
 import { hearing } from "../deployment/heard-calls.ts";
 import { checkOptions } from "../deployment/check-options.ts";
-import { missingBinding, missingObject } from "../deployment/check-configuration.ts";
+import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
 import { checkDeclared, checkDeployment } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
-import { plainObjectsAreExported } from "../deployment/plain-objects.ts";
-import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
+import { registerWorker } from "../deployment/registry.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
 import { given } from "../protocol/members.ts";
-import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
-import { HubObject } from "../streams/hub-object.ts";
-import { createTenantObject } from "../tenants/authority/tenant-object.ts";
-import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
-import { isObjectClass } from "../tenants/directory/namespaces.ts";
 import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
 import { tenantOutside, type TenantOutside } from "./outside.ts";
-import { createStoredRuns, CURRENT_EVENT, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
+import { CURRENT_EVENT, startBindings } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
 
@@ -60,7 +53,7 @@ export interface WorkerEnv extends Cloudflare.Env {
 
 declare const unnamed: unique symbol;
 
-/** Who names the bindings names no other type: then the features are not known, nor whether there is a schema. */
+/** Who names the bindings names no other type: then it is not known whether there is a schema. */
 export type Unnamed<Bindings, Otherwise, Else> = typeof unnamed extends keyof Bindings ? Otherwise : Else;
 
 /** What handlers may read as `ctx.settings`; whatever they want where the schema is not known. */
@@ -70,11 +63,7 @@ export type SettingsBy<Schema> = [Schema] extends [undefined]
     ? never
     : Infer<Schema>;
 
-export interface WorkerOptions<
-  Bindings = WorkerEnv,
-  Features extends readonly Feature[] = readonly Feature[],
-  Settings = AnySchema | undefined,
-> {
+export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | undefined> {
   /** How the server names itself to clients. */
   readonly name?: string;
   readonly version?: string;
@@ -102,7 +91,7 @@ export interface WorkerOptions<
   /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
   readonly path?: string;
   /** Parts that a Worker may do without, such as `admin()`. */
-  readonly features?: Features;
+  readonly features?: readonly Feature[];
   readonly hooks?: Hooks;
   /** Runs around each call of every tenant: the outermost. */
   readonly around?: Around;
@@ -115,37 +104,13 @@ export interface WorkerOptions<
 
 type Authenticated = AppUser | Response | undefined;
 
-export interface BaseObjects {
-  readonly ContentObject: typeof ContentObject;
-  readonly DirectoryObject: typeof DirectoryLookups;
-  readonly HubObject: typeof HubObject;
-  readonly SessionObject: typeof SessionObject;
-  readonly TenantObject: ReturnType<typeof createTenantObject<Env>>;
-  readonly StoredRuns: StoredRunsClass;
-}
-
-type Both<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
-  ? All
-  : never;
-/** One that names none has no names at all, not any. */
-type ObjectsIn<One> = One extends Feature<infer O> ? (string extends keyof O ? object : O) : never;
-type ObjectsOf<Features extends readonly Feature[]> = Both<ObjectsIn<Features[number]>>;
-/** Of features that are not known, any. */
-type AnyObject = abstract new (...args: never) => object;
-/** A feature may have an object that does more in place of one that every Worker has. */
-export type ExportsWith<Features extends readonly Feature[]> = readonly Feature[] extends Features
-  ? BaseObjects & Readonly<Record<string, AnyObject>>
-  : Omit<BaseObjects, keyof ObjectsOf<Features>> & ObjectsOf<Features>;
-
-export interface TenantryWorker<Exported extends object> {
+export interface TenantryWorker {
   readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
   /**
    * A tenant for code outside of a call: `scheduled`, `queue`, a webhook. Asks nobody yet: what is used of it says whether
    * there is such a tenant.
    */
   readonly tenant: (env: Env, id: string) => TenantOutside;
-  /** Everything that the Worker must export beside its entry, by name. */
-  readonly exports: Exported;
 }
 
 /**
@@ -154,26 +119,25 @@ export interface TenantryWorker<Exported extends object> {
  */
 export function createWorker<
   Bindings = WorkerEnv,
-  const Features extends readonly Feature[] = Unnamed<Bindings, readonly [], readonly Feature[]>,
   const Settings extends AnySchema | undefined = Unnamed<Bindings, undefined, AnySchema | undefined>,
->(options: WorkerOptions<Bindings, Features, Settings> = {}): TenantryWorker<ExportsWith<Features>> {
+>(options: WorkerOptions<Bindings, Settings> = {}): TenantryWorker {
   const isRight = defined(() => (checkOptions(options as never), true));
   const deployment = deploymentOf(isRight ? (options as unknown as WorkerOptions) : {});
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
-    refusePlainObjects(deployment);
     const missing = isDeployed() ? missingBinding(startBindings()) : undefined;
     if (missing !== undefined) throw new TypeError(missing);
   });
+  registerWorker(deployment);
   hearLostPromises(deployment.hooks.onError);
   const app = createApp(deployment);
   /** Environments that were checked and have every binding, so that later requests skip the check. */
   const whole = new WeakSet<object>();
   /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
   let told: string | undefined;
-  const fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
+  const fetch: TenantryWorker["fetch"] = (request, env, ctx) => {
     const unfit = unfitFor(request, env, ctx);
-    const fault = unfit ?? (whole.has(env) ? undefined : faultOf(deployment, env, ctx));
+    const fault = unfit ?? (whole.has(env) ? undefined : faultOf(env, ctx));
     if (fault === undefined) {
       whole.add(env);
       return app.fetch(asWritten(request), env, ctx);
@@ -191,11 +155,10 @@ export function createWorker<
   return {
     fetch,
     tenant: (env, id) => {
-      const fault = faultOf(deployment, env);
+      const fault = faultOf(env);
       if (fault) throw fault;
       return tenantOutside({ deployment, env, ctx: CURRENT_EVENT, id });
     },
-    exports: (isRight ? exportsOf(deployment) : standIns(exportsOf(deployment))) as ExportsWith<Features>,
   };
 }
 
@@ -212,52 +175,12 @@ function unfitFor({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Err
 }
 
 /** A mistake in a definition as it was thrown: its stack leads to the author's line. */
-function faultOf({ features }: Deployment, env: Env, ctx?: ExecutionContext): Error | undefined {
+function faultOf(env: Env, ctx?: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
   if (mistake !== undefined) return mistake;
   const bound = env as unknown as Bound;
-  const missing = missingBinding(bound) ?? (ctx && missingExport(ctx, features)) ?? missingObject(bound, features);
+  const missing = missingBinding(bound) ?? (ctx && missingExport(ctx)) ?? missingObject(bound);
   return missing === undefined ? undefined : new TypeError(missing);
-}
-
-/** From which on the platform tells a Worker of its own exports. */
-const OLDEST_DATE = "2025-11-17";
-
-function missingExport({ exports }: ExecutionContext, features: readonly Feature[]): string | undefined {
-  if (exports === undefined)
-    return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
-  const needed = [STORED_RUNS, ...features.flatMap(({ objects = {} }) => Object.keys(objects))];
-  const exported = exports as unknown as Bound;
-  const missing = needed.find((name) => !isObjectClass(name) && exported[name] === undefined);
-  return missing && `the Worker does not export ${missing}: export const { ${missing}, ... } = worker.exports`;
-}
-
-/** Features that keep something are not known to the classes of that module. */
-function refusePlainObjects({ features }: Deployment): void {
-  const keeping = features.find(({ tables, sections, objects }) => tables ?? sections ?? objects);
-  if (!keeping || !plainObjectsAreExported()) return;
-  throw new TypeError(
-    `tenantry/objects does not know ${keeping.name}(): export const { ... } = worker.exports in its place`,
-  );
-}
-
-function exportsOf(deployment: Deployment): BaseObjects {
-  const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([...new Set([limitTables, ...features.flatMap(tablesOf)])]);
-  const StoredRuns = createStoredRuns(deployment);
-  const DirectoryObject = DirectoryLookups;
-  const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
-  return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
-}
-
-/** Who exports a class of a feature by its name is told of a mistake in the options, and not that there is no such class. */
-function standIns(own: BaseObjects): object {
-  // A function is what wrangler makes a class of.
-  return new Proxy(own, { get: (all, name) => (Reflect.get(all, name) as unknown) ?? function StandIn() {} });
-}
-
-function tablesOf({ tables = [], sections }: Feature): NonNullable<Feature["tables"]> {
-  return sections ? [...tables, sections.tables] : tables;
 }
 
 function deploymentOf(options: WorkerOptions): Deployment {

@@ -10,7 +10,7 @@ import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { viewOf, type Seen, type View } from "../content/serve/view.ts";
 import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
-import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
+import { featureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
@@ -38,11 +38,13 @@ export interface EnterHow {
 }
 
 /** Never rejects: an authority that cannot be reached is a failure like any other. */
-export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering {
+export async function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering {
   // Others' keys may have taken the place of this one in the isolate's memory since: no answer is not a refusal.
-  if (held && isWorthKnown(held, visit.knock.credential)) return admitWith(visit, held);
-  const taken = hold(visit, revision);
-  return taken instanceof Promise ? taken.then((snapshot) => admitWith(visit, snapshot)) : admitWith(visit, taken);
+  const isEnough = held && isWorthKnown(held, visit.knock.credential);
+  const snapshot = isEnough ? held : await hold(visit, revision);
+  if (isFailure(snapshot)) return snapshot;
+  const { known } = visit.knock;
+  return isFailure(known) ? known : admit(visit, known, snapshot);
 }
 
 /**
@@ -57,15 +59,9 @@ export function enterPatiently(visit: Visit): Promise<Entered | Failure> {
   });
 }
 
-type Entering = Entered | Failure | Promise<Entered | Failure>;
+type Entering = Promise<Entered | Failure>;
 
-function admitWith(visit: Visit, held: Snapshot | Failure): Entering {
-  if (isFailure(held)) return held;
-  const { known } = visit.knock;
-  return isFailure(known) ? known : admit(visit, known, held);
-}
-
-function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, isAgain = false): Entering {
+async function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, isAgain = false): Entering {
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
   const { profile, credential, isHosted } = visit.knock;
@@ -77,13 +73,10 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
   const known = { tenant, snapshot, derived };
   if (!who) return admitAs(visit, known, found);
   const tend = () => tendGroundOf(visit, snapshot, document);
-  const told = who({ found, document, visit, derived: snapshot.derived, tend });
-  if (!(told instanceof Promise)) return admitAs(visit, known, told);
-  return told.then((by) => {
-    if (!isFailure(by) || isLeased(snapshot)) return admitAs(visit, known, by);
-    // Nobody is refused by what held when it was asked who they are, and may not hold now.
-    return isAgain ? tenantAway() : admitAgain(visit, tenant);
-  });
+  const by = await who({ found, document, visit, derived: snapshot.derived, tend });
+  if (!isFailure(by) || isLeased(snapshot)) return admitAs(visit, known, by);
+  // Nobody is refused by what held when it was asked who they are, and may not hold now.
+  return isAgain ? tenantAway() : admitAgain(visit, tenant);
 }
 
 /** The directory may not have heard that the document names this hostname no more. */
@@ -92,7 +85,7 @@ function hasLeft({ request, env }: Visit, { hostnames }: TenantDocument): boolea
   return hostnames?.includes(hostname) !== true && idInHostname(hostname, env) === undefined;
 }
 
-async function admitAgain(visit: Visit, tenant: Tenant<NewResource>): Promise<Entered | Failure> {
+async function admitAgain(visit: Visit, tenant: Tenant<NewResource>): Entering {
   const held = await hold(visit);
   return isFailure(held) ? held : admit(visit, tenant, held, true);
 }
@@ -103,7 +96,7 @@ interface Known {
   readonly derived: Derived;
 }
 
-function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
+async function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
   const { document, views } = derived;
   const tendBy = (time: number) => tendWithin(visit, { tenant, snapshot, derived }, time);
   const { profile } = visit.knock;
@@ -116,15 +109,13 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Prin
   const hidden = catalog.guarded && hiddenFrom({ catalog, document, tenant }, visit, { profile, principal });
   const { scopes, narrowing } = principal;
   const key = viewKey({ profile, scopes, narrowing, hidden });
-  const view = views.get(key);
-  if (view) return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
-  const show = (offer: Offer) => {
-    const made = viewOf(offer, { profile, scopes, narrowing, hidden });
-    views.set(key, made);
-    return new Entered({ visit, snapshot, principal, view: made, document, tendBy, enter });
-  };
-  const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
-  return offer instanceof Promise ? offer.then(show) : show(offer);
+  let view = views.get(key);
+  if (!view) {
+    const offer = derived.offer ?? (await offerTo(visit, tenant, snapshot, derived));
+    view = viewOf(offer, { profile, scopes, narrowing, hidden });
+    views.set(key, view);
+  }
+  return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
 }
 
 /** No profile has a blank in its name, and no scope a brace. */
@@ -265,18 +256,14 @@ export function tendGroundOf(visit: Visit, snapshot: Snapshot, document: TenantD
   };
 }
 
-function offerTo(
+async function offerTo(
   visit: Visit,
   tenant: Tenant<NewResource>,
   snapshot: Snapshot,
   derived: Derived,
-): Offer | Promise<Offer> {
+): Promise<Offer> {
   const { catalog, features } = visit.deployment;
-  const made = ({ sources, whole }: FeatureSources) => {
-    if (!whole) derived.until = Date.now() + INCOMPLETE_MS;
-    return (derived.offer = offerOf(catalog, tenant, snapshot, sources));
-  };
-  const sources = featureSources(features, derived.document, {
+  const { sources, whole } = await featureSources(features, derived.document, {
     tenant: tenant.id,
     server: catalog.server,
     leased: snapshot.sections,
@@ -284,7 +271,8 @@ function offerTo(
     kept: keptUnder(tenant.id, snapshot.created),
     stub: () => visit.stub(snapshot.created),
   });
-  return sources instanceof Promise ? sources.then(made) : made(sources);
+  if (!whole) derived.until = Date.now() + INCOMPLETE_MS;
+  return (derived.offer = offerOf(catalog, tenant, snapshot, sources));
 }
 
 /** Whether whoever the credential names may come in. */

@@ -36,7 +36,7 @@ export interface Admission {
   readonly document: TenantDocument;
   readonly tendBy: CallHost["tendBy"];
   /** Lets the same visit in anew. */
-  readonly enter: (visit: Visit) => Entered | Failure | Promise<Entered | Failure>;
+  readonly enter: (visit: Visit) => Promise<Entered | Failure>;
 }
 
 export class Entered implements CallHost, SessionCaller {
@@ -73,11 +73,8 @@ export class Entered implements CallHost, SessionCaller {
    * Looked at where something was waited for just before a handler runs: a hook, a validation. Costs one comparison while
    * the lease holds. A failure: what the call is for was withdrawn meanwhile.
    */
-  recheck(call: Call, served?: Served): Failure | undefined | Promise<Failure | undefined> {
-    return this.holds ? undefined : this.#lookAgain(call, served);
-  }
-
-  async #lookAgain(call: Call, served?: Served): Promise<Failure | undefined> {
+  async recheck(call: Call, served?: Served): Promise<Failure | undefined> {
+    if (this.holds) return undefined;
     const again = await this.#enter(this.visit);
     if (isFailure(again)) return again;
     if (again.snapshot.version === this.snapshot.version && again.document === this.document) return undefined;

@@ -21,7 +21,7 @@ type FoundTenant = Tenant<NewResource> | undefined;
 type Declaring = Pick<Deployment, "tenants" | "asked">;
 
 /** undefined: no such tenant. Rejects where the author's function could not say whether there is one. */
-export function findTenant(env: HostEnv, deployment: Declaring, id: string): FoundTenant | Promise<FoundTenant> {
+export async function findTenant(env: HostEnv, deployment: Declaring, id: string): Promise<FoundTenant> {
   const inCode = deployment.tenants.get(id);
   if (inCode) return inCode;
   if (!isTenantId(id)) return undefined;
@@ -53,7 +53,7 @@ async function askAuthor(env: HostEnv, { asked }: Declaring, id: string): Promis
 }
 
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
-export function tenantOfHost(env: HostEnv, headers: Headers): string | null | Promise<string | null> {
+export async function tenantOfHost(env: HostEnv, headers: Headers): Promise<string | null> {
   const host = env.TENANT_HOST ? headers.get("host") : null;
   if (host === null) return null;
   const hostname = hostnameOf(host);

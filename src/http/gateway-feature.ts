@@ -1,13 +1,13 @@
 // Owns the feature `gateway()` as a Worker's author imports it: upstreams, and the endpoint on which a message names one.
-// A Worker without it has neither in its bundle.
 
 import { exposedBy } from "../auth/origin.ts";
+import type { Feature } from "../deployment/deployment.ts";
 import { upstreamsFeature, type GatewayOptions } from "../gateway/gateway.ts";
 import { unwrapMessage } from "../gateway/wrapped-calls.ts";
 import { wrappedRoutes } from "./wrapped-endpoint.ts";
 
 /** Upstreams of tenants: `docs/gateway.md`. */
-export function gateway(options: GatewayOptions = {}): ReturnType<typeof upstreamsFeature> {
+export function gateway(options: GatewayOptions = {}): Feature {
   // Upstreams are sent headers of clients.
   return { ...upstreamsFeature(options), exposed: exposedBy, routes: wrappedRoutes(unwrapMessage) };
 }

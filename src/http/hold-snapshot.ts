@@ -21,11 +21,11 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Visit } from "./visit.ts";
 
 /** undefined: the authority has no such tenant. `revision`: the least revision of the policy that will do. */
-export function holdSnapshot(
+export async function holdSnapshot(
   visit: Visit,
   tenant: Tenant<NewResource>,
   revision = 0,
-): Snapshot | Promise<Snapshot | undefined> {
+): Promise<Snapshot | undefined> {
   const held = heldSnapshot(tenant, revision);
   return held && isWorthKnown(held, visit.knock.credential) ? held : takeSnapshot(visit, tenant, revision);
 }
@@ -96,13 +96,14 @@ export function renewAhead(visit: Visit, tenant: Tenant<NewResource>, { renewal 
   );
 }
 
-function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): SnapshotAsk | Promise<SnapshotAsk> {
+async function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): Promise<SnapshotAsk> {
   const { definition, maxStalenessMs, placement } = tenant;
   const { credential } = visit.knock;
   const memo = memoOf(credential);
   const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key: null };
   if (memo === undefined) return ask;
-  return keyHashOf(credential).then((hash) => ({ ...ask, key: hash === null ? null : { memo, hash } }));
+  const hash = await keyHashOf(credential);
+  return { ...ask, key: hash === null ? null : { memo, hash } };
 }
 
 async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {

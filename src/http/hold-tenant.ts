@@ -5,7 +5,7 @@ import type { Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { UNRELEASED } from "../tenants/authority/incarnation.ts";
-import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { isTenantId, managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
@@ -22,22 +22,12 @@ export function tenantAway(error?: unknown): Failure {
   return { ...failure("unavailable", message), retryAfter: awayRetryAfter() };
 }
 
-/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
-export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
+/** Takes the lease without letting anybody in. A failure: nobody is let in now. */
+export async function hold(visit: Visit, revision = 0): Promise<Snapshot | Failure> {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
-  const taken = holdSnapshot(visit, known, revision);
-  if (!(taken instanceof Promise) && visit.isTo(taken.created) && visit.isDeclared(taken)) return taken;
-  return holdAsked(visit, taken, revision);
-}
-
-async function holdAsked(
-  visit: Visit,
-  taken: ReturnType<typeof holdSnapshot>,
-  revision: number,
-): Promise<Snapshot | Failure> {
   try {
-    const snapshot = await taken;
+    const snapshot = await holdSnapshot(visit, known, revision);
     if (!snapshot || !visit.isTo(snapshot.created)) return await gone(visit, snapshot === undefined, revision);
     return visit.isDeclared(snapshot) ? snapshot : await declaredOr(visit, snapshot);
   } catch (error) {
@@ -54,7 +44,7 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
   const said = await asked?.askUnder(snapshot, visit.env);
   if (!said) {
     // Its streams look for themselves when they hear that something changed. Each isolate says so once.
-    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), leaseTables).changed());
+    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), policyTables).changed());
     dropSnapshot(visit.tenant);
     return gone(visit, false, 0);
   }

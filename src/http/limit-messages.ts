@@ -24,30 +24,25 @@ const limiter = new Limiter();
 export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
 
 /** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
-export function limitMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
-  const limited = takeMessages(entered, value);
-  if (limited === undefined || !(entered.around ?? entered.visit.deployment.heard)) return limited;
-  return Promise.resolve(limited).then(async (met) => {
-    if (met) await tellLimited(entered, value, met);
-    return met;
-  });
+export async function limitMessages(entered: Entered, value: unknown): Promise<Limited> {
+  const limited = await takeMessages(entered, value);
+  if (limited && (entered.around ?? entered.visit.deployment.heard)) await tellLimited(entered, value, limited);
+  return limited;
 }
 
-function takeMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
-  const limited = countMessages(entered, value);
+async function takeMessages(entered: Entered, value: unknown): Promise<Limited> {
+  const limited = await countMessages(entered, value);
   if (!entered.document.auth) return limited;
   const { asks } = entered.visit.deployment.features.find((feature) => feature.asks) ?? {};
   // What wants another credential keeps all that came with it from running: an HTTP status is of the whole.
   return asks?.(entered, value) ?? limited;
 }
 
-function countMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
+async function countMessages(entered: Entered, value: unknown): Promise<Limited> {
   const caller = callerOf(entered);
   const edge = edgeOf(entered.visit);
   if (Array.isArray(value) && value.length > 0) return limitBatch(entered, value.slice(0, MAX_BATCH), { caller, edge });
-  const met = limitMessage(entered, value, { caller, edge });
-  if (met === undefined) return undefined;
-  return met instanceof Promise ? met.then((one) => failOf(entered, one)) : failOf(entered, met);
+  return failOf(entered, await limitMessage(entered, value, { caller, edge }));
 }
 
 interface Counted {
@@ -55,16 +50,14 @@ interface Counted {
   readonly edge: Edge | undefined;
 }
 
-function limitMessage(
+async function limitMessage(
   entered: Entered,
   message: unknown,
   { caller, edge }: Counted,
-): LimitMet | undefined | Promise<LimitMet | undefined> {
+): Promise<LimitMet | undefined> {
   const tool = toolOf(entered, message);
-  const met = limiter.take(caller, tool, Date.now(), edge);
-  if (tool === undefined) return met;
-  if (met instanceof Promise) return met.then((one) => one ?? limitDaily(entered, caller));
-  return met ?? limitDaily(entered, caller);
+  const met = await limiter.take(caller, tool, Date.now(), edge);
+  return tool === undefined || met ? met : limitDaily(entered, caller);
 }
 
 function failOf(entered: Entered, met: LimitMet | undefined): Failure | undefined {

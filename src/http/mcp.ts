@@ -9,7 +9,7 @@ import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
-import { HELD, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
+import { HELD } from "../tenants/isolate/held-bytes.ts";
 import { answer } from "./answer.ts";
 import { bodyTooLarge, isJsonType, parseAccept, parseJson, textOf, type Accepted, type ParsedBody } from "./body.ts";
 import { enter } from "./enter.ts";
@@ -40,8 +40,7 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
   let text: string | Failure | undefined;
   try {
     // 2. Who calls. Before this, nothing that was sent is answered.
-    const first = letIn(visit, body);
-    let entered = first instanceof Promise ? await first : first;
+    let entered = await enter(visit);
     if (isFailure(entered)) {
       body.drop();
       return respondFailure(visit.era, undefined, refusal(visit, entered));
@@ -69,18 +68,10 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
 /** A body that took longer may have outlived the key with which it came, as it may its lease. */
 const SLOW_MS = 1000;
 
-/** Under a lease nobody is asked. Else the beginning of the body is read meanwhile, and no more than that. */
-function letIn(visit: Visit, body: RequestBody): ReturnType<typeof enter> {
-  const entering = enter(visit);
-  if (entering instanceof Promise) body.begin(SMALL_BYTES);
-  return entering;
-}
-
 export const answerBody: AnswerBody = async (entered, accepted, body) => {
   const { inbound, era, request } = entered.visit;
   // 4. Every message counts towards the limits.
-  const taken = limitMessages(entered, body.value);
-  const limited = taken instanceof Promise ? await taken : taken;
+  const limited = await limitMessages(entered, body.value);
   const session = postedTo(request, era);
   // The answers to a batch on another connection are not here, so it is taken or refused as a whole.
   const refused = session !== null || !isEach(limited) ? wholly(limited) : undefined;
@@ -130,7 +121,11 @@ interface Request2026 {
   readonly params: JsonObject;
 }
 
-export function answer2026(entered: Entered, accepted: Accepted, { message, params }: Request2026): Promise<Response> {
+export async function answer2026(
+  entered: Entered,
+  accepted: Accepted,
+  { message, params }: Request2026,
+): Promise<Response> {
   if (message.method === "subscriptions/listen" && !entered.visit.unwrapped)
     return listen(entered, accepted, { message, params });
   const { request } = entered.visit;

@@ -15,7 +15,7 @@ import { failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { UserError } from "../protocol/user-error.ts";
-import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import { forgetName } from "../tenants/directory/directory.ts";
@@ -131,7 +131,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
 async function changedTenant(where: Where): Promise<void> {
   if (!isTenantId(where.id)) return;
-  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed());
+  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), policyTables).changed());
   forgetName(where.id);
   await scheduler.wait(leftMs);
 }

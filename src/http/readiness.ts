@@ -1,20 +1,18 @@
 // Owns whether a Worker can serve at all: its KV answers, and the classes of its Durable Objects can be used. Refuses to
 // look at any tenant's, and to ask the objects again once they answered: what a class stores in changes with a deployment.
 
-import { neededObjects } from "../deployment/check-configuration.ts";
-import type { Feature } from "../deployment/deployment.ts";
 import { READINESS, type Answering } from "../tenants/authority/tables-object.ts";
-import { namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
+import { CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
 import type { Env } from "./visit.ts";
 
 /** Environments whose objects answered. */
 const answered = new WeakSet<object>();
 
 /** Rejects with what an operator has to know. */
-export async function checkReadiness(env: Env, features: readonly Feature[]): Promise<void> {
+export async function checkReadiness(env: Env): Promise<void> {
   await env.BODIES.get(READINESS);
   if (answered.has(env)) return;
-  await Promise.all(neededObjects(features).map((name) => checkObjects(env, name)));
+  await Promise.all(CLASSES.map((name) => checkObjects(env, name)));
   answered.add(env);
 }
 

@@ -1,4 +1,4 @@
-// Owns the stream that one request's answer may become: JSON until something is said before the answer, or two seconds
+// Owns the stream that one request's answer may become: JSON until something is said before the answer, or two to three seconds
 // are over, then events. Knows what it means in each era that the client is gone.
 
 import { addressOf } from "../limits/address.ts";

@@ -5,15 +5,11 @@ import { encodeFailure } from "../protocol/dispatch.ts";
 import { eraOfVersion, type Era } from "../protocol/era.ts";
 import type { ErrorKey, Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
-import { soon } from "../protocol/soon.ts";
-import { SLOW_AFTER_MS, whenSlow } from "../streams/slow.ts";
+import { whenSlow } from "../streams/slow.ts";
 import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
 import { bodyOfAnswer } from "./large-answer.ts";
 import type { CallSink } from "./call-sink.ts";
 import type { RequestStream } from "./request-stream.ts";
-
-/** For how many turns of the microtask queue an answer counts as one that is there at once. */
-const QUICK_TURNS = 40;
 
 /** What is answered is for who asked, now. Objects that are always the same, because every answer takes one. */
 export const NO_STORE = { "cache-control": "no-store" };
@@ -87,39 +83,21 @@ export interface Responding {
   readonly sink: CallSink;
   readonly stream: RequestStream;
   waitUntil(work: Promise<unknown>): void;
-  /** Called when the answer is not there at once. `settled` resolves with it. */
-  slow?(settled: Promise<unknown>): void;
 }
 
 /** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */
 export async function respondWhenReady(running: Promise<Answer>, responding: Responding): Promise<Response> {
   const { sink, stream } = responding;
-  let answer: Answer | undefined;
-  const settled = running.then((done) => (answer = done));
-  await soon(() => answer !== undefined || stream.events !== undefined || sink.isOutside, QUICK_TURNS);
-  if (answer === undefined) responding.slow?.(settled);
-  if (answer === undefined && !stream.events && stream.isAccepted) await streamOrAnswer(settled, responding);
+  if (stream.isAccepted) {
+    const stop = whenSlow(responding, Date.now(), () => stream.start());
+    await Promise.race([running, stream.whenStarted()]);
+    stop();
+  }
   if (!stream.events) {
-    const done = await settled;
+    const done = await running;
     stream.shut();
     return respondAnswer(done);
   }
-  responding.waitUntil(settled.then((done) => sink.finish(done.json)));
+  responding.waitUntil(running.then((done) => sink.finish(done.json)));
   return stream.events.respond();
-}
-
-async function streamOrAnswer(settled: Promise<unknown>, responding: Responding): Promise<void> {
-  const { sink, stream } = responding;
-  const start = () => {
-    stream.start();
-  };
-  const stop = sink.isOutside ? whenSlow(responding, Date.now(), start) : timerOf(start);
-  await Promise.race([settled, stream.whenStarted()]);
-  stop();
-}
-
-/** What waits for nothing outside may be kept alive by this alone. */
-function timerOf(start: () => void): () => void {
-  const timer = setTimeout(start, SLOW_AFTER_MS);
-  return () => clearTimeout(timer);
 }

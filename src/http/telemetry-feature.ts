@@ -3,7 +3,6 @@
 
 import type { Bindings, Feature } from "../deployment/deployment.ts";
 import { refuseStray } from "../protocol/members.ts";
-import { faultTables } from "../tenants/authority/fault-tables.ts";
 import { dataPointOf, sampleOf, type DataPoint, type RequestEvent } from "../telemetry/request-event.ts";
 import { keepFault } from "./telemetry/keep-faults.ts";
 import { RequestTrail } from "./telemetry/request-trail.ts";
@@ -34,7 +33,6 @@ export function telemetry(options: TelemetryOptions = {}): Feature {
   if (to !== undefined && typeof to !== "function") throw new TypeError("telemetry: to is a function");
   return {
     name: "telemetry",
-    tables: [faultTables],
     observe: (came, hooks) => {
       const { TELEMETRY, TELEMETRY_SAMPLE } = came.env as Bindings & TelemetryEnv;
       const sample = TELEMETRY_SAMPLE === undefined ? said : (sampleOf(TELEMETRY_SAMPLE) ?? said);

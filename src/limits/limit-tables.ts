@@ -1,4 +1,5 @@
-// Owns what a tenant's object knows of its daily limits: how many tool calls of the day were counted, of all callers and of each.
+// What a tenant's object knows of its daily limits: how many tool calls of the day were counted, of all callers and of each; and which
+// limits were met: one row for each limit and hour goes to the audit log, never one for each refusal.
 
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
@@ -26,11 +27,34 @@ export interface TakenCall extends DailyUse {
   readonly isTaken: boolean;
 }
 
+/** A limit that somebody met. */
+export interface MetRecord {
+  readonly name: string;
+  readonly most: number;
+  /** The principal; without a credential no address. */
+  readonly who: string;
+}
+
+export interface MetNote extends MetRecord {
+  /** ISO 8601: when it was noted last, at most once an hour. */
+  readonly at: string;
+}
+
+export interface LimitUse {
+  /** Calls of this day of UTC, by whose they are: empty for all callers. What isolates did not report yet is not in it. */
+  readonly calls: readonly { readonly who: string; readonly used: number }[];
+  readonly sessions: number;
+  /** The latest of each limit. */
+  readonly met: readonly MetNote[];
+}
+
 export interface LimitMethods {
   /** Counts one call towards each of these limits, or towards none where one of them is used up. */
   take(limits: readonly DailyLimit[]): TakenCall;
   /** Counts calls that were served, also beyond the limit. */
   count(counted: readonly CountedCalls[]): DailyUse;
+  use(): LimitUse;
+  noteMet(met: MetRecord): void;
 }
 
 /** The most rows of one kind of caller (keys, people, addresses) and day. Later callers of that kind share one row. */
@@ -41,6 +65,9 @@ const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";
 const TOLD_AT = 0.8;
 /** By how much an object's clock may go back when the object moves. */
 const SKEW_MS = 60_000;
+const SHOWN_CALLERS = 100;
+/** Of a time in ISO 8601, as far as its hour. */
+const HOUR = 13;
 
 export const limitTables: Tables<LimitMethods, TenantHost> = {
   name: "limits",
@@ -58,6 +85,7 @@ interface Row extends DailyLimit {
 }
 
 function methodsOf(host: TenantHost): LimitMethods {
+  const { sql } = host;
   return {
     take: (limits) =>
       host.transaction(() => {
@@ -71,6 +99,27 @@ function methodsOf(host: TenantHost): LimitMethods {
         const now = host.now();
         return { day: dayOf(now), used: counted.map((one) => add(host, rowOf(host, one, now), one.calls)) };
       }),
+    noteMet: (met) => {
+      host.transaction(() => {
+        noteMet(host, met);
+      });
+    },
+    use: () => ({
+      calls: sql
+        .exec<{ who: string; used: number }>(
+          "SELECT who, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
+          dayOf(host.now()),
+          SHOWN_CALLERS,
+        )
+        .toArray(),
+      sessions: sql
+        .exec<{ sessions: number }>(
+          "SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?",
+          host.now(),
+        )
+        .one().sessions,
+      met: sql.exec<Record<string, SqlStorageValue> & MetNote>("SELECT * FROM met_limits ORDER BY name").toArray(),
+    }),
   };
 }
 
@@ -108,4 +157,12 @@ function isCrowded({ sql }: TenantHost, day: string, kind: string): boolean {
   if (count() < MOST_CALLERS) return false;
   sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
   return count() >= MOST_CALLERS;
+}
+
+function noteMet(host: TenantHost, { name, most, who }: MetRecord): void {
+  const at = new Date(host.now()).toISOString();
+  const last = host.sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
+  if (last?.at.slice(0, HOUR) === at.slice(0, HOUR)) return;
+  host.sql.exec("INSERT OR REPLACE INTO met_limits (name, most, who, at) VALUES (?, ?, ?, ?)", name, most, who, at);
+  host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
 }

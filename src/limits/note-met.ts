@@ -3,7 +3,7 @@
 
 import { remote } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import { limitUseTables, type MetRecord } from "./limit-use-tables.ts";
+import { limitTables, type MetRecord } from "./limit-tables.ts";
 import { RecentMap } from "./recent-map.ts";
 
 /** Of a request of somebody who met a limit. */
@@ -27,7 +27,7 @@ export function noteMet(ground: MetGround, { name, most }: Omit<MetRecord, "who"
   noted.set(key, hour);
   const record = { name, most, who: ground.principal.id };
   ground.waitUntil(
-    remote(ground.stub(), limitUseTables)
+    remote(ground.stub(), limitTables)
       .noteMet(record)
       .catch((error: unknown) => {
         ground.onError(error);

@@ -26,9 +26,11 @@ const MOST_KEPT = 1000;
 const MOST_CHARACTERS = 2_000_000;
 
 type Known = Map<string, Person>;
+/** Under which a snapshot has them. */
+const KNOWN = Symbol("tokens");
 type Told = Principal | Failure;
 
-export function tokenCaller(ground: CallerGround): Told | Promise<Told> {
+export async function tokenCaller(ground: CallerGround): Promise<Told> {
   const { found, document, visit } = ground;
   const { credential } = visit.knock;
   const { mode, auth } = document;
@@ -100,10 +102,10 @@ function stillNamed(person: Person, issuers: readonly IssuerDocument[]): Told {
   return isNamed && Date.now() < person.expires ? person : failure("unauthorized", "The token of this call has ended");
 }
 
-function bearerOfToken(token: string, place: ProtectedResource, ground: CallerGround): Told | Promise<Told> {
+async function bearerOfToken(token: string, place: ProtectedResource, ground: CallerGround): Promise<Told> {
   const { derived } = ground;
-  const known = (derived.get(tokenCaller) as Known | undefined) ?? new Map<string, Person>();
-  derived.set(tokenCaller, known);
+  const known = (derived.get(KNOWN) as Known | undefined) ?? new Map<string, Person>();
+  derived.set(KNOWN, known);
   // A token is for some of a tenant's endpoints only.
   const key = `${place.resource} ${token}`;
   const person = known.get(key);
@@ -112,12 +114,11 @@ function bearerOfToken(token: string, place: ProtectedResource, ground: CallerGr
     known.delete(key);
     return wanted(ground, "it has expired");
   }
-  return verify(token, place, ground).then((verified) => {
-    if ("kind" in verified && verified.kind === "failure") return verified;
-    const named = { ...verified, home: homeOf(ground.visit) };
-    rememberToken(known, key, named);
-    return named;
-  });
+  const verified = await verify(token, place, ground);
+  if ("kind" in verified && verified.kind === "failure") return verified;
+  const named = { ...verified, home: homeOf(ground.visit) };
+  rememberToken(known, key, named);
+  return named;
 }
 
 /** The newest is kept whatever it takes. */

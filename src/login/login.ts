@@ -8,10 +8,8 @@ import { remote } from "../tenants/authority/tables.ts";
 import { askAgain } from "../tenants/isolate/asked-again.ts";
 import { tokenCaller } from "./admit-token.ts";
 import { identityOf } from "./identity/identity.ts";
-import { signingKeyTables } from "./identity/signing-key-tables.ts";
 import { askedBeyond } from "./asked-beyond.ts";
 import { tendIssuers } from "./issuers/issuer-keys.ts";
-import { issuerTables } from "./issuers/issuer-tables.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
 import { brokenAuth } from "./login-rules.ts";
 import { loginTables } from "./server/login-tables.ts";
@@ -29,7 +27,6 @@ export function loginFeature(): Feature {
   askAgain(AGAIN);
   return {
     name: "login",
-    tables: [issuerTables, loginTables, signingKeyTables],
     // Keys are loaded when a token needs them: a call by an API key does not wait for them.
     sections: leasedSections(() => false),
     checkDocument: (document, env) => brokenAuth(document, env && allowedBy(env)),

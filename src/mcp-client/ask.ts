@@ -5,7 +5,6 @@
 
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
-import type { StopSignal } from "../protocol/plain-signal.ts";
 import { tellUntilTaken, type Channel2025 } from "./channel-2025.ts";
 import type { Clock } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
@@ -111,8 +110,10 @@ export async function ask2026(
     const isTold = progress && notified !== undefined;
     const request = request2026({ id, method, params: { ...params, ...round }, exact, isTold }, about, mirrored);
     const reply = await send2026(endpoint, request, options);
-    const reading = responseOf(reply, (message) => (message.kind === "notification" ? notified?.(message) : undefined));
-    const result = resultIn(reply, reading instanceof Promise ? await reading : reading);
+    const response = await responseOf(reply, (message) =>
+      message.kind === "notification" ? notified?.(message) : undefined,
+    );
+    const result = resultIn(reply, response);
     if (answer === undefined || !wantsInput(result)) return result;
     round = await nextRound(result, answer, options.signal);
   }
@@ -132,7 +133,7 @@ function wantsInput({ result }: ResultMessage): boolean {
 async function nextRound(
   message: ResultMessage,
   answer: AnswerQuestion,
-  caller: StopSignal | undefined,
+  caller: AbortSignal | undefined,
 ): Promise<JsonObject> {
   const { inputRequests, requestState } = resultOf(message) ?? {};
   const stop = new Stop(caller);

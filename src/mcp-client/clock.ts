@@ -1,8 +1,6 @@
 // Owns what the client knows of time and chance. Whoever makes a client gives it a clock, so that tests do not have to
 // wait. Refuses timers that cannot be taken back.
 
-import type { StopSignal } from "../protocol/plain-signal.ts";
-
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -25,7 +23,7 @@ export const SYSTEM_CLOCK: Clock = {
 };
 
 /** Waits; false where the signal came before the time was over. */
-export async function pause(clock: Clock, milliseconds: number, signal: StopSignal | undefined): Promise<boolean> {
+export async function pause(clock: Clock, milliseconds: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (signal?.aborted) return false;
   return new Promise((resolve) => {
     const stop = clock.after(milliseconds, () => {

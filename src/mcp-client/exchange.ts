@@ -41,8 +41,7 @@ export async function exchange(
     life.sent = "yes";
     const { allowance: kept } = options;
     const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, held, skipped, kept };
-    const reading = readAnswer(response, context);
-    return reading instanceof Promise ? await reading : reading;
+    return await readAnswer(response, context);
   } catch (error) {
     life.abandon();
     throw life.sent === "yes" ? error : faultOf(error);

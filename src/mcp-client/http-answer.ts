@@ -56,7 +56,7 @@ export interface AnswerContext {
 }
 
 /** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
-export function readAnswer(response: Response, context: AnswerContext): HttpAnswer | Promise<HttpAnswer> {
+export async function readAnswer(response: Response, context: AnswerContext): Promise<HttpAnswer> {
   return new ArrivingAnswer(response, context).read();
 }
 
@@ -102,7 +102,7 @@ class ArrivingAnswer {
     this.#ok = isSuccess(status);
   }
 
-  read(): HttpAnswer | Promise<HttpAnswer> {
+  async read(): Promise<HttpAnswer> {
     const { contentType, status } = this.#http;
     const ok = this.#ok;
     if (REDIRECTS.has(status)) throw this.#discarded(this.#redirect());
@@ -110,7 +110,7 @@ class ArrivingAnswer {
     if (events) return this.#stream(events);
     if (status === 202 || status === 204) return this.#accept();
     if (!ok) return this.#refused();
-    if (isJson(contentType)) return this.#text().then((text) => this.#said(text));
+    if (isJson(contentType)) return this.#said(await this.#text());
     return this.#context.wantsNothing ? this.#accept() : this.#nothing();
   }
 

@@ -1,7 +1,6 @@
 // Owns when one exchange ends and why: all is read, a limit of time has passed, or the caller's signal came.
 // Refuses to leave a timer or a listener behind, and to depend on a platform that reacts to an abort.
 
-import type { StopSignal } from "../protocol/plain-signal.ts";
 import type { Clock } from "./clock.ts";
 import { McpFault, type Fault, type Sent } from "./fault.ts";
 import type { AnswerLimits } from "./answer-limits.ts";
@@ -13,7 +12,7 @@ export class Lifetime {
   sent: Sent = "no";
   readonly #clock: Clock;
   readonly #limits: AnswerLimits;
-  readonly #caller: StopSignal | undefined;
+  readonly #caller: AbortSignal | undefined;
   readonly #abort = new AbortController();
   readonly #stopTotal: () => void;
   #reason: McpFault | undefined;
@@ -22,7 +21,7 @@ export class Lifetime {
   /** Rejects the step that is under way. */
   #interrupt: ((reason: McpFault) => void) | undefined;
 
-  constructor(clock: Clock, limits: AnswerLimits, caller: StopSignal | undefined) {
+  constructor(clock: Clock, limits: AnswerLimits, caller: AbortSignal | undefined) {
     this.#clock = clock;
     this.#limits = limits;
     this.#caller = caller;

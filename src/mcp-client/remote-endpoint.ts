@@ -1,7 +1,6 @@
 // Owns what a client needs to reach a server: its URL, what every request to it carries, `fetch`, and a clock.
 // Refuses to know which era the server speaks.
 
-import type { StopSignal } from "../protocol/plain-signal.ts";
 import type { Clock } from "./clock.ts";
 import { CALL_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 
@@ -36,7 +35,7 @@ export interface RemoteEndpoint {
 
 /** What one request may have of its own. */
 export interface RequestOptions {
-  readonly signal?: StopSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** They take precedence over those of the endpoint. */
   readonly limits?: Partial<AnswerLimits> | undefined;
 }

@@ -4,7 +4,6 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
-import type { StopSignal } from "../protocol/plain-signal.ts";
 import { Backoff } from "./backoff.ts";
 import { pause, type Clock } from "./clock.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -18,7 +17,7 @@ const MAX_FAILURES = 5;
 export interface Resuming {
   readonly id: RequestId;
   readonly clock: Clock;
-  readonly signal: StopSignal | undefined;
+  readonly signal: AbortSignal | undefined;
   /** The limit for all connections together, counted from `began`. */
   readonly totalMs: number;
   readonly began: number;

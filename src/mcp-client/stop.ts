@@ -1,14 +1,13 @@
 // Owns ending work that takes several requests: its reader may end it, and so may the caller's signal.
 // Refuses to leave a listener on a signal that outlives the work.
 
-import type { StopSignal } from "../protocol/plain-signal.ts";
 import { McpFault } from "./fault.ts";
 
 export class Stop {
-  readonly #caller: StopSignal | undefined;
+  readonly #caller: AbortSignal | undefined;
   readonly #own = new AbortController();
 
-  constructor(caller: StopSignal | undefined) {
+  constructor(caller: AbortSignal | undefined) {
     this.#caller = caller;
     caller?.addEventListener("abort", this.#follow);
     if (caller?.aborted === true) this.#follow();

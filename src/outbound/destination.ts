@@ -20,16 +20,14 @@ export interface Destinations {
 export type WrittenUrl = Readonly<Pick<URL, "protocol" | "username" | "password" | "hostname" | "host" | "port">>;
 
 /** The rule that keeps a request from going there; undefined where it may. Never says what a name stands for. */
-export function refusalOf(
+export async function refusalOf(
   url: WrittenUrl,
   { allow = "", resolve }: Destinations,
-): OutboundRule | undefined | Promise<OutboundRule | undefined> {
+): Promise<OutboundRule | undefined> {
   const rule = refusedAsWritten(url, allow);
   if (rule !== undefined || resolve === undefined || isAllowed(url, allow)) return rule;
-  return isPublicAddress(url.hostname) === true ? undefined : refusalByName(url.hostname, resolve);
-}
-
-async function refusalByName(hostname: string, resolve: Resolve): Promise<OutboundRule | undefined> {
+  const { hostname } = url;
+  if (isPublicAddress(hostname) === true) return undefined;
   const addresses = await resolve(hostname.replace(/\.+$/, ""));
   if (addresses.length === 0) return "resolution";
   return addresses.every(isPublicAnswer) ? undefined : "address";

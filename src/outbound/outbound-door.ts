@@ -145,7 +145,7 @@ export class OutboundDoor {
     if (open?.size === 0) openOf.delete(tenant);
   }
 
-  #refusalOf({ headers, url }: Hop): ReturnType<typeof refusalOf> {
+  async #refusalOf({ headers, url }: Hop): ReturnType<typeof refusalOf> {
     const isUpgrade = headers instanceof Headers ? headers.has("upgrade") : "upgrade" in headers;
     if (isUpgrade) return "upgrade";
     return this.#options.service ? undefined : refusalOf(url, this.#options);
@@ -164,8 +164,7 @@ export class OutboundDoor {
     const { hops, headers: along } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
       const { url, method, body } = hop;
-      const refusal = this.#refusalOf(hop);
-      const rule = refusal instanceof Promise ? await refusal : refusal;
+      const rule = await this.#refusalOf(hop);
       if (rule !== undefined) throw new OutboundError(rule);
       const headers = withHops(hop.headers, hops + 1, along);
       const sent = { ...init, method, headers, body, redirect: "manual" } as const;

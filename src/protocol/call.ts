@@ -73,7 +73,7 @@ export interface QuestionPort {
   /** Tells the client that nobody waits for the open answers any more. */
   withdraw(reason: string): void;
   /** Whether it is this run that ends the call. false: another one goes on with it, or has taken it over. */
-  ends?(): boolean | Promise<boolean>;
+  ends?(): Promise<boolean>;
 }
 
 /** Where notifications of a running request go. Those that cannot be delivered are dropped silently. */
@@ -81,12 +81,11 @@ export interface EventSink {
   notify(method: string, params: JsonObject): void;
   /** Aborts when the client cancels: with a notification in era 2025, by closing the stream in era 2026. */
   readonly cancelled: AbortSignalLike;
-  /** The call waits for somebody elsewhere from now on, so nobody need look whether its answer is there at once. */
-  outside?(): void;
 }
 
 /** What `AbortSignal` is, without its type: this folder knows no platform. */
 export interface AbortSignalLike {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
 }

@@ -48,7 +48,7 @@ export function methodsOf(era: Era): readonly string[] {
   return [...METHODS[era].keys()];
 }
 
-export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<CallOutcome> {
+export async function dispatch(call: Call, backend: Backend): Promise<CallOutcome> {
   const method = METHODS[call.dialect.era].get(call.method);
   return method === undefined ? failure("methodNotFound") : method(call, backend);
 }
@@ -100,42 +100,25 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
   };
 }
 
-function encodeResult(outcome: Complete, dialect: Dialect, server: ServerInfo): string {
-  const { result } = outcome;
-  if (result instanceof Encoded && result.isStamped) return result.json;
-  const own = result instanceof Encoded ? outcome.meta : (result._meta as JsonObject | undefined);
-  const json = result instanceof Encoded ? result.json : JSON.stringify(withoutStamps(result, dialect));
-  if (!dialect.stamps) return result instanceof Encoded && own ? splice(json, `"_meta":${JSON.stringify(own)}`) : json;
-  const { cache } = outcome;
-  const hint = dialect.caching && cache ? `,"ttlMs":${cache.ttlMs},"cacheScope":"${cache.cacheScope}"` : "";
-  return splice(json, (own ? stampWith(own, server) : stampOf(server)) + hint);
+function encodeResult({ result, cache, meta }: Complete, dialect: Dialect, server: ServerInfo): string {
+  const isEncoded = result instanceof Encoded;
+  if (isEncoded && result.isStamped) return result.json;
+  const written: JsonObject = isEncoded ? {} : result;
+  // Only this file may write these members, so a handler cannot set them.
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: own = meta, ...rest } = written;
+  const stamps = dialect.stamps
+    ? {
+        resultType: "complete",
+        _meta: { ...(own as JsonObject | undefined), [META.serverInfo]: server },
+        ...(dialect.caching && cache && { ttlMs: cache.ttlMs, cacheScope: cache.cacheScope }),
+      }
+    : own !== undefined && { _meta: own };
+  if (!isEncoded) return JSON.stringify({ ...stamps, ...rest });
+  return stamps ? splice(result.json, stamps) : result.json;
 }
 
-/**
- * Takes out the members that only this file may write, so that a handler cannot set them. In dialects with stamps it
- * takes out `_meta` too: the stamp contains it.
- */
-function withoutStamps(result: JsonObject, { stamps }: Dialect): JsonObject {
-  const { resultType, ttlMs, cacheScope, _meta } = result;
-  const isMeta = stamps && _meta !== undefined;
-  if (!isMeta && resultType === undefined && ttlMs === undefined && cacheScope === undefined) return result;
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: meta, ...rest } = result;
-  return isMeta || meta === undefined ? rest : { ...rest, _meta: meta };
-}
-
-const stampsByServer = new WeakMap<ServerInfo, string>();
-
-function stampOf(server: ServerInfo): string {
-  let stamp = stampsByServer.get(server);
-  if (stamp === undefined) stampsByServer.set(server, (stamp = stampWith({}, server)));
-  return stamp;
-}
-
-function stampWith(meta: JsonObject, server: ServerInfo): string {
-  return `"resultType":"complete","_meta":${JSON.stringify({ ...meta, [META.serverInfo]: server })}`;
-}
-
-/** Puts `members`, JSON without its braces, in front of those of an object that is JSON already. */
-function splice(json: string, members: string): string {
-  return json === "{}" ? `{${members}}` : `{${members},${json.slice(1)}`;
+/** Puts `members` in front of those of an object that is JSON already. */
+function splice(json: string, members: object): string {
+  const open = JSON.stringify(members).slice(0, -1);
+  return json === "{}" ? `${open}}` : `${open},${json.slice(1)}`;
 }

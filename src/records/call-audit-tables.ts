@@ -47,9 +47,6 @@ export const callAuditTables: Tables<CallAuditMethods, TenantHost> = {
   open: (host) => {
     // Hashes are waited for, so batches are taken one after the other.
     let last: Promise<unknown> = Promise.resolve();
-    // The alarm may have rung in a deployment without the feature.
-    const [oldest] = host.sql.exec<{ at: number }>("SELECT at FROM recorded_calls ORDER BY sequence LIMIT 1").toArray();
-    if (oldest) host.wakeAt(Math.max(host.now(), oldest.at + keptOf(host.sql).days * DAY_MS));
     return {
       methods: {
         append: (number, entries, days) => {

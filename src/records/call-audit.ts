@@ -52,7 +52,6 @@ export function callAudit(...options: readonly never[]): Feature {
   });
   return {
     name: "callAudit",
-    tables: [callAuditTables],
     heard: (heard) => {
       const { host, call } = heard;
       const how = host.document.audit;

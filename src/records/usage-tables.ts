@@ -39,8 +39,6 @@ export const usageTables: Tables<UsageMethods, TenantHost> = {
     batchMigration("usage_batches"),
   ],
   open: (host) => {
-    // The alarm may have rung in a deployment without the feature.
-    if (hasHours(host.sql)) host.wakeAt(host.now() + 24 * HOUR_MS);
     return {
       methods: {
         add: (number, rows) =>

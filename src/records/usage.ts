@@ -25,7 +25,6 @@ export function usage(...options: readonly never[]): Feature {
   });
   return {
     name: "usage",
-    tables: [usageTables],
     heard: (heard) => {
       batches.note(heard.host, (counts) => count(counts, heard));
       return undefined;

@@ -1,6 +1,7 @@
 // Owns what a tenant's authority has to tell webhooks: a bounded queue, tried again with growing pauses until each of the
 // tenant's webhooks has it, or it is given up. Refuses to know who they are and to speak HTTP: an entrypoint does.
 
+import { hasFeature } from "../deployment/registry.ts";
 import { logFault } from "../telemetry/fault-line.ts";
 import type { Incarnation } from "../tenants/authority/incarnation.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
@@ -53,11 +54,11 @@ export const webhookTables: Tables<WebhookMethods, TenantHost> = {
     "INSERT INTO webhook_dropped (one, count) VALUES (1, 0)",
   ],
   open: (host) => {
-    const tell = (news: TenantNews) => addNews(host, news);
+    // Nobody is told in a Worker without the feature.
+    const tell = (news: TenantNews) => {
+      if (hasFeature("webhooks")) addNews(host, news);
+    };
     host.tell = tell;
-    // The alarm may have rung in a deployment without the feature.
-    const waiting = nextDue(host.sql);
-    if (waiting !== undefined) host.wakeAt(waiting);
     return {
       methods: {
         tell: (news) => host.transaction(() => tell(news)),

@@ -1,5 +1,4 @@
-// Owns the parts of the feature `webhooks()` that know no HTTP of callers: which webhooks there are and want what, and what
-// of a document is refused.
+// The feature `webhooks()`: which webhooks there are and want what, and what of a document is refused.
 
 import type { BrokenMember, Feature, TendGround, WebhookTrial } from "../deployment/deployment.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
@@ -96,8 +95,8 @@ async function tryHook(ground: HookGround, name: string): Promise<WebhookTrial |
   return sendWebhook(open, message, ground);
 }
 
-function brokenHooks({ webhooks = {} }: TenantDocument, allow: string | undefined): BrokenMember[] {
-  return Object.entries(webhooks).flatMap(([name, { url, secret, events = [] }]) => {
+function brokenHooks({ webhooks: hooks = {} }: TenantDocument, allow: string | undefined): BrokenMember[] {
+  return Object.entries(hooks).flatMap(([name, { url, secret, events = [] }]) => {
     const at = `webhooks.${name}`;
     const broken: BrokenMember[] = [];
     if (!URL.canParse(url)) broken.push({ field: `${at}.url`, rule: "must be a URL" });
@@ -115,14 +114,19 @@ function brokenHooks({ webhooks = {} }: TenantDocument, allow: string | undefine
   });
 }
 
-/** All of it but the entrypoint that sends, which has to let itself in to the tenant. */
-export function webhooksFeature(options: WebhooksOptions): Feature {
+/** As the entrypoint that sends finds it. */
+export interface WebhooksFeature extends Feature {
+  readonly options: WebhooksOptions;
+}
+
+/** Tells the webhooks of tenants, and the platform's, what happens to tenants: docs/webhooks.md. */
+export function webhooks(options: WebhooksOptions = {}): Feature {
   refuseStray("webhooks", options, "platform");
   // What it has heard already, it does not tell again.
   askAgain({ webhooks: "tell" });
-  return {
+  const feature: WebhooksFeature = {
     name: "webhooks",
-    tables: [webhookTables],
+    options,
     checkDocument: (document, env) => brokenHooks(document, env && allowedBy(env)),
     tell: (host, news) => {
       // Nothing that is told on may cost the caller whose call met it.
@@ -137,4 +141,5 @@ export function webhooksFeature(options: WebhooksOptions): Feature {
       queue: (stub) => remote(stub, webhookTables).queue(),
     },
   };
+  return feature;
 }

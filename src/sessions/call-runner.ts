@@ -300,17 +300,14 @@ export class CallRunner implements QuestionPort {
   }
 
   /** Asks the session's object, which may have taken this run for lost; where that is away, it will begin another. */
-  ends(): boolean | Promise<boolean> {
+  async ends(): Promise<boolean> {
     if (this.isCancelled || !this.#isStored) return true;
     if (this.left) return false;
-    const { key } = this;
-    const current = persistently(async () => Boolean(await this.#host.object().take(key, this.#attempt)), true);
-    return current
-      .catch(() => false)
-      .then((ends) => {
-        this.left ||= !ends;
-        return ends;
-      });
+    const taken = persistently(() => this.#host.object().take(this.key, this.#attempt), true);
+    // An object that is away begins another run.
+    const ends = (await taken.catch(() => undefined)) !== undefined;
+    this.left ||= !ends;
+    return ends;
   }
 
   withdraw(reason: string): void {

@@ -16,8 +16,7 @@ export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): Se
  * began before the time for which this isolate knows every session that ended.
  */
 export async function findSession(caller: SessionCaller, id: string): Promise<Session | undefined> {
-  const opened = openSession(ownerOf(caller), id);
-  const session = opened instanceof Promise ? await opened : opened;
+  const session = await openSession(ownerOf(caller), id);
   if (!session) return undefined;
   const { ended } = caller;
   const known = ended.hasEnded(session.nonce, session.expires - SESSION_LIFETIME_MS);

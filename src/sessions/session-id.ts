@@ -103,15 +103,11 @@ interface Opened {
  */
 const opened = new Map<string, Opened>();
 
-/** undefined: no session of this tenant, profile and principal, or an expired one. An id seen before needs no wait. */
-export function openSession(owner: SessionOwner, id: string): Session | undefined | Promise<Session | undefined> {
+/** undefined: no session of this tenant, profile and principal, or an expired one. */
+export async function openSession(owner: SessionOwner, id: string): Promise<Session | undefined> {
   if (id.length > MAX_ID_CHARACTERS) return undefined;
   const known = opened.get(`${owner.tenant} ${id}`);
   if (known && known.ring === owner.ring) return accept(known.session, owner);
-  return unsealSession(owner, id);
-}
-
-async function unsealSession(owner: SessionOwner, id: string): Promise<Session | undefined> {
   const payload = await unseal(owner.ring, purposeOf(owner.tenant), id);
   if (payload === undefined) return undefined;
   const [revision, unofficial, bits, profile, principal, nonce, expires, client] = JSON.parse(payload) as Sealed;

@@ -38,7 +38,6 @@ export class RequestBody {
   readonly #invocation: Lasting | undefined;
   readonly #begun = Date.now();
   #source: Source | undefined;
-  #beginning: Promise<BodyState> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #stored: Uint8Array = NOTHING;
@@ -77,47 +76,24 @@ export class RequestBody {
     return this.#size === this.#stored.byteLength ? this.#stored : this.#stored.subarray(0, this.#size);
   }
 
-  /** Starts reading so much at most, while something else is waited for. */
-  begin(most: number): void {
-    this.#beginning = this.#readUpTo(most);
-    // Whoever reads on meets it again, if anybody does.
-    this.#beginning.catch(() => {});
-  }
-
   /** Reads it to its end, within `most` bytes; it is given up when it is not `whole`. Rejects when its client leaves. */
-  read(most: number): Promise<BodyState> {
-    if ((this.declared ?? 0) > most) {
-      this.drop();
-      return Promise.resolve("more");
+  async read(most: number): Promise<BodyState> {
+    let state: BodyState = "more";
+    try {
+      if ((this.declared ?? 0) <= most) state = await this.#readUpTo(most);
+      return state;
+    } finally {
+      if (state !== "whole") this.drop();
     }
-    const reading = this.#beginning === undefined ? this.#readUpTo(most) : this.#readFurther(this.#beginning, most);
-    return reading.then(
-      (state) => {
-        if (state !== "whole") this.drop();
-        return state;
-      },
-      (error: unknown) => {
-        this.drop();
-        throw error;
-      },
-    );
   }
 
-  async #readFurther(beginning: Promise<BodyState>, most: number): Promise<BodyState> {
-    const begun = await beginning;
-    if (this.#size > most) return "more";
-    return begun === "more" ? this.#readUpTo(most) : begun;
-  }
-
-  /** Reads on until the body is whole or has more than `most` bytes. */
-  #readUpTo(most: number): Promise<BodyState> {
+  /** Until the body is whole or has more than `most` bytes. */
+  async #readUpTo(most: number): Promise<BodyState> {
     const invocation = this.#invocation;
     const { declared = Infinity } = this;
-    if (invocation !== undefined && this.#source === undefined && declared <= SMALL_BYTES && declared <= most) {
-      return this.#readAtOnce(declared, most, invocation);
-    }
+    if (invocation !== undefined && declared <= SMALL_BYTES) return this.#readAtOnce(declared, most, invocation);
     const { body } = this.#request;
-    if (body === null) return Promise.resolve("whole");
+    if (body === null) return "whole";
     this.#lastAt = Date.now();
     OVERDUE.look(this.#lastAt);
     return new Promise((resolve, reject) => {

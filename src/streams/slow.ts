@@ -1,6 +1,6 @@
 // Owns doing something about work that turns out to be slow, without a timer for the work that does not. Refuses to be
-// exact: it may be a second later. For work that waits for something outside; what waits for nobody has to have a timer,
-// because the platform ends an invocation that waits for nothing.
+// exact: it may be a second later. The work waits for I/O or has a timer of its own, as handlers have, because the platform ends
+// an invocation that waits for nothing.
 
 import { Overdue, type Lasting } from "./overdue.ts";
 

@@ -148,7 +148,7 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
     sentText: undefined,
     resources: () => store,
     secret: async (name) => Object.entries(secrets).find(([known]) => known.toUpperCase() === name)?.[1],
-    recheck: () => undefined,
+    recheck: async () => undefined,
     stub: () => stub,
     contentStub: () => stub,
     tendBy: () => {},

@@ -23,7 +23,6 @@ export function featureOutside(name: string): () => { readonly name: string; rea
 export function workerOutside(options: WorkerOptions = {}): {
   readonly fetch: () => Promise<never>;
   readonly tenant: () => never;
-  readonly exports: object;
 } {
   checkOptions(options as never);
   mountPath(options.path ?? "");
@@ -31,7 +30,7 @@ export function workerOutside(options: WorkerOptions = {}): {
   const tenant = () => {
     throw new TypeError(WHY);
   };
-  return { fetch: () => Promise.reject(new TypeError(WHY)), tenant, exports: {} };
+  return { fetch: () => Promise.reject(new TypeError(WHY)), tenant };
 }
 
 /** As far as it is looked at. */

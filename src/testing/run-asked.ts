@@ -156,7 +156,7 @@ function callOf({ progress, logs }: Told): Omit<Call, "dialect" | "id" | "method
         if (method === "notifications/progress") progress.push(params as unknown as Told["progress"][number]);
         if (method === "notifications/message") logs.push(params as unknown as LogLine);
       },
-      cancelled: { aborted: false, addEventListener: () => {} },
+      cancelled: new AbortController().signal,
     },
   };
 }

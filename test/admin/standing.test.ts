@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { newIncarnation } from "../../src/tenants/authority/incarnation.ts";
 import { standingTables } from "../../src/tenants/authority/standing-tables.ts";
 import { ask, newTenant } from "../support/worker/admin.ts";

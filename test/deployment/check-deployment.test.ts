@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { missingBinding, missingObject } from "../../src/deployment/check-configuration.ts";
+import { ENTRYPOINTS, missingBinding, missingExport, missingObject } from "../../src/deployment/check-configuration.ts";
+import { CLASSES } from "../../src/tenants/directory/namespaces.ts";
 import {
   admin,
   createWorker,
@@ -275,14 +276,18 @@ describe("what wrangler.toml forgets", () => {
     expect(missingBinding({ BODIES: {} })).toBeUndefined();
   });
 
-  it("is named: a class, those of features too", () => {
+  it.each(CLASSES)("is named: the class %s", (name) => {
     // What the Worker exports and no migration names has no objects.
-    const forgotten = (name: string, features: readonly Feature[]) => missingObject({ [name]: {} }, features);
-    expect(forgotten("HubObject", [])).toContain("names no HubObject in new_sqlite_classes");
-    expect(forgotten("PlatformObject", [admin()])).toContain("names no PlatformObject");
-    expect(forgotten("UpstreamObject", [gateway()])).toContain("names no UpstreamObject");
-    expect(forgotten("PlatformObject", [gateway()])).toBeUndefined();
-    expect(missingObject({}, [admin(), gateway()])).toBeUndefined();
+    expect(missingObject({ [name]: {} })).toContain(`names no ${name} in new_sqlite_classes`);
+    expect(missingObject({})).toBeUndefined();
+  });
+
+  it.each(ENTRYPOINTS)("is named: an export, %s", (name) => {
+    const exported = Object.fromEntries(ENTRYPOINTS.map((one) => [one, one === name ? undefined : {}]));
+    const sentence = `does not export ${name}: write export * from "tenantry/objects" in the file that main names`;
+    expect(missingExport({ exports: exported })).toContain(sentence);
+    expect(missingExport({ exports: { ...exported, [name]: {} } })).toBeUndefined();
+    expect(missingExport({})).toContain("compatibility_date has to be");
   });
 });
 

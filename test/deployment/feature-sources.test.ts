@@ -10,7 +10,7 @@ import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { writeSection } from "../../src/tenants/isolate/sections.ts";
 import { freshTenant, inside, MADE_BEFORE } from "../support/worker/tenant.ts";

@@ -34,7 +34,7 @@ const watched = new Proxy(env, {
   },
 });
 
-async function attempt(worker: Pick<TenantryWorker<object>, "fetch">, tried: Tried) {
+async function attempt(worker: Pick<TenantryWorker, "fetch">, tried: Tried) {
   const { address, tenant, token, method = "POST", endpoint = "mcp" } = tried;
   const request = new Request(`${ORIGIN}/${endpoint}/${tenant}`, {
     method,

@@ -94,7 +94,7 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
 describe("a stored call of a tenant that the author's function cannot tell of", () => {
   const MOUNT = "/told";
   const state = { asked: 0, isBroken: false, ran: 0, isGone: false };
-  const told = createWorker({
+  createWorker({
     path: MOUNT,
     tenants: () => {
       state.asked += 1;
@@ -113,7 +113,6 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
     ],
     hooks: { onError: () => {} },
   });
-  expect(told.exports).toHaveProperty("StoredRuns");
   const call = { id: 1, method: "tools/call", params: { name: "once", arguments: {} } };
   let names = 0;
   const begin = async (repeatable: boolean) => {

@@ -24,7 +24,7 @@ const double = defineTool({
 
 const worker = createWorker({ tools: [double], tenants: { acme: {} }, features: [admin()] });
 
-export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export * from "tenantry/objects";
 
 export const tried: Promise<TestRun> = runTool(double, { n: 2 }, { era: "2025", answers: { name: { name: "Ada" } } });
 
@@ -46,9 +46,8 @@ export const rename = defineTool({
   },
 });
 export const greet = definePrompt({ name: "greet", handler: () => "Hello" });
-const worker = createWorker({ tools: [rename], features: [gateway()] });
-export const { TenantObject } = worker.exports;
-export default worker;
+export * from "tenantry/objects";
+export default createWorker({ tools: [rename], features: [gateway()] });
 `;
 const NODE_TEST = `
 import assert from "node:assert/strict";

@@ -30,15 +30,14 @@ beforeEach(() => write("z.date()"));
 
 afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
 
-/** The Worker's only file. The tool is defined on its line 4. */
+/** The Worker's only file. The tool is defined on its line 5. */
 async function write(when: string, demo = "{}", features = "[admin()]"): Promise<void> {
-  const source = `import { admin, createWorker, defineTool } from ${JSON.stringify(join(ROOT, "src/tenantry.ts"))};
+  const source = `export * from ${JSON.stringify(join(ROOT, "src/objects.ts"))};
+import { admin, createWorker, defineTool } from ${JSON.stringify(join(ROOT, "src/tenantry.ts"))};
 import * as z from "zod";
 const input = z.object({ when: ${when} });
 const wrong = defineTool({ name: "wrong", input, handler: () => "" });
-const worker = createWorker({ tools: [wrong], tenants: { demo: ${demo} }, features: ${features} });
-export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
-export default worker;
+export default createWorker({ tools: [wrong], tenants: { demo: ${demo} }, features: ${features} });
 `;
   await writeFile(join(project, "src/worker.ts"), source);
 }
@@ -60,7 +59,7 @@ test("npm start says the mistake once, above the banner, and serves when it is c
   // What the Worker writes comes through another pipe than its answers, so it may come later than they do.
   const stacks = () => application.output().match(/TypeError: tool "wrong".*/g);
   await vi.waitFor(() => expect(stacks(), application.output()).toHaveLength(1), 30_000);
-  expect(application.output()).toMatch(/src\/worker\.ts:4:/);
+  expect(application.output()).toMatch(/src\/worker\.ts:5:/);
   await write("z.iso.date()");
   await vi.waitFor(
     async () => expect(await list()).toMatchObject([{ result: { tools: [{ name: "wrong" }] } }]),
@@ -72,17 +71,14 @@ test("npm start says the mistake once, above the banner, and serves when it is c
 test.each([
   ["[admin]", "createWorker: features: 0 is none: what define... gives, or admin() with its ()"],
   ["[admin()], tenant: 1", 'did you mean "tenants"?'],
-])(
-  "a Worker with features: %s comes up and answers with the mistake, though it exports their classes",
-  async (features, says) => {
-    await write("z.iso.date()", undefined, features);
-    const config = ["--config", join(project, "wrangler.toml")];
-    const application = await startApplication(join(project, "options"), undefined, config);
-    onTestFinished(() => application.stop());
-    const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
-    expect(messages).toMatchObject([{ error: { message: expect.stringContaining(says) as string } }]);
-  },
-);
+])("a Worker with features: %s comes up and answers with the mistake", async (features, says) => {
+  await write("z.iso.date()", undefined, features);
+  const config = ["--config", join(project, "wrangler.toml")];
+  const application = await startApplication(join(project, "options"), undefined, config);
+  onTestFinished(() => application.stop());
+  const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
+  expect(messages).toMatchObject([{ error: { message: expect.stringContaining(says) as string } }]);
+});
 
 test("stdio --local answers its client with the mistake, and says it on stderr", async () => {
   const state = join(project, "local");

@@ -55,7 +55,7 @@ async function asked(
     },
     withdraw: () => {},
   };
-  const deadline = new Deadline(60_000, NO_SINK.cancelled, { waitUntil: () => {} });
+  const deadline = new Deadline(60_000, NO_SINK.cancelled);
   const room = new AnswerRoom(crypto.randomUUID());
   const call = { dialect: DIALECTS[revision], capabilities };
   const work = { call, deadline, redaction: Redaction.of([SECRET]), room };

@@ -11,6 +11,7 @@ import { remote } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
 import { inside, type FreshTenant } from "../support/worker/tenant.ts";
+import { findFixture } from "../support/worker/fixture-registry.ts";
 import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
@@ -23,7 +24,10 @@ function upstreamWorker(name: string) {
     input: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
     handler: ({ a, b }) => `${a + b} from ${name}`,
   });
-  return createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools: [add] });
+  const made = createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools: [add] });
+  // It is somebody else's: the readings of ours go on.
+  findFixture();
+  return made;
 }
 
 type Json = Record<string, unknown>;

@@ -220,15 +220,15 @@ it("takes no more time where its access token is refused late, and says that it 
 });
 
 describe("what is written to KV", () => {
+  const more = createWorker({
+    tenants: { acme: { maxStalenessMs: 60_000 } },
+    tools: [defineTool({ name: "more", handler: () => "more" })],
+  });
   const putsOf = (steps: readonly string[]) => steps.filter((step) => step.startsWith("KV put")).length;
 
   it.each(["auto", "review"] as const)(
     "is a catalog that changed, under %s, and none that is as it was",
     async (trust) => {
-      const more = createWorker({
-        tenants: { acme: { maxStalenessMs: 60_000 } },
-        tools: [defineTool({ name: "more", handler: () => "more" })],
-      });
       let now = working;
       const scene = await sceneOf(
         upstreamAt((request) => now.fetch(request, env, createExecutionContext())),

@@ -4,6 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
+import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { configOf } from "../../src/gateway/upstream-config.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
@@ -119,9 +120,8 @@ describe("reading an upstream", () => {
       clientInfo: { name: "test", version: "1" },
       prefixes: [],
     };
-    const Refreshes = gateway({ pages: 4 }).objects?.UpstreamRefreshes;
-    if (!Refreshes) throw new TypeError();
-    await new Refreshes(createExecutionContext() as never, env).refresh(order);
+    createWorker({ features: [gateway({ pages: 4 })] });
+    await new UpstreamRefreshes(createExecutionContext() as never, env).refresh(order);
     expect(heard.filter((one) => one !== "DNS")).toEqual(["server/discover", ...Array<string>(4).fill("tools/list")]);
     const text = await (await sendTo(worker, id, { message: LIST })).text();
     expect(text).toContain("up__tool_3");

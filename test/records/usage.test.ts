@@ -5,11 +5,9 @@ import { createWorker, defineTool, gateway, usage } from "../../src/tenantry.ts"
 import type { UsageLine } from "../../src/deployment/record-readers.ts";
 import { CallBatches, type HandingHost } from "../../src/records/call-batches.ts";
 import { DAYS_KEPT, HOUR_MS, HOURS_KEPT, MOST_THINGS, usageTables } from "../../src/records/usage-tables.ts";
-import { callAuditTables } from "../../src/records/call-audit-tables.ts";
 import { AppError } from "../../src/protocol/app-error.ts";
 import { LEVELS } from "../../src/telemetry/levels.ts";
-import type { TenantHost } from "../../src/tenants/authority/tenant-host.ts";
-import { remote, type Tables } from "../../src/tenants/authority/tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
 import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
 import { freshTenant, onBench, type FreshTenant } from "../support/worker/tenant.ts";
@@ -122,24 +120,6 @@ describe("the authority", () => {
     });
   });
 });
-
-it.each([
-  ["usage", usageTables, "INSERT INTO usage_hours VALUES (1, '', '', '', '', 0, 0, 0, 0, 0)"],
-  ["recorded calls", callAuditTables, "INSERT INTO recorded_calls VALUES (1, 1, '{}', '')"],
-] as const)(
-  "what is old of %s goes, though the alarm rang in a deployment without the feature",
-  async (...[, tables, row]) => {
-    await onBench(tables as unknown as Tables<object, TenantHost>, ({ sql, clock }) => {
-      const wakes: number[] = [];
-      const host = { sql, now: () => clock.now, wakeAt: (time: number) => wakes.push(time) } as unknown as TenantHost;
-      tables.open(host);
-      expect(wakes).toEqual([]);
-      sql.exec(row);
-      tables.open(host);
-      expect(wakes.length).toBe(1);
-    });
-  },
-);
 
 describe("the batches", () => {
   interface Given {

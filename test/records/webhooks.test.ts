@@ -5,11 +5,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway, webhooks } from "../../src/tenantry.ts";
 import { limitTables } from "../../src/limits/limit-tables.ts";
-import { tellHooks, webhooksFeature, type HookGround } from "../../src/records/webhooks.ts";
+import { tellHooks, type HookGround } from "../../src/records/webhooks.ts";
 import { MOST_WAITING, PAUSES_MS, webhookTables } from "../../src/records/webhook-tables.ts";
 import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import type { TenantHost } from "../../src/tenants/authority/tenant-host.ts";
 import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
 import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/worker/admin.ts";
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
@@ -100,7 +99,7 @@ describe("a message", () => {
     const bound = { ACME__X__KEY: "of acme--x-0123456789abcdef", ACME__KEY: "of acme-0123456789abcdef" };
     const told = async (tenant: string, secret: string) => {
       const ground = { ...groundOf({ ops: hook(url, { secret }) }), tenant, env: bound };
-      const broken = webhooksFeature({}).checkDocument?.(ground.document, undefined);
+      const broken = webhooks({}).checkDocument?.(ground.document, undefined);
       return [(await tellHooks(message, ground, {}))[0]?.why, broken?.length];
     };
     expect(await told("acme--x", "{{secret:KEY}}")).toEqual(["the tenant has no secret KEY", 0]);
@@ -203,13 +202,11 @@ describe("the authority", () => {
     expect(heard).toBe(1);
   });
 
-  it("is woken for what waits, though its alarm rang in a deployment without webhooks", async () => {
-    await onBench(webhookTables, ({ methods, sql, clock, wakes }) => {
+  it("notes nothing, and asks for no alarm, where no Worker has webhooks()", async () => {
+    createWorker({ tenants: {} });
+    await onBench(webhookTables, ({ methods, wakes }) => {
       methods.tell(down("one"));
-      wakes.length = 0;
-      sql.exec("UPDATE webhook_news SET due = ?", clock.now + 5);
-      webhookTables.open({ sql, wakeAt: (time: number) => wakes.push(time) } as unknown as TenantHost);
-      expect(wakes).toEqual([clock.now + 5]);
+      expect([methods.queue().waiting, wakes]).toEqual([0, []]);
     });
   });
 

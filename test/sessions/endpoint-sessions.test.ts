@@ -6,7 +6,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { createWorker, type Env } from "../../src/tenantry.ts";
-import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";

@@ -6,7 +6,7 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
-import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { changeEvent } from "../support/worker/hubs.ts";

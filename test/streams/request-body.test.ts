@@ -81,27 +81,6 @@ describe("a body", () => {
     expect(sent.bytes).toBeLessThan(MIB + SMALL_BYTES);
     expect([sent.cancelled, held.total]).toEqual([true, 0]);
   });
-
-  it("is begun as far as was decided, and no further until it is read", async () => {
-    const { body, sent, held } = reading({ size: 2 * MIB });
-    body.begin(SMALL_BYTES);
-    await scheduler.wait(100);
-    expect(sent.bytes).toBeGreaterThan(SMALL_BYTES);
-    expect(sent.bytes).toBeLessThanOrEqual(SMALL_BYTES + 32 * 1024);
-    expect(held.total).toBeLessThanOrEqual(4 * SMALL_BYTES);
-    expect(await body.read(4 * MIB)).toBe("whole");
-    expect(body.bytes.byteLength).toBe(2 * MIB);
-  });
-
-  it("that was begun and is not wanted is given up", async () => {
-    const { body, sent, held } = reading({ size: 2 * MIB });
-    body.begin(SMALL_BYTES);
-    await scheduler.wait(50);
-    body.drop();
-    await scheduler.wait(50);
-    expect(sent.cancelled).toBe(true);
-    expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
-  });
 });
 
 describe("a body whose client leaves, as the signal of its request says", () => {

@@ -207,7 +207,7 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
     what: /\bWHOEVER\b/g,
     files: [
       "src/tenants/authority/incarnation.ts",
-      "src/tenants/authority/tenant-object.ts",
+      "src/tenants/authority/meant-tenant.ts",
       "src/admin/platform/platform-door.ts",
       // Which tenant of a name in code there is, its object alone knows.
       "src/admin/platform/rollout-walk.ts",

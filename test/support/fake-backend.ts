@@ -135,7 +135,7 @@ export function callOf(revision: Revision, method: string, params: JsonObject = 
     progressToken: undefined,
     logLevel: undefined,
     session: undefined,
-    sink: { notify: () => {}, cancelled: { aborted: false, addEventListener: () => {} } },
+    sink: { notify: () => {}, cancelled: new AbortController().signal },
     header: () => null,
     now: () => NOW,
     ...more,

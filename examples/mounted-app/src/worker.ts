@@ -26,6 +26,6 @@ app.post("/sign-in", async (c) => {
 });
 app.all("/ai/*", (c) => mcp.fetch(c.req.raw, c.env, c.executionCtx as ExecutionContext));
 
-export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = mcp.exports;
+export * from "tenantry/objects";
 
 export default app;

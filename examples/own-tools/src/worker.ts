@@ -3,7 +3,9 @@
 import { admin, createWorker } from "tenantry";
 import { addWorkdays, quoteShipping, replyToCustomer } from "./tools.ts";
 
-const worker = createWorker({
+export * from "tenantry/objects";
+
+export default createWorker({
   name: "own-tools",
   version: "1.0.0",
   tools: [quoteShipping, addWorkdays],
@@ -15,8 +17,3 @@ const worker = createWorker({
   // The admin API and the command line over it. Without it the tenants below are all there are.
   features: [admin()],
 });
-
-export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
-  worker.exports;
-
-export default worker;

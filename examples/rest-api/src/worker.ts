@@ -4,7 +4,9 @@ import { createWorker, links } from "tenantry";
 import { settings } from "./library-api.ts";
 import { cover, exportBooks, listBooks } from "./library-tools.ts";
 
-const worker = createWorker({
+export * from "tenantry/objects";
+
+export default createWorker({
   name: "library",
   tools: [listBooks, exportBooks, cover],
   settings,
@@ -12,7 +14,3 @@ const worker = createWorker({
     id === "city" ? { title: "City library", settings: { api: env.LIBRARY_API } } : undefined,
   features: [links()],
 });
-
-export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
-
-export default worker;

@@ -13,7 +13,7 @@ const mcp = createWorker({
   tenants: companyOf,
 });
 
-export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = mcp.exports;
+export * from "tenantry/objects";
 
 export default {
   fetch: mcp.fetch,

@@ -1,6 +1,7 @@
 // Owns how operators' requests ask a shard of the directory: once more where the platform says that the call may be made again.
 
-import { allShards, directoryOf, type DirectoryEnv } from "../../tenants/directory/directory.ts";
+import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
+import { allShards, directoryOf } from "../../tenants/directory/directory-stub.ts";
 import type { DirectoryObject } from "../../tenants/directory/directory-object.ts";
 import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 

@@ -7,7 +7,7 @@ import {
   type LimitsInForce,
   type TenantLimit,
 } from "../../limits/limit-table.ts";
-import { limitUseTables, type LimitUse } from "../../limits/limit-use-tables.ts";
+import { limitTables, type LimitUse } from "../../limits/limit-tables.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
@@ -52,5 +52,5 @@ export function limitsThatHold({ options }: Desk, { tenant }: Managed, { effecti
 
 /** What the tenant's authority knows of the use of its limits. */
 export function limitUse({ env }: Desk, { id, entry, created }: Managed): Promise<LimitUse> {
-  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created }), limitUseTables).use();
+  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created }), limitTables).use();
 }

@@ -2,7 +2,7 @@
 
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
 import type { NamedHere } from "../../tenants/directory/directory-object.ts";
-import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
+import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import { shardOf } from "../../tenants/directory/shard.ts";
 import { SHARDS } from "../../tenants/directory/shards.ts";
 import { askedShards } from "./asked-directory.ts";

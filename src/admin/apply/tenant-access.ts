@@ -2,12 +2,12 @@
 // the isolate's memory of who exists: an operator sees the directory as it is.
 
 import { contentStubOf } from "../../content/store/content-door.ts";
-import { operatedContent, type RemoteOperatedContent } from "../../content/store/operated-content.ts";
+import { contentTables, type RemoteContent } from "../../content/store/content-tables.ts";
 import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { askedDirectory } from "./asked-directory.ts";
-import type { DirectoryEntry, Lookup } from "../../tenants/directory/lookups-object.ts";
+import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
@@ -26,7 +26,7 @@ export interface Managed extends MetTenant {
   /** What stands for it in the names of what is kept outside of its authority. */
   readonly kept: string;
   readonly policy: Remote<PolicyMethods>;
-  readonly content: RemoteOperatedContent;
+  readonly content: RemoteContent;
   /** Audit entries of edits that are still on their way. */
   readonly edits: RemoteOutbox;
   readonly stub: () => TenantStub;
@@ -58,7 +58,7 @@ export function managedOf(
     isGone,
     kept: keptUnder(id, created),
     policy: remote(stub(), policyTables),
-    content: remote(content, operatedContent),
+    content: remote(content, contentTables),
     edits: remote(content, editOutbox),
     stub,
   };

@@ -3,7 +3,7 @@
 
 import { documentOf } from "../../content/serve/sources.ts";
 import type { Bindings, UpstreamGround, UpstreamOperations } from "../../deployment/deployment.ts";
-import { leaseTables } from "../../tenants/authority/lease-tables.ts";
+import { policyTables } from "../../tenants/authority/policy-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { openSecret } from "../../tenants/isolate/tenant-secrets.ts";
@@ -33,7 +33,7 @@ export async function upstreamGround(desk: Desk, managed: Managed) {
     server: options.catalog.server,
     env: env as unknown as Bindings,
     stub,
-    secret: (name) => openSecret({ env, tenant: id, name }, () => remote(stub(), leaseTables).sealedSecret(name)),
+    secret: (name) => openSecret({ env, tenant: id, name }, () => remote(stub(), policyTables).sealedSecret(name)),
     onError: (error) => options.onError?.(error),
     kept,
     bodies: env.BODIES,

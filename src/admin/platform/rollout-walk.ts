@@ -7,7 +7,7 @@ import type { BlockList } from "../../tenants/authority/policy-records.ts";
 import { isGone, WHOEVER } from "../../tenants/authority/incarnation.ts";
 import { policyTables } from "../../tenants/authority/policy-tables.ts";
 import { remote, type TableHost } from "../../tenants/authority/tables.ts";
-import { allShards } from "../../tenants/directory/directory.ts";
+import { allShards } from "../../tenants/directory/directory-stub.ts";
 import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";

@@ -4,7 +4,7 @@ import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenant
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { askedDirectory } from "../apply/asked-directory.ts";
 import type { NamedHere } from "../../tenants/directory/directory-object.ts";
-import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
+import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";

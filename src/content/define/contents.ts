@@ -25,7 +25,7 @@ export interface ReadingFor {
 }
 
 /** The result of resources/read. Rejects where there is too much of it, and where it is nothing that can be read. */
-export function readResult(returned: ReadReturn, asked: ReadingFor): JsonObject | Promise<JsonObject> {
+export async function readResult(returned: ReadReturn, asked: ReadingFor): Promise<JsonObject> {
   if (typeof returned === "string" || returned instanceof Uint8Array) {
     return resourceContents(asked.uri, asked.mimeType, returned);
   }

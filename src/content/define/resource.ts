@@ -183,18 +183,15 @@ async function readThrough(
       timeoutMs: DEFAULT_TIMEOUT_MS,
       name: asked.uri,
       // Bytes that come later come within the time of the call.
-      work: (ctx) => {
-        const found = (body: ReadReturn | undefined) => {
-          missing = body === undefined && "uriTemplate" in about;
-          return readResult(missing ? "" : (body as ReadReturn), {
-            uri: asked.asked,
-            mimeType,
-            most,
-            signal: () => ctx.signal,
-          });
-        };
-        const reading = read(ctx as never);
-        return reading instanceof Promise ? reading.then(found) : found(reading);
+      work: async (ctx) => {
+        const body = await read(ctx as never);
+        missing = body === undefined && "uriTemplate" in about;
+        return readResult(missing ? "" : (body as ReadReturn), {
+          uri: asked.asked,
+          mimeType,
+          most,
+          signal: () => ctx.signal,
+        });
       },
       finish: (result) => ({ result }),
     },

@@ -20,7 +20,7 @@ export type PromptReturn =
   | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 /** `broken`: no content that a client could read, or content that does not fit the `output` schema. */
-export function toolResult(returned: unknown, output: CompiledSchema | undefined): Finished | Promise<Finished> {
+export async function toolResult(returned: unknown, output: CompiledSchema | undefined): Promise<Finished> {
   if (typeof returned === "string") return checked(textContent(returned), output);
   if (output && isProduct(returned, output)) return checked(wholeResult({ structuredContent: returned }), output);
   if (Array.isArray(returned)) return checked({ content: returned }, output);
@@ -61,7 +61,7 @@ function contentBlocks(content: CallToolReturn["content"], structured: unknown):
   return structured === undefined ? [] : [{ type: "text", text: JSON.stringify(structured) }];
 }
 
-function checked(result: JsonObject, output: CompiledSchema | undefined): Finished | Promise<Finished> {
+async function checked(result: JsonObject, output: CompiledSchema | undefined): Promise<Finished> {
   const blocks = result.content as readonly unknown[];
   const content = blocksInText(blocks);
   for (const block of content) {

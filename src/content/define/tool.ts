@@ -140,28 +140,15 @@ function createTool(options = {} as WrittenOptions): Tool<never, never> {
   };
 }
 
-/** Waits only for a schema that has to: each promise on its way is a turn that every call waits. */
-function callTool(
-  written: Written,
+async function callTool(
+  { name, input, output, timeoutMs, handler }: Written,
   args: JsonObject,
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome | InvalidArguments> {
-  if (!hasAtMost(MAX_MEMBERS, args)) return Promise.resolve({ kind: "invalidArguments", violations: [TOO_MANY] });
-  const run = (checked: Checked) => callChecked(written, checked, call, host);
-  const checking = written.input.validate(args);
-  return checking instanceof Promise ? checking.then(run) : run(checking);
-}
-
-type Checked = Awaited<ReturnType<CompiledSchema["validate"]>>;
-
-function callChecked(
-  { name, output, timeoutMs, handler }: Written,
-  checked: Checked,
-  call: Call,
-  host: CallHost,
-): Promise<CallOutcome | InvalidArguments> {
-  if ("violations" in checked) return Promise.resolve({ kind: "invalidArguments", violations: checked.violations });
+  if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY] };
+  const checked = await input.validate(args);
+  if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };
   return handle(
     {
       name,

@@ -55,8 +55,7 @@ export class ViewBackend implements Backend {
         const { name } = target;
         const { around: own } = target as Guarded;
         return surrounded({ name, call, host: this.#host, args, own, repeatable: true }, async () => {
-          const asked = this.#allow(name, call);
-          const stop = asked instanceof Promise ? await asked : asked;
+          const stop = await this.#allow(name, call);
           if (typeof stop === "string") return failure("refused", stop);
           return stop ?? target.get(args, call, this.#host);
         });
@@ -64,32 +63,21 @@ export class ViewBackend implements Backend {
     };
   }
 
-  #callTool(definition: ListedTool, args: JsonObject, call: Call): ReturnType<FoundTool["call"]> {
-    const { target } = definition;
-    const run = () => this.#within(definition, target.call(args, call, this.#host));
-    const asked = this.#allow(target.name, call);
-    if (asked === undefined) return run();
-    return Promise.resolve(asked).then((stop) => (typeof stop === "string" ? toolError(stop) : (stop ?? run())));
-  }
-
-  /** What the profile's budget leaves of what a tool answers; all of it where there is none. */
-  #within({ wire, target }: ListedTool, answering: ReturnType<FoundTool["call"]>): ReturnType<FoundTool["call"]> {
+  async #callTool({ wire, target }: ListedTool, args: JsonObject, call: Call): ReturnType<FoundTool["call"]> {
+    const { name } = target;
+    const stop = await this.#allow(name, call);
+    if (typeof stop === "string") return toolError(stop);
+    if (stop) return stop;
+    const outcome = await target.call(args, call, this.#host);
     const { resultBudget: budget } = this.definitions;
     // Who keeps results is looked for only where a profile says so: most calls have no budget.
     const results = budget && this.#host.results;
-    if (!budget || !results) return answering;
-    const { name } = target;
-    return answering.then((outcome) => results.within(outcome, { wire, name, budget }, this.#host));
+    return budget && results ? results.within(outcome, { wire, name, budget }, this.#host) : outcome;
   }
 
-  /**
-   * Asks the author's hook, then looks whether what is called is still there. A text or a failure: it does not run, and
-   * why. Nothing is waited for where there is no hook and the lease lasts.
-   */
-  #allow(name: string, call: Call): string | Failure | undefined | Promise<string | Failure | undefined> {
-    const asked = beforeCall(name, call, this.#host);
-    if (asked === undefined) return this.#host.recheck(call);
-    return Promise.resolve(asked).then((refused) => refused ?? this.#host.recheck(call));
+  /** Asks the author's hook, then looks whether what is called is still there. A text or a failure: it does not run, and why. */
+  async #allow(name: string, call: Call): Promise<string | Failure | undefined> {
+    return (await beforeCall(name, call, this.#host)) ?? this.#host.recheck(call);
   }
 
   listResources(cursor: string | undefined, call: Call): Promise<Page | Failure> {
@@ -115,8 +103,7 @@ export class ViewBackend implements Backend {
   /** `isAllowed`: the hook was asked already. */
   async #readSeen(asked: AskedUri, call: Call, isAllowed = false): Promise<CallOutcome> {
     const view = this.definitions;
-    const allowing = isAllowed ? this.#host.recheck(call) : this.#allow(asked.uri, call);
-    const stop = allowing instanceof Promise ? await allowing : allowing;
+    const stop = await (isAllowed ? this.#host.recheck(call) : this.#allow(asked.uri, call));
     if (typeof stop === "string") return failure("refused", stop);
     if (stop) return stop;
     const held = view.resourcesByUri.get(asked.uri);

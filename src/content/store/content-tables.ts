@@ -1,13 +1,14 @@
 // Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
 // Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
 
-import type { OpenTables, Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
-import type { Edit, EditRefusal } from "./edit.ts";
 import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
-import { collect, collectedSince, COPY_LIFETIME_MS, discard } from "./garbage.ts";
+import type { Incarnation } from "../../tenants/authority/incarnation.ts";
+import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
+import { auditEdit, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
+import { collect, collectedSince, COPY_LIFETIME_MS, discard, purge, purgeListed } from "./garbage.ts";
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
-import { fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { indexText, textMigrations, unindexText } from "./text-index.ts";
 import { keepPart, partMigrations, partOf } from "./copy-parts.ts";
 import { claimUpload, type UploadClaim } from "./uploads.ts";
@@ -50,9 +51,21 @@ export interface ContentMethods extends QueryMethods {
   keepPart(hash: string, at: number, part: ArrayBuffer): boolean;
   /** The part that begins at this byte. */
   part(hash: string, at: number): ArrayBuffer | undefined;
+  /** An operator's removal: conditional and audited. */
+  removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
+  usage(): { readonly resources: number; readonly bytes: number };
+  /** The tenant is being deleted: from now on nothing is written. */
+  close(incarnation: Incarnation): void;
+  /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
+  purge(limit: number): Promise<{ readonly done: boolean }>;
+  /** Deletes everything that the object stores. */
+  erase(): Promise<void>;
 }
 
 export type RemoteContent = Remote<ContentMethods>;
+
+/** Half of the calls to KV that one invocation may make. */
+const SWEPT_AT_ONCE = 500;
 
 export const contentTables: Tables<ContentMethods> = {
   name: "content",
@@ -72,33 +85,26 @@ export const contentTables: Tables<ContentMethods> = {
     ...textMigrations,
     ...partMigrations,
   ],
-  open: openContent,
+  ending: ["close", "purge", "erase"],
+  // A body may be uploaded by who is cut off then, and its tenant have ended meanwhile.
+  sweep: async (host) => {
+    if ((await purgeListed(host, SWEPT_AT_ONCE)) === SWEPT_AT_ONCE) throw new Error("there are more of them");
+  },
+  open: (host) => ({ methods: methodsOf(host), alarm: async (now) => collect(host, now) }),
 };
 
-/** What an operator's write has beside it. */
-export interface Editing {
-  /** undefined: the edit goes on. */
-  refuse(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRefusal | undefined;
-  audit(edit: Edit, before: ResourceRow | undefined, after: ResourceRow): void;
-}
-
-/** `editing`: where tenants have operators. */
-export function openContent(host: TableHost, editing?: Editing): OpenTables<ContentMethods> {
-  return { methods: methodsOf(host, editing), alarm: async (now) => collect(host, now) };
-}
-
-export function storedAt(sql: SqlStorage, uri: string): StoredRow | undefined {
+function storedAt(sql: SqlStorage, uri: string): StoredRow | undefined {
   return sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
 }
 
-function methodsOf(host: TableHost, editing: Editing | undefined): ContentMethods {
+function methodsOf(host: TableHost): ContentMethods {
   const { sql } = host;
   const write = <T>(work: () => T): T => host.transaction(work);
   const find = (uri: string) => storedAt(sql, uri);
   return {
     put: (resource) => {
       try {
-        return write(() => put(host, resource, editing));
+        return write(() => put(host, resource));
       } catch (error) {
         // Its body is in KV already, and nobody else would look for it.
         write(() => {
@@ -121,15 +127,22 @@ function methodsOf(host: TableHost, editing: Editing | undefined): ContentMethod
     holds: (hash, by) => claimUpload(host, hash, by),
     keepPart: (hash, at, part) => keepPart(host, hash, at, part),
     part: (hash, at) => partOf(sql, hash, at),
+    removeAs: (uri, edit) => write(() => removeAs(host, uri, edit)),
+    usage: () => totalsOf(sql),
+    close: (incarnation) => {
+      host.closure.close(incarnation);
+    },
+    purge: (limit) => purge(host, limit),
+    erase: () => host.erase(),
     ...createQueryMethods(host),
   };
 }
 
-function put(host: TableHost, resource: PutResource, editing: Editing | undefined): PutResult {
+function put(host: TableHost, resource: PutResource): PutResult {
   const { row, resent, edit } = resource;
   const old = storedAt(host.sql, row.uri);
   const before = old && fromStored(old);
-  const refused = refuse(host, resource, before, editing);
+  const refused = refuse(host, resource, before);
   if (refused) {
     discard(host, row.hash);
     return refused;
@@ -141,7 +154,7 @@ function put(host: TableHost, resource: PutResource, editing: Editing | undefine
   const lastModified = row.lastModified ?? new Date(now).toISOString();
   const after = { ...row, lastModified, revision: Math.max(now, (before?.revision ?? 0) + 1) };
   insert(host, after, resource);
-  if (edit) editing?.audit(edit, before, after);
+  if (edit) auditEdit(host, edit.actor, { before, after });
   host.changes.updated(row.uri, !before || listsOtherwise(before, after));
   return { state: "stored", lastModified, revision: after.revision, created: !before };
 }
@@ -151,9 +164,8 @@ function refuse(
   host: TableHost,
   { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
   before: ResourceRow | undefined,
-  editing: Editing | undefined,
 ): PutResult | undefined {
-  const refused = edit && editing?.refuse(edit, row, before);
+  const refused = edit && refuseEdit(edit, row, before);
   if (refused) return refused;
   if (ifAbsent && before) return { state: "present", row: before };
   if (!host.hasRoom()) return { state: "full", of: "object" };
@@ -207,9 +219,19 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
   }
 }
 
-export function removeRow(host: TableHost, row: StoredRow): void {
+function removeRow(host: TableHost, row: StoredRow): void {
   drop(host, row);
   host.changes.updated(row.uri, true);
+}
+
+function removeAs(host: TableHost, uri: string, { actor, ifMatch }: Pick<Edit, "actor" | "ifMatch">): RemoveResult {
+  const stored = storedAt(host.sql, uri);
+  const row = stored && fromStored(stored);
+  if (!matches(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
+  if (!stored || !row) return { state: "absent" };
+  removeRow(host, stored);
+  auditEdit(host, actor, { before: row, after: undefined });
+  return { state: "removed" };
 }
 
 function drop(host: TableHost, row: StoredRow): void {

@@ -1,15 +1,14 @@
-// Owns the feature `links()`: `ctx.link` in a Worker without the gateway, which has it too. A Worker with neither has none of
-// this in its bundle.
+// Owns the feature `links()`: `ctx.link` in a Worker without the gateway, which has it too.
 
 import type { Feature } from "../../deployment/deployment.ts";
 import { refuseOptions } from "../../protocol/members.ts";
 import { resultKeeper } from "./rest.ts";
 import { askAgain } from "../../tenants/isolate/asked-again.ts";
-import { resultTables, RESULTS_AGAIN } from "./result-tables.ts";
+import { RESULTS_AGAIN } from "./result-tables.ts";
 
 /** `ctx.link`: large results that are kept for a while, for the one who called. */
 export function links(...options: readonly never[]): Feature {
   refuseOptions("links", options);
   askAgain(RESULTS_AGAIN);
-  return { name: "links", tables: [resultTables], results: resultKeeper };
+  return { name: "links", results: resultKeeper };
 }

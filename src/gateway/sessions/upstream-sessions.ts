@@ -8,7 +8,6 @@ import type { Fault } from "../../mcp-client/fault.ts";
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { end2025, open2025 } from "../../mcp-client/streamable-2025.ts";
 import type { LogLevel } from "../../protocol/meta.ts";
-import type { StopSignal } from "../../protocol/plain-signal.ts";
 import { isSessionRefused } from "../translate-error.ts";
 import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "../upstream-link.ts";
 import type { SessionShare, SharedClaim } from "./session-share.ts";
@@ -81,7 +80,7 @@ export interface Lending {
   /** The level of log messages that the session is asked for. */
   readonly level: LogLevel | undefined;
   readonly isAnonymous: boolean;
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
   readonly later: Later;
   /** How long the call may take. */
   readonly callMs?: number;

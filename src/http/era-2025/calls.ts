@@ -71,16 +71,9 @@ function answerOnStream(entered: Entered, call: Call, stream: RequestStream, run
   const sink = requestSink(stream, "2025");
   const runner = running && createStreamRunner(entered, running, { sink, stream });
   const asking = runner && stream.isAccepted ? { questions: runner } : {};
-  return respondWhenReady(answer(entered, { ...call, sink, ...asking }), {
-    sink,
-    stream,
-    waitUntil: (work) => {
-      entered.waitUntil(work);
-    },
-    slow: (settled) => {
-      if (runner) watch(runner, settled, entered);
-    },
-  });
+  const answered = answer(entered, { ...call, sink, ...asking });
+  if (runner) watch(runner, answered, entered);
+  return respondWhenReady(answered, { sink, stream, waitUntil: (work) => entered.waitUntil(work) });
 }
 
 /** A runner for a call that is answered on its own stream. From its first question on, that stream shows its log. */

@@ -1,6 +1,7 @@
 // Owns a tenant's own authorization server in its object: who consented to what, which codes and tokens came of it, and how
 // that ends. Each method is one transaction; whoever calls has done every fetch and every hash before.
 
+import { hasFeature } from "../../deployment/registry.ts";
 import { useKey } from "../../tenants/authority/leases.ts";
 import type { Actor, KeyGrant, TakingEffect, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
@@ -78,7 +79,8 @@ export const loginTables: Tables<LoginMethods, TenantHost> = {
   name: "login",
   migrations: LOGIN_MIGRATIONS,
   open: (host) => {
-    host.grantOf = (hash, document) => bearerOfGrant(host, hash, document);
+    // Tokens that were given out before a Worker lost the feature let nobody in.
+    host.grantOf = (hash, document) => (hasFeature("login") ? bearerOfGrant(host, hash, document) : null);
     return { methods: loginMethods(host), alarm: async (now) => tidy(host, now) };
   },
 };

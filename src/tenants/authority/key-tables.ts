@@ -2,7 +2,6 @@
 
 import { keyPrincipalId } from "../../auth/principal.ts";
 import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
-import { trackKeyUses } from "./key-uses.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 export interface KeyInsert {
@@ -101,7 +100,7 @@ const PAGE = `SELECT ${COLUMNS} FROM api_keys WHERE (created, id) > (?, ?) ORDER
 
 export function createKeyMethods(host: TenantHost): KeyMethods {
   const { sql } = host;
-  const uses = (host.keyUses = trackKeyUses(host));
+  const uses = host.keyUses;
   const find = (id: string) => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = ?`, id).toArray()[0];
   const used = (row: KeyRow) => ({ ...recordOf(row), lastUsed: uses.noted(row.id) ?? row.last_used });
   const page = ({ after = { created: "", id: "" }, limit }: KeyPage) =>

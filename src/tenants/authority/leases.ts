@@ -68,7 +68,7 @@ function credentialIn(host: TenantHost, hash: string | null, document: TenantDoc
   return useKey(host, hash) ?? host.grantOf?.(hash, document) ?? null;
 }
 
-/** Notes that the key is used, where somebody reads it. null: no such key, or it has expired or retired. */
+/** Notes that the key is used. null: no such key, or it has expired or retired. */
 export function useKey(host: TenantHost, hash: string): KeyGrant | null {
   const { sql } = host;
   const [found] = sql
@@ -86,6 +86,6 @@ export function useKey(host: TenantHost, hash: string): KeyGrant | null {
   const { id, name, scopes, profile, expires, retires } = found;
   const ends = retires === null ? expires : Math.min(retires, expires ?? retires);
   if (ends !== null && ends <= host.now()) return null;
-  host.keyUses?.note(id, found.last_used);
+  host.keyUses.note(id, found.last_used);
   return { id, name, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), profile, expires: ends };
 }

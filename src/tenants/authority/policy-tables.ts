@@ -1,15 +1,14 @@
-// Owns changing a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names. Every
-// write is one transaction with its audit entry, and says when it is in force everywhere. Has the name of
-// lease-tables.ts and is opened in its place.
+// A tenant's policy in its object: the document, suspensions, API keys, secrets, retired names, and the leases on them. Every
+// write is one transaction with its audit entry, and says when it is in force everywhere.
 
-import { auditPage, pruneAudit, recordAudit } from "./audit-log.ts";
+import { auditMigrations, auditPage, pruneAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
-import { directoryOf } from "../directory/directory.ts";
+import { directoryOf } from "../directory/directory-stub.ts";
 import { askedAgain } from "../isolate/asked-again.ts";
 import { inTime } from "../isolate/in-time.ts";
 import { blocksIn, blocksVersion, createBlockMethods, storeBlocks, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
+import { leaseMethods, tenantRows, type LeaseMethods, type TenantRow } from "./lease-methods.ts";
 import { retiredNamesIn, suspensionsOf } from "./leases.ts";
 import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
 import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
@@ -89,11 +88,30 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Bl
 }
 
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
-  name: leaseTables.name,
-  migrations: leaseTables.migrations,
+  name: "policy",
+  migrations: [
+    "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
+    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, by_operator INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
+    `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
+       successor TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
+    `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
+       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER, parent TEXT)`,
+    `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+    "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
+    ...auditMigrations,
+    "CREATE INDEX keys_by_parent ON api_keys (parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX keys_by_age ON api_keys (created, id)",
+    `CREATE INDEX keys_by_end ON api_keys (coalesce(min(retires, expires), retires, expires))
+       WHERE coalesce(min(retires, expires), retires, expires) IS NOT NULL`,
+    // Tools that are blocked in every tenant, as the version of the list has them that a rollout brought last.
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
+    "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
+  ],
   // A tenant may be blocked before it is made.
   ending: ["read", "close", "erase", "takeBlocks"],
-  record: recordAudit,
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
 

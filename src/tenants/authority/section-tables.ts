@@ -1,7 +1,7 @@
 // Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
 // has which sections there are. A section is what a feature leases beside the policy because it is large.
 
-import { collectBodies, deletedSince, dropLater, nextGarbage, type BodyGarbage } from "./body-garbage.ts";
+import { collectBodies, deletedSince, dropLater, type BodyGarbage } from "./body-garbage.ts";
 import { sectionHash } from "./section-rows.ts";
 import type { TakingEffect } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -66,12 +66,7 @@ export const sectionTables: Tables<SectionMethods, TenantHost> = {
     "CREATE TABLE section_collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE section_unstored (hash TEXT PRIMARY KEY) WITHOUT ROWID",
   ],
-  open: (host) => {
-    // The alarm may have rung in a deployment without the feature whose sections these are, and nobody came for them.
-    const due = nextGarbage(host.sql, SECTION_BODIES);
-    if (due !== undefined) host.wakeAt(due);
-    return { methods: methodsOf(host), alarm: (now) => collectBodies(host, SECTION_BODIES, now) };
-  },
+  open: (host) => ({ methods: methodsOf(host), alarm: (now) => collectBodies(host, SECTION_BODIES, now) }),
 };
 
 function methodsOf(host: TenantHost): SectionMethods {

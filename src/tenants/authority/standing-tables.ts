@@ -1,7 +1,8 @@
 // Owns telling the directory whether the tenant is suspended, for lists of tenants: what it was told is compared with what
 // is, and said again until it has arrived. Nobody is let in or refused by it, and no suspension waits for it.
 
-import { directoryOf, type DirectoryEnv } from "../directory/directory.ts";
+import type { DirectoryEnv } from "../directory/directory.ts";
+import { directoryOf } from "../directory/directory-stub.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Tables } from "./tables.ts";
 

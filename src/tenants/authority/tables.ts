@@ -5,7 +5,6 @@ import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
 import { OTHER_RELEASE, UNRELEASED, type TenantStub } from "./incarnation.ts";
-import type { Actor } from "./policy-records.ts";
 
 export interface TableHost {
   readonly sql: SqlStorage;
@@ -38,14 +37,6 @@ export interface OpenTables<Methods> {
   alarm?(now: number): Promise<number | undefined>;
 }
 
-/** Writes an entry of an audit log. */
-export type WriteAudit = (
-  host: Pick<TableHost, "sql" | "now" | "env" | "wakeAt">,
-  actor: Actor,
-  what: readonly [action: string, target: string],
-  change: { readonly before: unknown; readonly after: unknown },
-) => void;
-
 export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
   /** SQL statements, each applied once and in order. They only add; one that was released is never edited. */
@@ -54,8 +45,6 @@ export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly oldestReader?: number;
   /** Methods with which a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
   readonly ending?: readonly string[];
-  /** Of those by whose methods the audit log is read. Where none are, nobody could, and nothing is recorded. */
-  readonly record?: WriteAudit;
   open(host: Host): OpenTables<Methods>;
   /** Deletes what came after everything was deleted, from where it is kept elsewhere. Repeated where it rejects. */
   sweep?(host: Pick<TableHost, "env" | "kept">): Promise<void>;
@@ -137,9 +126,14 @@ export type Remote<Methods> = {
 };
 
 export function remote<Methods extends object>(stub: TenantStub, tables: Tables<Methods>): Remote<Methods> {
+  return remoteNamed(stub, tables.name);
+}
+
+/** The same by the name of the tables, for code that runs in Node too: what opens them may not. */
+export function remoteNamed<Methods extends object>(stub: TenantStub, name: string): Remote<Methods> {
   return new Proxy({} as Remote<Methods>, {
     // Without this an async function that returns the proxy would take it for a promise and call `then`.
     get: (_target, method) =>
-      method === "then" ? undefined : (...args: unknown[]) => stub.run(tables.name, String(method), args),
+      method === "then" ? undefined : (...args: unknown[]) => stub.run(name, String(method), args),
   });
 }

@@ -2,14 +2,15 @@
 // audit log. So no domain reaches into another's tables.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
+import { recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
-import type { KeyUses } from "./key-uses.ts";
+import { trackKeyUses, type KeyUses } from "./key-uses.ts";
 import { trackLeases, type Leases } from "./lease-times.ts";
 import { keptUnder, type Incarnation } from "./incarnation.ts";
 import type { Actor, TakingEffect, KeyGrant } from "./policy-records.ts";
 import type { TenantNews } from "./tenant-news.ts";
 import { setSection } from "./section-rows.ts";
-import type { TableHost, WriteAudit } from "./tables.ts";
+import type { TableHost } from "./tables.ts";
 
 interface Recorded {
   readonly before: unknown;
@@ -20,6 +21,7 @@ interface Recorded {
 
 export interface TenantHost extends TableHost {
   readonly leases: Leases;
+  readonly keyUses: KeyUses;
   /** When no lease that was given before now is valid any more; milliseconds since the epoch. */
   effectiveAt(): number;
   /** How long that is from now, milliseconds: for others, whose clocks may be ahead of this one or behind. */
@@ -32,7 +34,7 @@ export interface TenantHost extends TableHost {
   created(): Incarnation | undefined;
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
-  /** In the audit log, where somebody reads it. */
+  /** In the audit log. */
   record(actor: Actor, action: string, target: string, change: Recorded): void;
   /**
    * The section has a body with this hash now; null: there is no such section any more. Streams are told when that is
@@ -41,14 +43,11 @@ export interface TenantHost extends TableHost {
   definitionsChanged(section: string, hash: string | null): boolean;
   /** Set by the one domain that tells people what happens. Called within a transaction. */
   tell?: (news: TenantNews) => void;
-  /** Set by the one domain by whose methods it is read: where nobody reads it, nothing is noted. */
-  keyUses?: KeyUses;
   /** Set by the one domain whose rows are credentials too: what is asked for no key is looked for there, by its hash. */
   grantOf?: (hash: string, document: TenantDocument) => KeyGrant | null;
 }
 
-/** `write`: what writes the audit log; absent: nobody reads it, so nothing is recorded. */
-export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHost {
+export function createTenantHost(base: TableHost): TenantHost {
   const { sql } = base;
   const leases = trackLeases(base);
   const effectiveAt = () => leases.effectiveAt();
@@ -65,6 +64,7 @@ export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHos
   return {
     ...base,
     leases,
+    keyUses: trackKeyUses(base),
     kept: () => keptUnder(base.tenant, created() ?? base.closure.incarnation() ?? ""),
     effectiveAt,
     leftMs: () => effectiveAt() - base.now(),
@@ -73,7 +73,7 @@ export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHos
     created,
     bump,
     record: (actor, action, target, { at, ...change }) => {
-      write?.(at === undefined ? base : { ...base, now: () => at }, actor, [action, target], change);
+      recordAudit(at === undefined ? base : { ...base, now: () => at }, actor, [action, target], change);
     },
     definitionsChanged: (section, hash) => {
       if (!setSection(sql, section, hash)) return false;

@@ -1,17 +1,38 @@
-// Owns entering tenants and hostnames, and taking them out, when they come and go; and telling which there are. The admin API
-// does that, so a Worker without it has the lookups alone. What KV keeps of it follows, in steps that are repeated until
-// they are done.
+// A shard of the directory: which tenants and hostnames exist. An isolate asks about names that it does not know; the admin API
+// enters them, lists them and takes them out. What KV keeps of it follows, in steps that are repeated until they are done.
 
+import { DurableObject } from "cloudflare:workers";
 import { logFault } from "../../telemetry/fault-line.ts";
 import type { BlockedTool, BlockList } from "../authority/policy-records.ts";
 import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
 import { DIRECTORY_TABLES } from "./directory-tables.ts";
-import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
 import { namespaceOf } from "./namespaces.ts";
-import { placementKey } from "./placement.ts";
-import { shardFor } from "./shards.ts";
+import { placementKey, type Placement } from "./placement.ts";
+import { SHARD, shardFor } from "./shards.ts";
+
+export interface DirectoryEntry extends Placement {
+  readonly id: string;
+  readonly created: Incarnation;
+  readonly state: "active" | "deleting";
+  /** As the tenant's own object last said, some moments ago; for lists. */
+  readonly isSuspended: boolean;
+}
+
+export interface Lookup {
+  readonly entry: DirectoryEntry | null;
+}
+
+export interface DirectoryRow {
+  [column: string]: SqlStorageValue;
+  id: string;
+  created: string;
+  state: string;
+  suspended: number;
+  jurisdiction: string | null;
+  region: string | null;
+}
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -50,14 +71,14 @@ const RETRY_MS = 10_000;
 const ANY = Number.MAX_SAFE_INTEGER;
 const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
 
-export class DirectoryObject extends DirectoryLookups {
-  /** NaN: this has the names of no shard. */
-  readonly #shard: number;
+export class DirectoryObject extends DurableObject {
+  protected readonly sql: SqlStorage;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    this.#shard = Number(/^names-(\d+)$/.exec(ctx.id.name ?? "")?.[1]);
-    if (this.#shard >= 0) void ctx.blockConcurrencyWhile(() => this.#open());
+    this.sql = ctx.storage.sql;
+    // One that is only asked whether it answers stores nothing.
+    if (ctx.id.name?.startsWith(SHARD)) void ctx.blockConcurrencyWhile(() => this.#open());
   }
 
   get #bound(): ShardEnv {
@@ -68,9 +89,23 @@ export class DirectoryObject extends DirectoryLookups {
     this.ctx.storage.transactionSync(() => {
       migrate(this.sql, [DIRECTORY_TABLES]);
     });
-    this.isKeeping = true;
     // What was left undone is done soon.
     if (this.#isBehind()) await this.#wake();
+  }
+
+  /** Throws where no migration gave the class SQLite. */
+  async ready(): Promise<void> {
+    this.sql.exec("SELECT 1");
+  }
+
+  async lookup(id: string): Promise<Lookup> {
+    const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
+    return { entry: row ? directoryEntryOf(row) : null };
+  }
+
+  async hostname(hostname: string): Promise<string | null> {
+    const rows = this.sql.exec<{ tenant: string }>("SELECT tenant FROM hostnames WHERE hostname = ?", hostname);
+    return rows.toArray()[0]?.tenant ?? null;
   }
 
   /** Notes a tenant in code, which nothing else lists. Gives the blocks that hold for it from now on. */
@@ -289,4 +324,15 @@ export class DirectoryObject extends DirectoryLookups {
       }),
     );
   }
+}
+
+function directoryEntryOf(row: DirectoryRow): DirectoryEntry {
+  return {
+    id: row.id,
+    created: row.created,
+    state: row.state as DirectoryEntry["state"],
+    isSuspended: row.suspended === 1,
+    jurisdiction: row.jurisdiction,
+    region: row.region,
+  };
 }

@@ -6,10 +6,9 @@ import { askedAgain } from "../isolate/asked-again.ts";
 import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { validSnapshot } from "../isolate/snapshot.ts";
-import type { DirectoryObject } from "./directory-object.ts";
-import { namespaceOf, type ObjectBindings } from "./namespaces.ts";
+import { directoryOf } from "./directory-stub.ts";
+import type { ObjectBindings } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";
-import { shardAt, shardFor, SHARDS } from "./shards.ts";
 
 export interface DirectoryEnv extends ObjectBindings {
   readonly BODIES: KVNamespace;
@@ -23,16 +22,6 @@ const PLACED_WITHIN_MS = 1000;
 
 /** Until when a name is unknown. Bound: MAX_UNKNOWN, then all are forgotten; an id has 40 characters at most. */
 const unknown = new Map<string, number>();
-
-/** The shard that has a tenant's id, or a hostname. */
-export function directoryOf(env: object, name: string): DurableObjectStub<DirectoryObject> {
-  return shardFor(namespaceOf<DirectoryObject>(env, "DirectoryObject"), name);
-}
-
-export function allShards(env: object): readonly DurableObjectStub<DirectoryObject>[] {
-  const objects = namespaceOf<DirectoryObject>(env, "DirectoryObject");
-  return Array.from({ length: SHARDS }, (_, at) => shardAt(objects, at));
-}
 
 /** Where a tenant is that has the name, or had it a moment ago: its own object says which. null: ask the directory. */
 export async function findPlacement({ BODIES }: DirectoryEnv, id: string): Promise<Placement | null> {

@@ -35,10 +35,6 @@ export function isExported(name: ObjectClass): boolean {
   return ofExports()[name] !== undefined;
 }
 
-export function isObjectClass(name: string): name is ObjectClass {
-  return CLASSES.some((one) => one === name);
-}
-
 /** The bindings, with every namespace that the Worker has. */
 export function withNamespaces<Bindings extends object>(env: Bindings): Bindings {
   const found = CLASSES.filter((name) => hasNamespace(env, name)).map((name) => [name, find(env, name)]);

@@ -4,12 +4,14 @@ import { shardOf } from "./shard.ts";
 
 /** How many objects share the names. Never changed: a name would be looked for where it is not. */
 export const SHARDS = 16;
+/** With its number, the name of one. */
+export const SHARD = "names-";
 
 export function shardAt<T extends Rpc.DurableObjectBranded>(
   objects: DurableObjectNamespace<T>,
   at: number,
 ): DurableObjectStub<T> {
-  return objects.getByName(`names-${at}`);
+  return objects.getByName(`${SHARD}${at}`);
 }
 
 /** The one that has a tenant's id, or a hostname. */

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { inLanes } from "../../../src/admin/apply/lanes.ts";
 import type { BlockDone, Infer, Rollout } from "../../../src/admin/contract.ts";
 import { admin, createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";

@@ -4,8 +4,8 @@ import { env, exports } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
-import { operatedContent } from "../../../src/content/store/operated-content.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
@@ -15,7 +15,7 @@ import { anyTenant, contentStub } from "../../support/worker/tenant.ts";
 
 const TEXT = { "content-type": "text/plain" };
 const policyOf = (id: string) => remote(anyTenant(id), policyTables);
-const contentOf = (id: string, created: string) => remote(contentStub(id, created), operatedContent);
+const contentOf = (id: string, created: string) => remote(contentStub(id, created), contentTables);
 /** Of every tenant that had the name. */
 const bodiesOf = async (id: string) =>
   (await env.BODIES.list({ prefix: `body/${id}` })).keys.map(({ name }) => name).filter(isOf(id));

@@ -8,7 +8,7 @@ import { createWorker, defineTool, type Interest, type ServedTool, type Source }
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { sourceContract } from "../../contract/source-contract.ts";
 import { callOf } from "../../support/worker/calls.ts";
 import { freshTenant } from "../../support/worker/tenant.ts";

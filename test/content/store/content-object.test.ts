@@ -4,7 +4,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { operatedContent } from "../../../src/content/store/operated-content.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { editLog } from "../../../src/content/store/edit-log.ts";
 import { MAX_WAITING } from "../../../src/content/store/edit.ts";
 import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
@@ -22,7 +22,7 @@ async function born({ id, stub }: FreshTenant = freshTenant()) {
   const created = newIncarnation(Date.now());
   const policy = remote(stub, policyTables);
   await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
-  const content = remote(contentStub(id, created), operatedContent);
+  const content = remote(contentStub(id, created), contentTables);
   return { id, created, policy, content, object: exports.ContentObject.getByName(keptUnder(id, created)) };
 }
 
@@ -33,8 +33,7 @@ describe("for whom it answers", () => {
   it("is the tenant that was made then: before it, after it and beside it nothing is stored", async () => {
     const tenant = freshTenant();
     const early = newIncarnation(Date.now());
-    const store = (created: Incarnation) =>
-      remote(contentStub(tenant.id, created), operatedContent).put(putOf("note:a"));
+    const store = (created: Incarnation) => remote(contentStub(tenant.id, created), contentTables).put(putOf("note:a"));
     await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
     const one = await born(tenant);
     await one.content.put(putOf("note:a"));
@@ -52,7 +51,7 @@ describe("for whom it answers", () => {
   it("is one that nobody had heard of a moment ago", async () => {
     const tenant = freshTenant();
     const created = newIncarnation(Date.now());
-    const content = remote(contentStub(tenant.id, created), operatedContent);
+    const content = remote(contentStub(tenant.id, created), contentTables);
     await expect(content.usage()).rejects.toThrow(refusal("unknownTenant"));
     const policy = remote(tenant.stub, policyTables);
     await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });

@@ -3,7 +3,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { operatedContent } from "../../../src/content/store/operated-content.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { CLOSED_FOR_MS } from "../../../src/tenants/authority/closure.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { contentSideOf, freshTenant, inside } from "../../support/worker/tenant.ts";
@@ -16,7 +16,7 @@ afterEach(() => {
 it("a body that was uploaded after its tenant's end goes with what is remembered of the tenant", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const tenant = contentSideOf(freshTenant());
-  const content = remote(tenant.content, operatedContent);
+  const content = remote(tenant.content, contentTables);
   await content.put(putOf("note:a"));
   await content.close("2026-11-21T10:00:00.123456Z");
   await content.purge(100);

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 /** An upstream that asks, and a person who answers all at once. */
 function asking() {
   const room = new AnswerRoom(crypto.randomUUID());
-  const deadline = new Deadline(60_000, NO_SINK.cancelled, { waitUntil: () => {} });
+  const deadline = new Deadline(60_000, NO_SINK.cancelled);
   const answered = Promise.withResolvers<void>();
   let put = 0;
   const port: QuestionPort = {

@@ -249,7 +249,7 @@ describe("a call that is sent again", () => {
 
   it("is not, when what it is for was withdrawn meanwhile", async () => {
     let asked = 0;
-    const recheck = () => ((asked += 1) > 1 ? failure("forbidden") : undefined);
+    const recheck = async () => ((asked += 1) > 1 ? failure("forbidden") : undefined);
     const upstream = failing(() => new Response("", { status: 503 }));
     const [outcome] = await callsOf(upstream, { retry: 2 }, 1, hostOf(tenant, { recheck }));
     expect(outcome).toMatchObject({ kind: "failure", error: "forbidden" });
@@ -265,11 +265,11 @@ describe("a call that is sent again", () => {
   });
 
   it("counts once against limits", async () => {
-    const worker = createWorker({ tenants: {}, features: [gateway()] });
     const sums = createWorker({
       tenants: { acme: {} },
       tools: [defineTool({ name: "go", annotations: { readOnlyHint: true }, handler: () => "gone" })],
     });
+    const worker = createWorker({ tenants: {}, features: [gateway()] });
     let calls = 0;
     const url = upstreamAt(async (request) => {
       const isCall = (await request.clone().text()).includes('"tools/call"');

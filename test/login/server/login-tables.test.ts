@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import type { NewGrant } from "../../../src/login/server/login-schema.ts";
 import type { RedeemAsk, TokenRefreshAsk } from "../../../src/login/server/token-rows.ts";
+import { createWorker } from "../../../src/tenantry.ts";
 import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
 import type { Tables } from "../../../src/tenants/authority/tables.ts";
 import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
@@ -161,6 +162,14 @@ describe("an access token", () => {
         },
       });
       for (const hash of ["", "access", "refresh 0", "code of g1"]) expect(bearerIn(bench, hash)).toBeNull();
+    });
+  });
+
+  it("lets nobody in where no Worker has login() any more", async () => {
+    await onLogin((bench) => {
+      given(bench);
+      createWorker({ tenants: {} });
+      expect(bearerIn(bench)).toBeNull();
     });
   });
 

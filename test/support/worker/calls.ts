@@ -70,7 +70,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     sentText: undefined,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
-    recheck: () => undefined,
+    recheck: async () => undefined,
     resources: () => resourcesUnder({ kept: id, sight, bodies: env.BODIES }, content),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,

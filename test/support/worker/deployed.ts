@@ -8,7 +8,7 @@ import type { createWorker, Env } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { freshTenant, type FreshTenant } from "./tenant.ts";
 
 /** One that was made by the admin API, as far as a Worker can tell. */

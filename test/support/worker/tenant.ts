@@ -180,7 +180,7 @@ export function onBench<Methods, R>(
       hasRoom: () => true,
     };
     migrate(storage.sql, [tables]);
-    const open = tables.open(createTenantHost(host, policyTables.record));
+    const open = tables.open(createTenantHost(host));
     const { rowsFor, writtenFor } = counter;
     return work({ open, methods: open.methods, sql, statements, wakes, clock, rowsFor, writtenFor });
   });

@@ -5,6 +5,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { onTestFinished, vi } from "vitest";
 import type { createWorker } from "../../../src/tenantry.ts";
+import { findFixture } from "./fixture-registry.ts";
 
 export type Answering = (request: Request) => Response | Promise<Response>;
 
@@ -35,6 +36,7 @@ export function upstreamAt(answer: Answering): string {
  * `heard` gets the bodies that it was sent.
  */
 export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, heard: string[] = []): string {
+  findFixture();
   return upstreamAt(async (request) => {
     heard.push(await request.clone().text());
     return worker.fetch(request, env, createExecutionContext());

@@ -1,6 +1,6 @@
 // What a tenant leases beside its policy: by hash, in parts, within bounds, and gone from KV when nobody may look for it.
 
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
@@ -213,16 +213,6 @@ it("one that comes back while its body is being deleted is in KV afterwards", as
     },
     { tenant, bodies },
   );
-});
-
-it("garbage whose alarm rang while nobody knew of sections is collected once somebody does again", async () => {
-  const tenant = await made();
-  await write(tenant, "s", bytes(1, 1));
-  await write(tenant, "s", bytes(1, 2));
-  await inside(tenant, ({ storage }) => storage.deleteAlarm());
-  await evictDurableObject(tenant.object);
-  await leaseOf(tenant);
-  expect(await inside(tenant, ({ storage }) => storage.getAlarm())).toBeGreaterThan(Date.now());
 });
 
 it("what was replaced is deleted in KV when nobody's lease names it any more, and not what is in use again", async () => {

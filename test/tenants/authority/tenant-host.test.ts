@@ -58,7 +58,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
     };
     const tables = [changes.tables, policyTables, sectionRows, sectionTables, ownTables];
     return work(
-      openTables<TenantHost>(tables, base, (own) => createTenantHost(own, policyTables.record)),
+      openTables<TenantHost>(tables, base, (own) => createTenantHost(own)),
       told,
     );
   });

@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { createTenantObject } from "../../../src/tenants/authority/tenant-object.ts";
-import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { createTablesObject } from "../../../src/tenants/authority/tables-object.ts";
+import { remote, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
 import {
   contentSideOf,
   failureOf,
@@ -88,6 +88,9 @@ it("sets the next alarm after one, until nothing is left to do", async () => {
   expect(await runDurableObjectAlarm(tenant.object)).toBe(false);
 });
 
+const objectWith = (domains: readonly Tables[]) =>
+  createTablesObject<unknown, TableHost>(domains, { hostOf: (base) => base, isMeant: () => true });
+
 it("rings every domain though one fails, and that one again later", async () => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const rung: string[] = [];
@@ -105,7 +108,7 @@ it("rings every domain though one fails, and that one again later", async () => 
   });
   const tenant = contentSideOf(freshTenant());
   await inside(tenant, async (state) => {
-    const object = new (createTenantObject<unknown>([domain("bad", true), domain("good", false)]))(state, env);
+    const object = new (objectWith([domain("bad", true), domain("good", false)]))(state, env);
     const before = Date.now();
     await object.alarm?.();
     expect(rung).toEqual(["bad", "good"]);
@@ -136,7 +139,7 @@ it("has what rings ring again for all where the instance ends before the last of
       domain("later", async () => tomorrow),
       domain("last", async () => undefined),
     ];
-    const object = new (createTenantObject<unknown>(domains))(state, env);
+    const object = new (objectWith(domains))(state, env);
     // As the platform does before it rings: the instance knows of no alarm yet.
     await state.blockConcurrencyWhile(async () => {});
     const ringing = Date.now() + 60_000;

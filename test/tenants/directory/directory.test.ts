@@ -3,13 +3,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Named } from "../../../src/tenants/directory/directory-object.ts";
-import {
-  directoryOf,
-  forgetName,
-  lookUp,
-  NAME_FOR_MS,
-  tenantOfHostname,
-} from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
+import { forgetName, lookUp, NAME_FOR_MS, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);

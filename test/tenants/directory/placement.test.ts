@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { findTenant } from "../../../src/http/find-tenant.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";

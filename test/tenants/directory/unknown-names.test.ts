@@ -4,7 +4,8 @@ import { createExecutionContext, runInDurableObject, waitOnExecutionContext } fr
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
-import { directoryOf, findPlacement } from "../../../src/tenants/directory/directory.ts";
+import { findPlacement } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { withNamespaces } from "../../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../../src/tenants/directory/shard.ts";

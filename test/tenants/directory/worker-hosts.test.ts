@@ -3,7 +3,7 @@
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { tenantOfHost } from "../../../src/http/find-tenant.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 
 const ACME = { id: "acme", created: null };
 const ownerOf = (host: string, TENANT_HOST?: string) =>

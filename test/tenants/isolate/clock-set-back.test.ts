@@ -12,7 +12,8 @@ import { resolverAt } from "../../../src/outbound/resolve.ts";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { directoryOf, lookUp, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
+import { lookUp, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
 
 const HOUR_MS = 3_600_000;

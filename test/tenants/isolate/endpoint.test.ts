@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { fromNow, untilInForce } from "../../../src/admin/apply/in-force.ts";
 import { createWorker, type Env, type TenantDefinition } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";

@@ -80,27 +80,18 @@ const WRANGLER = textOf(`
   main = "src/worker.ts"
   compatibility_date = "2026-11-02"
   compatibility_flags = ["global_fetch_strictly_public"]
-  # A third less to upload and to start; stacks still name files and lines of src.
   minify = true
   upload_source_maps = true
+  # Bodies of resources. The first deployment makes the namespace.
+  kv_namespaces = [{ binding = "BODIES" }]
 
   [dev]
   port = 8362
 
-  # Bodies of resources. The first deployment makes the namespace.
-  [[kv_namespaces]]
-  binding = "BODIES"
-
+  # The classes of tenantry/objects: the same whatever features the Worker has.
   [[migrations]]
   tag = "v1"
-  new_sqlite_classes = [
-    "TenantObject",
-    "ContentObject",
-    "SessionObject",
-    "HubObject",
-    "DirectoryObject",
-    "PlatformObject",
-  ]
+  new_sqlite_classes = ["TenantObject", "ContentObject", "SessionObject", "HubObject", "DirectoryObject", "PlatformObject", "UpstreamObject"]
 
   [observability]
   enabled = true
@@ -127,7 +118,9 @@ const WORKER = textOf(`
   import { admin, createWorker } from "tenantry";
   import { countWords } from "./tools.ts";
 
-  const worker = createWorker({
+  export * from "tenantry/objects";
+
+  export default createWorker({
     name: "NAME",
     version: "0.1.0",
     tools: [countWords],
@@ -135,12 +128,6 @@ const WORKER = textOf(`
     tenants: { demo: { title: "NAME" } },
     features: [admin()],
   });
-
-  // wrangler.toml and the Worker find the classes by these names.
-  export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
-    worker.exports;
-
-  export default worker;
 `);
 
 const TEST = textOf(`

@@ -1,13 +1,10 @@
-// Owns a tenant's policy in its object as far as every Worker needs it: the leases on it, and the row of a tenant that
-// code declares. Refuses to change it: policy-tables.ts does, in a Worker with the admin API.
+// The leases on a tenant's policy, and the row of a tenant that code declares. policy-tables.ts has the tables.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { newIncarnation, UNCHANGED, type Incarnation } from "./incarnation.ts";
-import { auditMigrations } from "./audit-log.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { newsFor } from "./leases.ts";
 import type { LeaseAnswer, LeaseAsk } from "./policy-records.ts";
-import type { Tables } from "./tables.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 export interface LeaseMethods {
@@ -20,32 +17,6 @@ export interface LeaseMethods {
   /** A secret as it is stored, sealed; null: there is none of this name. */
   sealedSecret(name: string): string | null;
 }
-
-export const leaseTables: Tables<LeaseMethods, TenantHost> = {
-  name: "policy",
-  migrations: [
-    "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
-    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, by_operator INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
-    `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
-       successor TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
-    `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
-       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER, parent TEXT)`,
-    `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
-       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
-    "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
-    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
-    ...auditMigrations,
-    "CREATE INDEX keys_by_parent ON api_keys (parent) WHERE parent IS NOT NULL",
-    "CREATE INDEX keys_by_age ON api_keys (created, id)",
-    `CREATE INDEX keys_by_end ON api_keys (coalesce(min(retires, expires), retires, expires))
-       WHERE coalesce(min(retires, expires), retires, expires) IS NOT NULL`,
-    // Tools that are blocked in every tenant, as the version of the list has them that a rollout brought last.
-    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
-    "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
-  ],
-  open: (host) => ({ methods: leaseMethods(host) }),
-};
 
 /** An ask to which nothing was new: the same one is answered without reading a row, as long as nothing is written here. */
 interface Told {

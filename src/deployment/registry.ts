@@ -1,0 +1,42 @@
+// The Workers of this script, where its Durable Objects and entrypoints find what their author wrote. `createWorker` fills it while
+// modules are evaluated; an alarm may be the first thing that an isolate runs, so a Worker that is made in a handler is not found.
+
+import type { Deployment, Feature } from "./deployment.ts";
+
+const PLACE = Symbol.for("tenantry.workers");
+
+/** In globalThis: the classes and the Worker may have come from two copies of this module. Bound: as many as a script mounts. */
+function workers(): Map<string, Deployment> {
+  const shared = globalThis as { [PLACE]?: Map<string, Deployment> };
+  return (shared[PLACE] ??= new Map());
+}
+
+/** By the path under which it is mounted. The last one of a path is kept: a file that was saved is evaluated again. */
+export function registerWorker(deployment: Deployment): void {
+  workers().set(deployment.path, deployment);
+}
+
+/** Throws where the script has no Worker at all; undefined: it has none under this path any more. */
+export function workerAt(path: string): Deployment | undefined {
+  if (workers().size === 0) throw new Error(`no Worker was made: ${WHERE}`);
+  return workers().get(path);
+}
+
+const WHERE = "call createWorker() while the file that wrangler's main names is evaluated, not in a handler";
+
+function withFeature(name: string): Deployment | undefined {
+  return [...workers().values()].find(({ features }) => features.some((one) => one.name === name));
+}
+
+/** Whether a Worker of this script has the feature. */
+export function hasFeature(name: string): boolean {
+  return withFeature(name) !== undefined;
+}
+
+/** Of several mounted Workers that have the feature, the first. Throws where none has it. */
+export function registered(name: string): { readonly deployment: Deployment; readonly feature: Feature } {
+  const deployment = withFeature(name);
+  const feature = deployment?.features.find((one) => one.name === name);
+  if (!deployment || !feature) throw new Error(`no Worker with ${name}() was made: ${WHERE}`);
+  return { deployment, feature };
+}
