@@ -39,7 +39,7 @@ test("a webhook is sent again in it, by its author's feature", async () => {
   const modules = await bundleWorker("noting-worker");
   const { url, state, heard } = await receiver();
   const gone = await startLocalHost(() => {});
-  await gone.stop();
+  gone.stop();
 
   const before = await startWorker(modules, { vars: VARS, storage });
   const admin = fixtureAdmin(before.origin, "alarm");
