@@ -12,7 +12,7 @@ import type { BundleSize } from "./bundles.ts";
 import { CROWD, FLAT_BUDGET, FULL_CROWD, measureCrowd, measureFlat, QUICK_CROWD, WARM } from "./crowd.ts";
 import { HEAP_BUDGET_MIB } from "./crowd-figures.ts";
 import type { Crowd } from "./crowd-figures.ts";
-import { ENDED_LEASE, ENDED_LEASE_BUDGET, endedLease } from "./ended-lease.ts";
+import { ENDED_LEASE, ENDED_LEASE_BUDGET, endedLease, READ, READ_BUDGET, resourceRead } from "./asking.ts";
 import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
 import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
@@ -91,7 +91,7 @@ async function main(scratch: string): Promise<number> {
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
   const gateways = gatewayCases(flags.quick).filter(isWanted);
-  const others = [LIST, ENDED_LEASE, FAN_OUT, CROWD].filter((name) => isWanted({ name }));
+  const others = [LIST, ENDED_LEASE, READ, FAN_OUT, CROWD].filter((name) => isWanted({ name }));
   if ([...ours.scenarios, ...peers, ...cases, ...gateways, ...others].length === 0) return nothingCalled();
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
   const measured = {
@@ -111,7 +111,7 @@ async function main(scratch: string): Promise<number> {
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
     await measureOurs(run, ours);
     if (others.includes(LIST)) await measureLists(run);
-    if (others.includes(ENDED_LEASE)) await measureEndedLeases(run);
+    await measureAsking(run, others);
     if (gateways.length > 0) await measureGateway(run, gateways);
     if (others.includes(FAN_OUT)) await measureStreams(run);
     await measurePeers(run, peers);
@@ -139,7 +139,7 @@ async function mainAgainst(scratch: string): Promise<number> {
 }
 
 function nothingCalled(): number {
-  const names = [...SCENARIOS.map(({ name }) => name), LIST, ENDED_LEASE, "scaling", "gateway", FAN_OUT, CROWD];
+  const names = [...SCENARIOS.map(({ name }) => name), LIST, ENDED_LEASE, READ, "scaling", "gateway", FAN_OUT, CROWD];
   process.stderr.write(`nothing is called "${flags.only}"; there is: ${names.join(", ")}\n`);
   return 1;
 }
@@ -167,20 +167,28 @@ async function measureLists(run: Run): Promise<void> {
   if (run.lists.length > 0) print(`\nlists, against a call of the same Worker\n\n${table(run.lists, "call")}`);
 }
 
-async function measureEndedLeases(run: Run): Promise<void> {
+async function measureAsking(run: Run, wanted: readonly string[]): Promise<void> {
+  const cases = [
+    { name: ENDED_LEASE, budget: ENDED_LEASE_BUDGET, prepare: endedLease },
+    { name: READ, budget: READ_BUDGET, prepare: resourceRead },
+  ].filter(({ name }) => wanted.includes(name));
+  if (cases.length === 0) return;
   const running = await start(await bundle("workers/ours.ts", run.scratch), OUR_BINDINGS);
   const bare = await start(await bundle("workers/bare-object.ts", run.scratch), { durableObjects: { ASKED: "Asked" } });
   try {
-    progress(ENDED_LEASE);
-    const measureOnce = await endedLease(running, bare, run.pace);
-    run.asking.push(await rowOf({ name: ENDED_LEASE, budget: ENDED_LEASE_BUDGET }, measureOnce));
-  } catch (error) {
-    noteFailure(run, { name: ENDED_LEASE }, error);
+    for (const { name, budget, prepare } of cases) {
+      progress(name);
+      try {
+        run.asking.push(await rowOf({ name, budget }, await prepare(running, bare, run.pace)));
+      } catch (error) {
+        noteFailure(run, { name }, error);
+      }
+    }
   } finally {
     progress("");
     await Promise.all([running.stop(), bare.stop()]);
   }
-  if (run.asking.length > 0) print(`\nan ended lease\n\n${table(run.asking, "asking")}`);
+  if (run.asking.length > 0) print(`\nnext to asking an object that does nothing\n\n${table(run.asking, "asking")}`);
 }
 
 async function measureGateway(run: Run, cases: GatewayCase[]): Promise<void> {

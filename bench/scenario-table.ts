@@ -1,5 +1,5 @@
 // What is measured of our Worker, each with its budget: the ratio to the bare Hono Worker.
-import { loadEnded } from "./ended-lease.ts";
+import { loadEnded } from "./asking.ts";
 import { loadWithJwt, loadWithLogin } from "./login.ts";
 import {
   bareLoad,

@@ -11,7 +11,6 @@ let worker: OneWorker;
 beforeAll(async () => {
   worker = await startWorker(await bundleWorker("authored-worker"), {
     vars: { ADMIN_TOKEN },
-    without: ["UpstreamObject"],
   });
 });
 afterAll(() => worker.stop());

@@ -8,7 +8,7 @@ import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bun
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("asked-worker"), { without: ["UpstreamObject", "PlatformObject"] });
+  worker = await startWorker(await bundleWorker("asked-worker"));
 });
 afterAll(() => worker.stop());
 

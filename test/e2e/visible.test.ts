@@ -14,7 +14,6 @@ const keys = new Map<string, Record<string, string>>();
 beforeAll(async () => {
   worker = await startWorker(await bundleWorker("authored-worker"), {
     vars: { ADMIN_TOKEN },
-    without: ["UpstreamObject"],
   });
   for (const name of ["ann", "bob"]) {
     const response = await fetch(`${worker.origin}/admin/v1/tenants/other/keys`, {

@@ -16,7 +16,6 @@ beforeAll(async () => {
   await once(silent, "listening");
   worker = await startWorker(await bundleWorker("authored-worker"), {
     vars: { OUTBOUND_LOCAL: "http://127.0.0.1" },
-    without: ["UpstreamObject"],
   });
 });
 afterAll(async () => {

@@ -7,7 +7,7 @@ import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bun
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("authored-worker"), { without: ["UpstreamObject"] });
+  worker = await startWorker(await bundleWorker("authored-worker"));
 });
 afterAll(() => worker.stop());
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tenantry-stack-"));
   await writeBundle("authored-worker", "production", folder);
   map = new SourceMap(JSON.parse(readFileSync(join(folder, "authored-worker.js.map"), "utf8")) as SourceMapPayload);
-  worker = await startWorker(await readModules(folder, "authored-worker.js"), { without: ["UpstreamObject"] });
+  worker = await startWorker(await readModules(folder, "authored-worker.js"));
 });
 afterAll(async () => {
   await worker.stop();

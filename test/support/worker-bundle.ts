@@ -97,12 +97,22 @@ export interface StartOptions {
   readonly hasDatabase?: boolean;
   /** With an inspector, which looks into its heap. */
   readonly inspected?: boolean;
+  /** A folder for what is stored, to start over it again; without one it goes with the Worker. */
+  readonly storage?: string;
 }
 
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
-  { vars = {}, without = [], unmigrated = [], flags = [], hasDatabase = false, inspected = false }: StartOptions = {},
+  {
+    vars = {},
+    without = [],
+    unmigrated = [],
+    flags = [],
+    hasDatabase = false,
+    inspected = false,
+    storage,
+  }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = OBJECTS.filter((name) => !without.includes(name));
   let said = "";
@@ -110,6 +120,7 @@ export async function startWorker(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
       ...(inspected ? { inspectorPort: 0 } : {}),
+      ...(storage === undefined ? {} : { resourcePersistencePath: storage }),
       handleStructuredLogs: ({ message }: { message: string }) => {
         said += `${message}\n`;
       },

@@ -1,14 +1,18 @@
-// What a call costs whose lease has ended, so that it asks its tenant's object first: tenants in turn, and how much of it is ours,
-// next to a bare Hono Worker that asks an object which does nothing.
+// What a request costs that asks an object, and how much of it is ours, next to a bare Hono Worker that asks an object which does
+// nothing: a call whose lease has ended (tenants in turn), and the read of a resource.
 import { compare, warmUp } from "./measure.ts";
 import type { Comparison, Load, Pace } from "./measure.ts";
 import type { Running } from "./runtime.ts";
-import { bareLoad, callTo, loadFor, makeTenant } from "./scenarios.ts";
+import { bareLoad, callTo, loadFor, makeTenant, read2026 } from "./scenarios.ts";
 import type { Send } from "./scenarios.ts";
 
 export const ENDED_LEASE = "2026 call, lease ended, next to asking an object";
 /** Of what the platform's call of an object leaves, docs/decisions/0143. */
 export const ENDED_LEASE_BUDGET = 1.7;
+
+export const READ = "resource read, next to asking an object";
+/** A read finds the resource's row and body in its object, and makes a message of them. */
+export const READ_BUDGET = 1.9;
 
 /** So many tenants, each of which is called again when its lease, of the shortest there is, has ended. */
 const ENDED = 600;
@@ -49,4 +53,12 @@ export async function endedLease(running: Running, bare: Running, pace: Pace): P
   const asking = { ...bare, load: await loadFor(loadAsking, bare.url) };
   for (const side of [ended, asking]) await warmUp(side, pace.warmupMs / 2);
   return () => compare(ended, asking, pace);
+}
+
+/** The same of reads, of one object. */
+export async function resourceRead(running: Running, bare: Running, pace: Pace): Promise<() => Promise<Comparison>> {
+  const reading = { ...running, load: read2026 };
+  const asking = { ...bare, load: bareLoad };
+  for (const side of [reading, asking]) await warmUp(side, pace.warmupMs / 2);
+  return () => compare(reading, asking, pace);
 }

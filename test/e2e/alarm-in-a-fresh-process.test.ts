@@ -1,0 +1,58 @@
+// A process that no request has visited: an alarm that is due wakes a tenant's object in it, and finds what the author gave
+// createWorker.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { startLocalHost } from "../support/local-host.ts";
+import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+
+const VARS = {
+  ADMIN_TOKEN,
+  SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+  OUTBOUND_LOCAL: "http://127.0.0.1",
+};
+const SECRET = `whsec_${btoa("of-the-hook-0123456789abcdef")}`;
+
+/** Of webhooks. What it answers may be set. */
+async function receiver() {
+  const state = { status: 503 };
+  const heard: unknown[] = [];
+  const host = await startLocalHost((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.on("end", () => {
+      heard.push(JSON.parse(text));
+      response.writeHead(state.status).end();
+    });
+  });
+  onTestFinished(() => host.stop());
+  return { url: `${host.origin}/`, state, heard };
+}
+
+test("a webhook is sent again in it, by its author's feature", async () => {
+  const storage = await mkdtemp(join(tmpdir(), "tenantry-alarm-"));
+  onTestFinished(() => rm(storage, { recursive: true, force: true }));
+  const modules = await bundleWorker("noting-worker");
+  const { url, state, heard } = await receiver();
+  const gone = await startLocalHost(() => {});
+  gone.stop();
+
+  const before = await startWorker(modules, { vars: VARS, storage });
+  const admin = fixtureAdmin(before.origin, "alarm");
+  const id = await admin.tenant({ webhooks: { ops: { url, secret: "{{secret:HOOK}}" } } });
+  await admin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value: SECRET });
+  await admin.ask("PUT", `/tenants/${id}/upstreams/away`, { url: gone.origin });
+  await admin.ask("POST", `/tenants/${id}/upstreams/away/refresh`);
+  await expect.poll(() => heard.length).toBe(1);
+  await before.stop();
+
+  state.status = 204;
+  const after = await startWorker(modules, { vars: VARS, storage });
+  onTestFinished(() => after.stop());
+  await expect.poll(() => heard.length, { timeout: 60_000 }).toBe(2);
+  expect(heard[1]).toMatchObject({ type: "upstream.down", data: { tenant: id, upstream: "away" } });
+});
