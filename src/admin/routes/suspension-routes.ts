@@ -182,7 +182,7 @@ async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise
   const managed = await findManaged(desk, id);
   const record = await readRecord(managed);
   const of = kind === "tool" ? await toolNamed(desk, managed, record, name) : undefined;
-  if (kind === "tool") holdResumed(desk, managed, record, of ?? name);
+  if (kind === "tool") await holdResumed(desk, managed, record, of ?? name);
   if (kind === "tool") refuseBlocked(record, of ?? name);
   const created = managed.entry === null ? "" : managed.created;
   const late = kind === "tenant" ? await rolloutsOf(desk.env).resumed(id, created) : undefined;
