@@ -29,7 +29,7 @@ test.each<[string, Record<string, string>, string]>([
 
 test.each([
   "tenantry: no such tenant",
-  "no admin API of tenantry answers there",
+  "no tenantry server answers there",
   "./tenantry-0.1.0.tgz",
   '"tenantry", "stdio"',
 ])("%s names no command", (text) => {
