@@ -1,6 +1,6 @@
 // `node scripts/verify-deployment.ts`: shows on a Cloudflare account of yours what no test on one machine can. It deploys the Worker
 // under a name of its own, twice with a migration between, rolls back, revokes a key, reads start-up and the bill's counters, and
-// deletes what it made. `--local` does the same in workerd on this machine and names what cannot be tried there.
+// deletes what it made. `--local` does the same in workerd on this machine.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

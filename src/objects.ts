@@ -24,7 +24,7 @@ import { sessionRegister } from "./tenants/authority/session-register.ts";
 import { standingTables } from "./tenants/authority/standing-tables.ts";
 import { createTablesObject } from "./tenants/authority/tables-object.ts";
 import { createTenantHost, type TenantHost } from "./tenants/authority/tenant-host.ts";
-import { absentTenant, isMeantTenant } from "./tenants/authority/meant-tenant.ts";
+import { absentTenant, refuseOthers } from "./tenants/authority/meant-tenant.ts";
 
 export { PlatformObject } from "./admin/platform/platform-object.ts";
 export { ContentObject } from "./content/store/content-object.ts";
@@ -59,5 +59,5 @@ export class TenantObject extends createTablesObject<Env, TenantHost>(
     callAuditTables,
     webhookTables,
   ],
-  { hostOf: createTenantHost, isMeant: isMeantTenant, absent: absentTenant },
+  { hostOf: createTenantHost, refuse: refuseOthers, absent: absentTenant },
 ) {}

@@ -2,7 +2,9 @@
 // without the admin API, which would take hours. It runs twice, as in production: the objects live in another isolate.
 import * as z from "zod";
 import { countedBindings } from "../../src/telemetry/counted-bindings.ts";
-import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { meaning, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
 import { namespaceOf, withNamespaces } from "../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../src/tenants/directory/shard.ts";
@@ -45,10 +47,12 @@ class FillableDirectory extends DirectoryObject {
 
 class FillableTenant extends TenantObject {
   async make(maxStalenessMs: number): Promise<void> {
-    const document = { mode: "open", maxStalenessMs };
+    const document = { mode: "open", maxStalenessMs } as const;
     const birth = { created: CREATED, own: document, effective: document, actor: { name: "bench" }, action: "create" };
-    const ran = await this.run("policy", "create", [birth], WHOEVER);
-    if (typeof ran !== "object" || !("value" in ran)) throw new Error(`no tenant was made: ${JSON.stringify(ran)}`);
+    await remote(
+      meaning(() => this, WHOEVER),
+      policyTables,
+    ).create(birth);
   }
 }
 
@@ -63,9 +67,8 @@ let counted: Env | undefined;
 
 function countedOnce(env: Env): Env {
   return (counted ??= countedBindings(withNamespaces(env), {
-    called: (method, [tables, ofTables]) => {
-      const name = method === "run" ? `${String(tables)}.${String(ofTables)}` : method;
-      calls.objects[name] = (calls.objects[name] ?? 0) + 1;
+    called: (method) => {
+      calls.objects[method] = (calls.objects[method] ?? 0) + 1;
     },
     overloaded: () => {},
     read: () => {

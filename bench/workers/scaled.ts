@@ -2,13 +2,15 @@
 // Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
 // are ended by the method that DELETE ends in.
 import * as z from "zod";
-import { keptUnder, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { keptUnder, meaning, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { endedTables } from "../../src/tenants/authority/ended-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
 import { namespaceOf } from "../../src/tenants/directory/namespaces.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { digestOf } from "../../src/content/store/open-store.ts";
-import type { PutResource } from "../../src/content/store/content-tables.ts";
+import { contentTables, type PutResource } from "../../src/content/store/content-tables.ts";
 import { ContentObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
@@ -34,26 +36,32 @@ const worker = createWorker({
 
 class FillableContent extends ContentObject {
   async store(resources: PutResource[], incarnation: string): Promise<void> {
-    for (const resource of resources) {
-      const ran = await this.run("content", "put", [resource], incarnation);
-      if (typeof ran !== "object" || !("value" in ran)) throw new Error(`nothing was stored: ${JSON.stringify(ran)}`);
-    }
+    const content = remote(
+      meaning(() => this, incarnation),
+      contentTables,
+    );
+    for (const resource of resources) await content.put(resource);
   }
 }
 
 class FillableTenant extends TenantObject {
   async madeAt(): Promise<string> {
-    const ran = await this.run(policyTables.name, "incarnation", [true], WHOEVER);
-    if (typeof ran !== "object" || !("value" in ran))
-      throw new Error(`nobody knows when it was made: ${JSON.stringify(ran)}`);
-    return String(ran.value);
+    return String(
+      await remote(
+        meaning(() => this, WHOEVER),
+        policyTables,
+      ).incarnation(true),
+    );
   }
 
   async endSessions(count: number): Promise<void> {
     const expires = Date.now() + SESSION_LIFETIME_MS;
     const incarnation = await this.madeAt();
-    for (let at = 0; at < count; at += 1)
-      await this.run("ended", "endSession", [crypto.randomUUID(), expires], incarnation);
+    const ended = remote(
+      meaning(() => this, incarnation),
+      endedTables,
+    );
+    for (let at = 0; at < count; at += 1) await ended.endSession(crypto.randomUUID(), expires);
   }
 }
 

@@ -4,6 +4,7 @@
 import { exposedBy } from "../auth/origin.ts";
 import { originAllowed } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
+import { registered } from "../deployment/registry.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { noteMet } from "../limits/note-met.ts";
 import { baseStep } from "./apply/base-step.ts";
@@ -19,7 +20,8 @@ export function admin(...options: readonly never[]): Feature {
     exposed: exposedBy,
     routes: { path: "/admin/*", open },
     limitMet: noteMet,
-    background: (deployment, env, order) => baseStep(optionsOf(deployment), env, order),
+    background: (_deployment, env, order) =>
+      baseStep((tenant) => optionsOf(registered("admin", tenant).deployment), env, order),
   };
 }
 

@@ -15,14 +15,12 @@ import { ownerTokenTeller } from "./owner-tokens.ts";
 import { BodyRefused, notFound, ProblemError, respondProblem } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 import { ROUTES } from "./routes/all-routes.ts";
-import { askOperatorsCallsTwice } from "./apply/asked-twice.ts";
 
 interface Bindings {
   Bindings: AdminEnv;
 }
 
 export function createAdmin(options: AdminOptions): Hono<Bindings> {
-  askOperatorsCallsTwice();
   const { path = "" } = options;
   const below = path === "" ? {} : { getPath: (request: Request) => pathBelow(path, new URL(request.url).pathname) };
   const app = new Hono<Bindings>(below).basePath("/admin");

@@ -1,7 +1,7 @@
 // Owns what code may say of changes that nobody stored, and saying it to whoever listens. Refuses what is no URI.
 
 import { parseUri } from "../protocol/uri.ts";
-import { remoteChanges } from "../tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../tenants/authority/change-calls.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 
 /** What changed: lists as a whole, and in `updated` the URIs of resources whose content did. */

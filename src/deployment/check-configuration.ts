@@ -12,7 +12,7 @@ const OLDEST_DATE = "2025-11-17";
 /** What an operator is told of the one binding without which nothing can be served; undefined: it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
   return BODIES === undefined
-    ? "wrangler.toml binds no BODIES: the Worker needs it, as in docs/api-start.md"
+    ? "wrangler's configuration binds no BODIES: the Worker needs this KV namespace (tenantry/docs/api-start.md)"
     : undefined;
 }
 
@@ -30,7 +30,7 @@ export function missingObject(env: Bindings): string | undefined {
   const missing = CLASSES.find((name) => !hasNamespace(env, name));
   if (missing === undefined) return undefined;
   return isExported(missing)
-    ? `wrangler.toml names no ${missing} in new_sqlite_classes: the Worker needs it, as in docs/api-start.md`
+    ? `wrangler's configuration names no ${missing} in new_sqlite_classes: the Worker needs it, under a new tag where one is deployed (tenantry/docs/api-start.md)`
     : notExported(missing);
 }
 

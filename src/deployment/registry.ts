@@ -24,18 +24,22 @@ export function workerAt(path: string): Deployment | undefined {
 
 const WHERE = "call createWorker() while the file that wrangler's main names is evaluated, not in a handler";
 
-function withFeature(name: string): Deployment | undefined {
-  return [...workers().values()].find(({ features }) => features.some((one) => one.name === name));
+function withFeature(name: string): readonly Deployment[] {
+  return [...workers().values()].filter(({ features }) => features.some((one) => one.name === name));
 }
 
 /** Whether a Worker of this script has the feature. */
 export function hasFeature(name: string): boolean {
-  return withFeature(name) !== undefined;
+  return withFeature(name).length > 0;
 }
 
-/** Of several mounted Workers that have the feature, the first. Throws where none has it. */
-export function registered(name: string): { readonly deployment: Deployment; readonly feature: Feature } {
-  const deployment = withFeature(name);
+/** Of several mounted Workers that have the feature, the one whose code declares the tenant, else the first. Throws where none has it. */
+export function registered(
+  name: string,
+  tenant?: string,
+): { readonly deployment: Deployment; readonly feature: Feature } {
+  const having = withFeature(name);
+  const deployment = having.find(({ tenants }) => tenant !== undefined && tenants.has(tenant)) ?? having[0];
   const feature = deployment?.features.find((one) => one.name === name);
   if (!deployment || !feature) throw new Error(`no Worker with ${name}() was made: ${WHERE}`);
   return { deployment, feature };

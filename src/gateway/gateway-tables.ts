@@ -126,6 +126,16 @@ interface UpstreamRow {
 
 export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
   name: "gateway",
+  methods: {
+    // Each claim says of which ask it is.
+    due: { idempotent: true },
+    claim: { idempotent: true },
+    readings: { idempotent: true },
+    settle: { idempotent: true },
+    failing: { idempotent: true },
+    soon: { idempotent: true },
+    own: { idempotent: true },
+  },
   migrations: [
     `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
        due_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL, read_at INTEGER NOT NULL, failures INTEGER NOT NULL,

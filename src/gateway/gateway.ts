@@ -2,7 +2,6 @@
 
 import { resultKeeper } from "./budget/rest.ts";
 import { brokenBudgets } from "./budget/result-budget.ts";
-import { RESULTS_AGAIN } from "./budget/result-tables.ts";
 import type { Services } from "./guard/service-binding.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
 import { refuseStray } from "../protocol/members.ts";
@@ -12,7 +11,6 @@ import { tryUpstream } from "./operate/try-upstream.ts";
 import type { GatewayFeature } from "./refresh-entrypoint.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
-import { askAgain } from "../tenants/isolate/asked-again.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import { brokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
 import { upstreamSources } from "./upstream-source.ts";
@@ -47,13 +45,6 @@ function checkBounds(bounds: UpstreamBounds): void {
   }
 }
 
-/** What changes nothing, or the same once more: each claim says of which ask it is. */
-const AGAIN = {
-  gateway: "due claim soon failing settle own",
-  "gateway-review": "seen inForce generation decide",
-  sections: "put remove",
-};
-
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
 export function upstreamsFeature(options: GatewayOptions): GatewayFeature {
   refuseStray("gateway", options, "services pages bounds");
@@ -62,7 +53,6 @@ export function upstreamsFeature(options: GatewayOptions): GatewayFeature {
     throw new TypeError("gateway({ pages }) is a whole number from 1");
   }
   if (bounds) checkBounds(bounds);
-  askAgain({ ...AGAIN, ...RESULTS_AGAIN });
   return {
     name: "gateway",
     services,

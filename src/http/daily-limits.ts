@@ -46,6 +46,7 @@ function authorityOf(entered: Entered): DailyAuthority {
       );
     },
     sleep: (ms) => scheduler.wait(ms),
+    now: () => Date.now(),
   };
 }
 

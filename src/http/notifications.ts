@@ -14,7 +14,7 @@ import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/m
 import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } from "../streams/feed.ts";
 import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
-import { remoteChanges } from "../tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../tenants/authority/change-calls.ts";
 import type { Changes } from "../tenants/authority/changes.ts";
 import { eventIdOf } from "./event-ids.ts";
 import { EventStream } from "./event-stream.ts";
@@ -50,7 +50,7 @@ export async function answerListen(
       events.event(resultResponse(id, JSON.stringify({ ...ENDED, _meta })));
     },
   });
-  const started = await stream.feed.start(undefined);
+  const started = await begun(stream, undefined);
   if (typeof started === "number") return refuse(entered, stream.events, started);
   stream.events.event(notification("notifications/subscriptions/acknowledged", { ...acknowledged(filter), _meta }));
   stream.begin();
@@ -77,7 +77,7 @@ export async function answerStandalone(
       events.write(`retry: ${RETRY_MS}\n\n`);
     },
   });
-  const started = await stream.feed.start(from);
+  const started = await begun(stream, from);
   if (typeof started === "number") return refuse(entered, stream.events, started);
   if (session.dialect.primes) stream.events.prime(await eventIdOf(entered.ring, from ?? started), RETRY_MS);
   stream.begin();
@@ -88,6 +88,16 @@ export async function answerStandalone(
 export async function sessionFilter(doors: Doors, session: Session): ReturnType<FeedHost["filter"]> {
   const uris = await persistently(() => doors.sessionObject(session).subscriptions());
   return { tools: true, prompts: true, resources: true, uris: new Map(uris as [string, string][]) };
+}
+
+/** As `Feed.start`. A stream that cannot begin is none. */
+async function begun({ feed, events }: NotificationStream, from: FeedState | undefined): ReturnType<Feed["start"]> {
+  try {
+    return await feed.start(from);
+  } catch (error) {
+    events.end();
+    throw error;
+  }
 }
 
 const STREAMS_RETRY_MS = 30_000;

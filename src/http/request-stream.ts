@@ -48,8 +48,10 @@ export class RequestStream implements Mouth {
 
   heed(cancel: () => void): void {
     if (this.#era !== "2026" || this.#events) return;
+    const { signal } = this.#request;
+    if (signal.aborted) return cancel();
     this.#cancel = cancel;
-    this.#request.signal.addEventListener("abort", () => this.#cancel?.());
+    signal.addEventListener("abort", () => this.#cancel?.());
   }
 
   get events(): EventStream | undefined {

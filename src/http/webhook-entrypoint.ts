@@ -11,7 +11,7 @@ import type { Env } from "./visit.ts";
 
 export class WebhookDeliveries extends WorkerEntrypoint<Env> implements DeliveryBinding {
   async deliver({ tenant: id, incarnation, news }: DeliveryOrder): Promise<DeliveryOutcome> {
-    const { deployment, feature } = registered("webhooks");
+    const { deployment, feature } = registered("webhooks", id);
     const { options } = feature as WebhooksFeature;
     const { env, ctx } = this;
     const entered = await enterItself({ deployment, env, ctx, id });

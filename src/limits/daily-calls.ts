@@ -1,8 +1,9 @@
 // Counts tool calls towards the daily limits. Under an exact limit each call asks the tenant's object. Otherwise an isolate counts by
-// itself, and every five seconds it reports its calls and learns what all isolates have counted: no call waits.
+// itself, and every five seconds it reports the calls of all callers and learns what all isolates have counted: no call waits.
 
 import type { LimitName } from "../tenants/document/tenant-document.ts";
-import { endOf, untilTomorrowMs } from "./day.ts";
+import { lasts } from "../tenants/isolate/lasting.ts";
+import { dayOf, endOf, untilTomorrowMs } from "./day.ts";
 import type { LimitedCaller, LimitMet } from "./limiter.ts";
 import type { CountedCalls, DailyLimit, DailyUse, TakenCall } from "./limit-tables.ts";
 import { RecentMap } from "./recent-map.ts";
@@ -14,6 +15,7 @@ export interface DailyAuthority {
   /** Work that goes on after the answer. */
   later(work: () => Promise<void>): void;
   sleep(ms: number): Promise<void>;
+  now(): number;
 }
 
 export interface DailyCaller extends LimitedCaller {
@@ -24,6 +26,9 @@ export interface DailyCaller extends LimitedCaller {
 /** How often an isolate reports what it counted. */
 export const REPORT_MS = 5000;
 const MOST_COUNTS = 20_000;
+const MOST_TENANTS = 20_000;
+/** Callers in one question to the object, which answers nobody else meanwhile. */
+const AT_ONCE = 500;
 
 /** What an isolate knows of the calls of one day and caller, or of all callers. */
 class Count {
@@ -32,8 +37,6 @@ class Count {
   /** When the day of `used` is over, milliseconds since the epoch. */
   until = 0;
   unreported = 0;
-  /** Calls until then have a report that is on its way. */
-  reportAt = 0;
 
   isKnown(now: number): boolean {
     return now < this.until;
@@ -47,6 +50,14 @@ class Count {
     this.used = used;
     this.until = endOf(day);
   }
+
+  /** Gives how many calls to report. They count as reported from now on, whether or not the report is heard of: none counts twice. */
+  report(now: number): number {
+    const calls = this.unreported;
+    this.unreported = 0;
+    this.learn((this.isKnown(now) ? this.used : 0) + calls, dayOf(now));
+    return calls;
+  }
 }
 
 interface Held {
@@ -56,8 +67,18 @@ interface Held {
   readonly count: Count;
 }
 
+/** Of one tenant. */
+interface Report {
+  /** When it goes, and when the last one was answered; milliseconds since the epoch. */
+  at: number;
+  learnt: number;
+  /** By whose calls they are. Bound: the callers of five seconds. */
+  readonly due: Map<string, Held>;
+}
+
 export class DailyCalls {
   readonly #counts = new RecentMap<Count>(MOST_COUNTS);
+  readonly #reports = new RecentMap<Report>(MOST_TENANTS);
 
   /** Counts one tool call. A promise only where the object has to be asked first. */
   take(
@@ -71,10 +92,20 @@ export class DailyCalls {
     const met = metIn(held, now);
     if (met) return met;
     if (exact) return takeExactly(held, now, authority());
-    for (const { count } of held) count.unreported += 1;
-    const due = held.filter(({ count }) => now >= count.reportAt);
-    if (due.length > 0) reportLater(due, now, authority());
+    const report = this.#reportOf(caller);
+    for (const one of held) {
+      one.count.unreported += 1;
+      report.due.set(one.who, one);
+    }
+    if (!lasts(report.at, REPORT_MS, now)) reportLater(report, now, authority());
     return undefined;
+  }
+
+  #reportOf({ tenant, created }: DailyCaller): Report {
+    const key = `${tenant} ${created}`;
+    let report = this.#reports.get(key);
+    if (!report) this.#reports.set(key, (report = { at: 0, learnt: 0, due: new Map() }));
+    return report;
   }
 
   #heldBy({ tenant, created, id, isAnonymous, limits }: DailyCaller): Held[] {
@@ -118,20 +149,27 @@ function learn(held: readonly Held[], { used, day }: DailyUse): void {
   for (const [at, { count }] of held.entries()) count.learn(used[at] ?? 0, day);
 }
 
-function reportLater(due: readonly Held[], now: number, authority: DailyAuthority): void {
-  const isKnown = due.every(({ count }) => count.isKnown(now));
-  for (const { count } of due) count.reportAt = now + REPORT_MS;
-  if (!isKnown) authority.later(() => report(due, authority));
+function reportLater(report: Report, now: number, authority: DailyAuthority): void {
+  report.at = now + REPORT_MS;
+  // An isolate that knows nothing, or nothing new, learns at once what the others have counted.
+  const isNew = lasts(report.learnt + REPORT_MS, REPORT_MS, now);
+  if (!isNew || [...report.due.values()].some(({ count }) => !count.isKnown(now)))
+    authority.later(() => send(report, authority));
   authority.later(async () => {
     await authority.sleep(REPORT_MS);
-    await report(due, authority);
+    await send(report, authority);
   });
 }
 
-/** What fails stays, and goes with the next report. */
-async function report(due: readonly Held[], authority: DailyAuthority): Promise<void> {
-  const counted = due.map(({ who, most, count }) => ({ who, most, calls: Math.max(0, count.unreported) }));
-  if (counted.every(({ calls }) => calls === 0)) return;
-  learn(due, await authority.count(counted));
-  for (const [at, { count }] of due.entries()) count.unreported -= counted[at]?.calls ?? 0;
+/** A report that fails is not made again: its calls may have been counted. */
+async function send(report: Report, authority: DailyAuthority): Promise<void> {
+  const due = [...report.due.values()];
+  report.due.clear();
+  for (let from = 0; from < due.length; from += AT_ONCE) {
+    const part = due.slice(from, from + AT_ONCE);
+    const now = authority.now();
+    const counted = part.map(({ who, most, count }) => ({ who, most, calls: count.report(now) }));
+    learn(part, await authority.count(counted));
+    report.learnt = authority.now();
+  }
 }

@@ -71,6 +71,13 @@ const HOUR = 13;
 
 export const limitTables: Tables<LimitMethods, TenantHost> = {
   name: "limits",
+  methods: {
+    // A call that was counted and not heard of counts twice: there are fewer calls that day, never more.
+    take: { idempotent: true },
+    count: {},
+    use: { idempotent: true },
+    noteMet: {},
+  },
   migrations: [
     `CREATE TABLE daily_calls (who TEXT PRIMARY KEY, day TEXT NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE met_limits (name TEXT PRIMARY KEY, most INTEGER NOT NULL, who TEXT NOT NULL, at TEXT NOT NULL)

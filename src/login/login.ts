@@ -5,7 +5,6 @@ import { exposedBy } from "../auth/origin.ts";
 import type { Feature } from "../deployment/deployment.ts";
 import { leasedSections } from "../deployment/leased-sections.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { askAgain } from "../tenants/isolate/asked-again.ts";
 import { tokenCaller } from "./admit-token.ts";
 import { identityOf } from "./identity/identity.ts";
 import { askedBeyond } from "./asked-beyond.ts";
@@ -15,16 +14,8 @@ import { brokenAuth } from "./login-rules.ts";
 import { loginTables } from "./server/login-tables.ts";
 import { operatorSignIn } from "./operators/sign-in.ts";
 
-/** What changes nothing, or the same once more. */
-const AGAIN = {
-  issuers: "claim settle isCurrent",
-  login_keys: "published",
-  sections: "put remove",
-};
-
 /** All of it but its endpoints, which are the business of who answers HTTP. */
 export function loginFeature(): Feature {
-  askAgain(AGAIN);
   return {
     name: "login",
     // Keys are loaded when a token needs them: a call by an API key does not wait for them.

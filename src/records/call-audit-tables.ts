@@ -36,6 +36,7 @@ type Row = { [column: string]: SqlStorageValue } & RecordedCall;
 
 export const callAuditTables: Tables<CallAuditMethods, TenantHost> = {
   name: "call-audit",
+  methods: { append: {}, page: { idempotent: true } },
   migrations: [
     "CREATE TABLE recorded_calls (sequence INTEGER PRIMARY KEY, at INTEGER NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL)",
     `CREATE TABLE recorded_kept (one INTEGER PRIMARY KEY CHECK (one = 1), anchor INTEGER NOT NULL, anchor_hash TEXT NOT NULL,

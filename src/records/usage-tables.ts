@@ -33,6 +33,7 @@ const SUMS = COUNTS.map((name) => `sum(${name}) AS ${name}`).join(", ");
 
 export const usageTables: Tables<UsageMethods, TenantHost> = {
   name: "usage",
+  methods: { add: {}, lines: { idempotent: true } },
   migrations: [
     `CREATE TABLE usage_hours ${columns}`,
     `CREATE TABLE usage_days ${columns}`,

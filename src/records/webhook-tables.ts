@@ -46,6 +46,8 @@ interface NewsRow {
 
 export const webhookTables: Tables<WebhookMethods, TenantHost> = {
   name: "webhooks",
+  // What was told already is not told again.
+  methods: { tell: { idempotent: true }, queue: { idempotent: true } },
   migrations: [
     `CREATE TABLE webhook_news (id TEXT PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL, at INTEGER NOT NULL,
        attempts INTEGER NOT NULL, due INTEGER NOT NULL, done TEXT NOT NULL) WITHOUT ROWID`,

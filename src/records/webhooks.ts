@@ -6,7 +6,6 @@ import { refusedAsWritten } from "../outbound/destination.ts";
 import { refuseStray } from "../protocol/members.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { NEWS } from "../tenants/authority/tenant-news.ts";
-import { askAgain } from "../tenants/isolate/asked-again.ts";
 import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { sendWebhook, type OpenHook, type WebhookMessage } from "./send-webhook.ts";
@@ -122,8 +121,6 @@ export interface WebhooksFeature extends Feature {
 /** Tells the webhooks of tenants, and the platform's, what happens to tenants: docs/webhooks.md. */
 export function webhooks(options: WebhooksOptions = {}): Feature {
   refuseStray("webhooks", options, "platform");
-  // What it has heard already, it does not tell again.
-  askAgain({ webhooks: "tell" });
   const feature: WebhooksFeature = {
     name: "webhooks",
     options,

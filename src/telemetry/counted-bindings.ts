@@ -2,8 +2,8 @@
 // what comes back; what else is bound is handed on as it is.
 
 export interface Counting {
-  /** A call to an object; `args`: what it was called with. */
-  called(method: string, args: readonly unknown[]): void;
+  /** A call to an object. */
+  called(method: string): void;
   /** It was refused because too many came. */
   overloaded(): void;
   /** A value was read of KV. */
@@ -17,8 +17,7 @@ const READS = new Set(["get", "getWithMetadata"]);
 export function countedBindings<Env extends object>(env: Env, counting: Counting): Env {
   const bound: Record<string, unknown> = { ...(env as Bound) };
   for (const [name, value] of Object.entries(bound)) if (isOfObjects(value)) bound[name] = objects(value, counting);
-  if (bound["BODIES"])
-    bound["BODIES"] = watched(bound["BODIES"], (method, _args, done) => heardKv(method, done, counting));
+  if (bound["BODIES"]) bound["BODIES"] = watched(bound["BODIES"], (method, done) => heardKv(method, done, counting));
   return bound as Env;
 }
 
@@ -28,7 +27,7 @@ function isOfObjects(value: unknown): boolean {
   return /^(?:Loopback)?DurableObjectNamespace$/.test(String(made?.name));
 }
 
-type Hear = (method: string, args: readonly unknown[], returned: unknown) => unknown;
+type Hear = (method: string, returned: unknown) => unknown;
 
 /** Every function of the target, and then what is heard of it; what else it has as it is. */
 function watched(target: unknown, hear: Hear): object {
@@ -38,20 +37,20 @@ function watched(target: unknown, hear: Hear): object {
       if (typeof value !== "function" || typeof member !== "string") return value;
       // A method of a remote object has every member, `apply` too.
       const methods = target as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
-      return (...args: readonly unknown[]) => hear(member, args, methods[member]?.(...args));
+      return (...args: readonly unknown[]) => hear(member, methods[member]?.(...args));
     },
   });
 }
 
 function objects(namespace: unknown, counting: Counting): object {
-  return watched(namespace, (method, _args, found) => {
+  return watched(namespace, (method, found) => {
     if (method === "jurisdiction") return objects(found, counting);
     return method.startsWith("get") ? watched(found, (...heard) => heardCall(...heard, counting)) : found;
   });
 }
 
-function heardCall(...[method, args, returned, counting]: [...Parameters<Hear>, Counting]): unknown {
-  counting.called(method, args);
+function heardCall(method: string, returned: unknown, counting: Counting): unknown {
+  counting.called(method);
   if (returned instanceof Promise || isThenable(returned)) {
     Promise.resolve(returned).catch((error: unknown) => {
       // Whoever called hears of it. Here it is counted.

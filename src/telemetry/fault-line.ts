@@ -31,6 +31,9 @@ function isBuilt(): boolean {
   }
 }
 
+/** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
+export const OTHER_RELEASE = "of another release";
+
 /** Said where storage has no schema marker, or another one than this code knows. No code is at fault, so no stack is logged. */
 export const UNRELEASED =
   "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";

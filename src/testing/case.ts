@@ -10,12 +10,14 @@ import { guardedIn, hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf } from "../content/serve/view.ts";
 import { resultKeeper } from "../gateway/budget/rest.ts";
+import { resultTables } from "../gateway/budget/result-tables.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Era } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { given, refuseStray } from "../protocol/members.ts";
 import type { ClientInfo } from "../protocol/meta.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
+import { remote } from "../tenants/authority/tables.ts";
 import { managedTenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { memoryStore } from "./memory-store.ts";
@@ -172,9 +174,11 @@ function keeperOf(record: CaseRecord, stub: TenantStub): NonNullable<CallHost["r
     link: async (body, options, linking) => {
       const block = await resultKeeper.link(body, options, linking);
       record.did(`link ${options.name}`);
-      const id = block.uri.split("/").at(-1);
-      const { body: kept } = (await stub.run("results", "take", [id])) as { readonly body: Uint8Array };
-      const { contents } = JSON.parse(new TextDecoder().decode(kept)) as { readonly contents: readonly KeptLink[] };
+      const id = block.uri.split("/").at(-1) ?? "";
+      const kept = await remote(stub, resultTables).take(id, "");
+      const { contents } = JSON.parse(new TextDecoder().decode(kept?.body)) as {
+        readonly contents: readonly KeptLink[];
+      };
       for (const content of contents) record.links.push({ ...content, name: options.name });
       return block;
     },

@@ -31,9 +31,9 @@ export function memoryStub(record: Pick<CaseRecord, "announcements" | "did">): T
     "results.take": (id: string) => kept.get(id),
   };
   return {
-    run: async (tables, method, args) => {
-      const run = methods[`${tables}.${method}`];
-      if (!run) throw new TypeError(`tenantry/testing has no ${tables}.${method}`);
+    call: async (method, args) => {
+      const run = methods[method];
+      if (!run) throw new TypeError(`tenantry/testing has no ${method}`);
       return run(...(args as never[]));
     },
   };

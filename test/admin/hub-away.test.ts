@@ -4,7 +4,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { expect, it, onTestFinished } from "vitest";
-import { remoteChanges } from "../../src/tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../../src/tenants/authority/change-calls.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
 import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import type { Route } from "../../src/admin/route.ts";
 import { LIMITS } from "../../src/limits/limit-table.ts";
-import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
+import { callOn, keeperOf } from "../support/worker/object-calls.ts";
 
 const LIMIT = { name: Object.keys(LIMITS)[0] ?? "" };
 const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile", version: "7" };
@@ -19,17 +19,17 @@ function onceKnown(work: () => Promise<unknown>): {
 } {
   const end = Promise.withResolvers<void>();
   let isKnown = false;
-  const run = async (...call: Parameters<Keeper["run"]>) => {
-    const ran = await exports.PlatformObject.getByName("platform").run(...call);
-    if (call[1] === "operatorByHash" && !isKnown) {
+  const keeper = keeperOf(async (method, args) => {
+    const ran = await callOn(exports.PlatformObject.getByName("platform"), method, ...args);
+    if (method === "operators.operatorByHash" && !isKnown) {
       isKnown = true;
       await work();
       end.resolve();
     }
     return ran;
-  };
+  });
   const platform = new Proxy(exports.PlatformObject, {
-    get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
+    get: (objects, member) => (member === "getByName" ? () => keeper : (Reflect.get(objects, member) as unknown)),
   });
   return { platform, done: end.promise };
 }

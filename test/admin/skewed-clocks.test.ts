@@ -1,13 +1,13 @@
 // Objects whose clock is half a minute ahead of that of the machine that answers, or behind it: what takes something away is
 // acknowledged when the last lease has ended, not when another machine's clock says so.
 
-import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { admin, createWorker } from "../../src/tenantry.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { ask, newTenant, rolledOut } from "../support/worker/admin.ts";
 import { sendTo } from "../support/worker/deployed.ts";
+import { aroundCalls } from "../support/worker/object-calls.ts";
 
 const LEASE_MS = 800;
 const mcp = createWorker({
@@ -16,28 +16,18 @@ const mcp = createWorker({
   hooks: { onError: () => {} },
 });
 
-type Run = (this: object, ...call: unknown[]) => unknown;
-
 /** What the object does at once in a call, all that its tables do, sees this clock. */
 async function skewed(object: DurableObjectStub, ms: number): Promise<void> {
-  await runInDurableObject(object as never, (instance: object) => {
-    // A method of an object's own is none that can be called from elsewhere.
-    const shared = Object.getPrototypeOf(instance) as { run: Run };
-    const { run } = shared;
-    onTestFinished(() => {
-      shared.run = run;
-    });
-    shared.run = function (this: object, ...call) {
-      if (this !== instance) return run.apply(this, call);
-      const now = Date.now;
-      Date.now = () => now() + ms;
-      try {
-        return run.apply(this, call);
-      } finally {
-        Date.now = now;
-      }
-    };
+  const end = await aroundCalls(object, (_method, call) => {
+    const now = Date.now;
+    Date.now = () => now() + ms;
+    try {
+      return call();
+    } finally {
+      Date.now = now;
+    }
   });
+  onTestFinished(end);
 }
 
 /** A tenant to which this isolate has a lease, given by an object with another clock. */

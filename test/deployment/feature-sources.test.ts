@@ -5,7 +5,6 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
-import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
@@ -14,6 +13,7 @@ import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { writeSection } from "../../src/tenants/isolate/sections.ts";
 import { freshTenant, inside, MADE_BEFORE } from "../support/worker/tenant.ts";
+import { callOn, keeperOf } from "../support/worker/object-calls.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -125,10 +125,11 @@ describe("a feature's sections", () => {
 
   it("are missing where neither KV nor the authority answers in time, and nothing else is", async () => {
     const { id, object } = await made(crypto.randomUUID());
-    const run = (...call: Parameters<Keeper["run"]>) =>
-      call[1] === "body" ? new Promise(() => {}) : object.run(...call);
+    const keeper = keeperOf((method, args) =>
+      method === "sections.body" ? new Promise(() => {}) : callOn(object, method, ...args),
+    );
     const TenantObject = new Proxy(exports.TenantObject, {
-      get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
+      get: (objects, member) => (member === "getByName" ? () => keeper : (Reflect.get(objects, member) as unknown)),
     });
     const worker = createWorker({ tenants: {}, features: [linesFeature()] });
     const bindings = { ...withBodies({ get: () => new Promise(() => {}) }), TenantObject };

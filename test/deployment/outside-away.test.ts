@@ -5,9 +5,10 @@ import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, TenantError, type Env } from "../../src/tenantry.ts";
 import { servedTenant } from "../support/worker/deployed.ts";
+import { keeperOf } from "../support/worker/object-calls.ts";
 
 /** Its objects' calls never arrive. */
-const away = { run: () => Promise.reject(new Error("Network connection lost.")) };
+const away = keeperOf(() => Promise.reject(new Error("Network connection lost.")));
 
 const unreached = (binding: "ContentObject" | "TenantObject"): Env => {
   const get = (_target: object, member: string | symbol) =>

@@ -26,6 +26,7 @@ import { LIMIT_NAMES } from "../../src/limits/limit-table.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
+import { keeperOf } from "../support/worker/object-calls.ts";
 
 const NIGHTLY: NamedCaller = { id: "nightly" };
 const ANN = { name: "ann" };
@@ -364,7 +365,7 @@ describe("what a tenant does not allow", () => {
   it("is told as one that can be tried again where the authority is away", async () => {
     const { id } = await servedTenant();
     const away = { ...env, TenantObject: exports.TenantObject } as Env;
-    Object.assign(away, { TenantObject: { getByName: () => ({ run: () => Promise.reject(new Error("away")) }) } });
+    Object.assign(away, { TenantObject: { getByName: () => keeperOf(() => Promise.reject(new Error("away"))) } });
     expect(await refused(mcp.tenant(away, id).announce({ tools: true }))).toMatchObject({
       rule: "unavailable",
       retryAfter: expect.any(Number) as number,

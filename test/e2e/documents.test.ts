@@ -50,7 +50,6 @@ async function blocksOf(page: string, language = "ts"): Promise<string[]> {
 async function started(
   source: string,
   vars: Readonly<Record<string, string>> = {},
-  without: readonly string[] = ["PlatformObject"],
   prepare?: (worker: OneWorker) => Promise<void>,
 ): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
@@ -73,10 +72,8 @@ async function started(
   const date = `--compatibility-date=${compatibilityDate()}`;
   const wrangler = join(MODULES, "wrangler/bin/wrangler.js");
   await inProject(wrangler, "deploy", "worker.ts", "--dry-run", "--name=documents", date, "--outdir=built");
-  // Most pages do without the admin API, so their Workers do not export the class of that binding.
   const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), {
     vars,
-    without,
     hasDatabase: prepare !== undefined,
   });
   onTestFinished(() => worker.stop());
@@ -143,7 +140,7 @@ test("docs/api-outside.md: a webhook announces, calls a tool and stores what it 
 
 test("docs/api-tenants.md: tenants of a database, until their row goes", async () => {
   const [source = ""] = await blocksOf("api-tenants.md");
-  const origin = await started(source, {}, ["PlatformObject"], async (worker) => {
+  const origin = await started(source, {}, async (worker) => {
     await worker.database("CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT NOT NULL, plan TEXT NOT NULL)");
     await worker.database(
       "INSERT INTO customers (id, name, plan) VALUES ('acme', 'Acme', 'paid'), ('tiny', 'Tiny', 'free')",
@@ -207,7 +204,7 @@ test("docs/gateway.md: a tool of another server under the name of its upstream",
 test("docs/login.md: a tenant that takes tokens says where they come from", async () => {
   const [source = ""] = await blocksOf("login.md");
   const [text = ""] = await blocksOf("login.md", "json");
-  const origin = await started(source, { ADMIN_TOKEN }, []);
+  const origin = await started(source, { ADMIN_TOKEN });
   const headers = { "content-type": "application/json", authorization: `Bearer ${ADMIN_TOKEN}` };
   const body = JSON.stringify({ id: "acme", document: JSON.parse(text) as unknown });
   expect((await fetch(`${origin}/admin/v1/tenants`, { method: "POST", headers, body })).status).toBe(201);
@@ -239,7 +236,7 @@ test("docs/login-identity.md: a tool calls an API as the person who calls, and t
     .replace(/^import .*$/m, `$&\n${tool.replaceAll(AUDIENCE, api)}`)
     .replace("tenants: {}", "tools: [orders], tenants: {}");
   const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-  const origin = await started(written, { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" }, []);
+  const origin = await started(written, { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" });
   const folder = await mkdtemp(join(tmpdir(), "tenantry-api-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await symlink(MODULES, join(folder, "node_modules"), "dir");

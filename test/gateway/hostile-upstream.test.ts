@@ -1,7 +1,7 @@
 // What an upstream sends that no client of ours should notice: JSON over several lines, notifications without end, numbers
 // that JSON cannot write, sessions that begin at the same moment.
 
-import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
@@ -12,6 +12,7 @@ import type { TenantDocument } from "../../src/tenants/document/tenant-document.
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
 import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
 import { upstreamAt } from "../support/worker/upstreams.ts";
+import { aroundCalls } from "../support/worker/object-calls.ts";
 
 type Json = Record<string, unknown>;
 interface Asked {
@@ -112,7 +113,7 @@ describe("an upstream that says without end that its lists have changed", () => 
         return new Response(told.repeat(500) + answer, { headers: { "content-type": "text/event-stream" } });
       },
     });
-    const soon = await countingCalls(served, "soon");
+    const soon = await countingCalls(served, "gateway.soon");
     const ctx = createExecutionContext();
     const response = await worker.fetch(requestTo(served.id, call(1)), env, ctx);
     await response.text();
@@ -179,15 +180,11 @@ describe("what fails of ours while an upstream is read", () => {
     const url = scripted({ initialize: () => HELLO, ...listsGo });
     const upstreams = { up: { url, era: "2025" } } as const;
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
-    await runInDurableObject(tenant.object, (instance: object) => {
-      const shared = Object.getPrototypeOf(instance) as { run: Run };
-      const { run } = shared;
-      let isBroken = true;
-      shared.run = function (this: object, ...called) {
-        if (this !== instance || called[1] !== "own" || !isBroken) return run.apply(this, called);
-        isBroken = false;
-        throw new Error("disk 7 of the platform");
-      };
+    let isBroken = true;
+    await aroundCalls(tenant.object, (method, goOn) => {
+      if (method !== "gateway.own" || !isBroken) return goOn();
+      isBroken = false;
+      throw new Error("disk 7 of the platform");
     });
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const list = async () => (await sendTo(ours, tenant.id, { message })).text();
@@ -197,18 +194,12 @@ describe("what fails of ours while an upstream is read", () => {
   });
 });
 
-type Run = (this: object, tables: string, method: string, args: readonly unknown[]) => unknown;
-
 /** How often this method of the tenant's authority was called. */
 async function countingCalls({ object }: FreshTenant, method: string): Promise<{ count: number }> {
   const counted = { count: 0 };
-  await runInDurableObject(object, (instance: object) => {
-    const shared = Object.getPrototypeOf(instance) as { run: Run };
-    const { run } = shared;
-    shared.run = function (this: object, ...called) {
-      if (this === instance && called[1] === method) counted.count += 1;
-      return run.apply(this, called);
-    };
+  await aroundCalls(object, (called, goOn) => {
+    if (called === method) counted.count += 1;
+    return goOn();
   });
   return counted;
 }

@@ -7,13 +7,13 @@ import { createKey } from "../../src/auth/api-key.ts";
 import { secretsRing } from "../../src/auth/secrets-key.ts";
 import { toBase64Url } from "../../src/auth/seal.ts";
 import { createWorker, defineTool, gateway, type Env } from "../../src/tenantry.ts";
-import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
 import { OBJECT_FAULTS, withFault, type ObjectFault } from "../support/worker/object-faults.ts";
 import { workerAt } from "../support/worker/upstreams.ts";
+import { callOn, keeperOf } from "../support/worker/object-calls.ts";
 
 const LONG = ["a", "b", "c"].map((letter) => ({ type: "text" as const, text: letter.repeat(600) }));
 const tools = [defineTool({ name: "long", handler: () => LONG })];
@@ -26,14 +26,12 @@ const working: Env = { ...env, SECRETS_KEY };
 /** `steps` gets the names of all calls to the authority; `at`: the one that fails. */
 function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env {
   const getByName = (name: string) => {
-    const keeper = exports.TenantObject.getByName(name) as unknown as Keeper;
-    const run: Keeper["run"] = async (tables, method, args, meant) => {
-      const step = `${tables}.${method}`;
+    const keeper = exports.TenantObject.getByName(name);
+    return keeperOf((step, args) => {
       steps.push(step);
-      const work = async () => keeper.run(tables, method, args, meant);
+      const work = async () => callOn(keeper, step, ...args);
       return step === at ? withFault(fault, work) : work();
-    };
-    return { run };
+    });
   };
   return { ...working, TenantObject: { getByName } as never };
 }

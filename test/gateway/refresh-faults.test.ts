@@ -10,7 +10,7 @@ import { decodeCatalog } from "../../src/gateway/upstream-catalog.ts";
 import { configOf, type FilledHeaders } from "../../src/gateway/upstream-config.ts";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
-import { keptUnder, type Keeper } from "../../src/tenants/authority/incarnation.ts";
+import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
@@ -19,6 +19,7 @@ import { servedTenant } from "../support/worker/deployed.ts";
 import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
 import { loggedStates } from "../support/worker/logged.ts";
 import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
+import { callOn, keeperOf } from "../support/worker/object-calls.ts";
 
 const working = createWorker({
   tenants: { acme: { maxStalenessMs: 60_000 } },
@@ -41,10 +42,8 @@ function faulty(steps: string[], fault: Fault): typeof env {
     return value;
   };
   const stubOf = (name: string) => {
-    const keeper = exports.TenantObject.getByName(name) as unknown as Keeper;
-    const run: Keeper["run"] = async (tables, method, args, meant) =>
-      step(`${tables}.${method}`, () => keeper.run(tables, method, args, meant));
-    return { run };
+    const keeper = exports.TenantObject.getByName(name);
+    return keeperOf((method, args) => step(method, async () => callOn(keeper, method, ...args)));
   };
   const bodies = {
     get: async (...args: Parameters<KVNamespace["get"]>) => step("KV get", async () => env.BODIES.get(...args)),

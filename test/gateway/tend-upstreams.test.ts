@@ -10,7 +10,7 @@ import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 const headers = { "x-key": "{{secret:KEY}}" };
 
 /** A tenant with one upstream, and a section of one that it has no more. */
-function scene(run: TenantStub["run"]) {
+function scene(call: TenantStub["call"]) {
   const told: unknown[] = [];
   const read: string[] = [];
   const ground: TendGround = {
@@ -22,7 +22,7 @@ function scene(run: TenantStub["run"]) {
     leased: new Map([["upstream:gone", "hash"]]),
     server: { name: "test", version: "1" },
     env: {},
-    stub: () => ({ run }),
+    stub: () => ({ call }),
     // Reading begins with the secret that it needs.
     secret: async (name) => {
       read.push(name);
@@ -34,8 +34,8 @@ function scene(run: TenantStub["run"]) {
 }
 
 it.each([-3_600_000, -5000, 0])("asks again a second later at the soonest, where it is told %i ms", async (ms) => {
-  const { ground } = scene(async (_tables, method) =>
-    method === "due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
+  const { ground } = scene(async (method) =>
+    method === "gateway.due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
   );
   const now = Date.now();
   expect(await tendUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
@@ -43,8 +43,8 @@ it.each([-3_600_000, -5000, 0])("asks again a second later at the soonest, where
 
 it("reads what it claimed though nothing can be cleared up", async () => {
   let asked = 0;
-  const { ground, read, told } = scene(async (_tables, method) => {
-    if (method === "remove") throw new Error("Network connection lost.");
+  const { ground, read, told } = scene(async (method) => {
+    if (method === "sections.remove") throw new Error("Network connection lost.");
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
   });
@@ -54,8 +54,8 @@ it("reads what it claimed though nothing can be cleared up", async () => {
 });
 
 it("clears up again soon where that failed, though nothing is due", async () => {
-  const { ground } = scene(async (_tables, method) => {
-    if (method === "remove") throw new Error("Network connection lost.");
+  const { ground } = scene(async (method) => {
+    if (method === "sections.remove") throw new Error("Network connection lost.");
     return { claimed: [], next: Infinity, current: true };
   });
   expect(await tendUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
@@ -63,8 +63,8 @@ it("clears up again soon where that failed, though nothing is due", async () => 
 
 it("reads what it claimed while clearing up is not answered", async () => {
   let asked = 0;
-  const { ground, read } = scene(async (_tables, method) => {
-    if (method === "remove") return new Promise(() => {});
+  const { ground, read } = scene(async (method) => {
+    if (method === "sections.remove") return new Promise(() => {});
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
   });

@@ -16,7 +16,7 @@ function tenantObject() {
   const asks = { take: 0, count: 0 };
   const sleepers: { readonly at: number; readonly wake: () => void }[] = [];
   const works: Promise<void>[] = [];
-  const state = { now: NOON, isAway: false };
+  const state = { now: NOON, isAway: false, isUnheard: false };
   const reach = () => {
     if (state.isAway) throw new Error("away");
   };
@@ -36,9 +36,11 @@ function tenantObject() {
       reach();
       asks.count += 1;
       for (const { who, calls } of counted) used[who] = (used[who] ?? 0) + calls;
+      if (state.isUnheard) throw new Error("the connection was lost");
       return use(counted);
     },
     later: (work) => works.push(work().catch(() => {})),
+    now: () => state.now,
     sleep: (ms) => new Promise((wake) => sleepers.push({ at: state.now + ms, wake })),
   };
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -106,6 +108,20 @@ describe("a daily limit that is not exact", () => {
     expect(at.asks).toEqual({ take: 0, count: 3 });
   });
 
+  test("is asked about again by an isolate that nobody called for a while", async () => {
+    const at = tenantObject();
+    const limits = { dailyToolCalls: 10 };
+    const [one, two] = [isolate(at, limits), isolate(at, limits)];
+    two.serve(1);
+    await at.advance(REPORT_MS);
+    one.serve(10);
+    await at.advance(REPORT_MS);
+    await at.advance(10 * REPORT_MS);
+    expect(two.serve(1)).toBe(1);
+    await at.settle();
+    expect(two.serve(3)).toBe(0);
+  });
+
   test("is exceeded by what isolates serve before they report, and by no more", async () => {
     const at = tenantObject();
     const limits = { dailyToolCalls: 100 };
@@ -132,29 +148,49 @@ describe("a daily limit that is not exact", () => {
     expect([at.used(), at.asks.count]).toEqual([7, 2]);
   });
 
-  test("costs an isolate two questions for each key in its first five seconds, and then one in five seconds", async () => {
+  test("costs an isolate two questions in its first five seconds, and then one in five seconds for all keys", async () => {
     const at = tenantObject();
     const one = isolate(at, { dailyToolCalls: 1000, principalDailyToolCalls: 1000 });
     for (let second = 0; second < 20; second += 1) {
-      one.serve(10);
+      for (const id of ["a", "b", "c"]) one.serve(10, id);
       await at.advance(1000);
     }
     expect(at.asks.count).toBeLessThanOrEqual(5);
     await at.advance(REPORT_MS);
-    expect([at.used(), at.used("key a")]).toEqual([200, 200]);
+    expect([at.used(), at.used("key a")]).toEqual([600, 200]);
   });
 
-  test("is reported later where the object cannot be reached", async () => {
+  test("is kept by each isolate alone where the object cannot be reached", async () => {
     const at = tenantObject();
     const one = isolate(at, { dailyToolCalls: 10 });
     at.state.isAway = true;
     expect(one.serve(5)).toBe(5);
     await at.advance(REPORT_MS);
-    expect(one.serve(1)).toBe(1);
-    at.state.isAway = false;
+    expect(one.serve(10)).toBe(5);
+  });
+
+  test("counts no call twice whose report was not heard of", async () => {
+    const at = tenantObject();
+    const one = isolate(at, { dailyToolCalls: 1000 });
+    at.state.isUnheard = true;
+    for (let second = 0; second < 30; second += 1) {
+      one.serve(1);
+      await at.advance(1000);
+    }
     await at.advance(REPORT_MS);
-    expect(at.used()).toBe(6);
-    expect(one.serve(10)).toBe(4);
+    expect(at.used()).toBe(30);
+  });
+
+  test("is reported again at once where the clock was ahead and is right again", async () => {
+    const at = tenantObject();
+    const one = isolate(at, { dailyToolCalls: 1000 });
+    at.state.now = NOON + 3_600_000;
+    one.serve(1);
+    await at.advance(REPORT_MS);
+    at.state.now = NOON;
+    one.serve(4);
+    await at.advance(REPORT_MS);
+    expect(at.used()).toBe(5);
   });
 
   test("begins anew with the day", async () => {

@@ -14,6 +14,7 @@ import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/worker/a
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
 import { onBench, rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
 import { upstreamAt } from "../support/worker/upstreams.ts";
+import { callOn } from "../support/worker/object-calls.ts";
 
 interface Heard {
   readonly headers: Headers;
@@ -218,9 +219,7 @@ describe("the authority", () => {
       const alarm = await runInDurableObject(tenant.object, (_instance, { storage }) => storage.getAlarm());
       return (alarm ?? Infinity) <= Date.now();
     };
-    await runInDurableObject(tenant.object, (instance) =>
-      instance.run("policy", "close", [tenant.meant], tenant.meant),
-    );
+    await runInDurableObject(tenant.object, (instance) => callOn(instance, "policy.close", tenant.meant, tenant.meant));
     // What else its end has to do is done by then.
     const rings = [await isDueNow(), await isDueNow(), await isDueNow(), await isDueNow()];
     expect(rings.at(-1)).toBe(false);

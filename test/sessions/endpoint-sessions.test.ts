@@ -12,6 +12,7 @@ import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.t
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
 import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { callOn, keeperOf } from "../support/worker/object-calls.ts";
 
 const REVISION = "2025-11-25";
 const MANY = 2000;
@@ -36,22 +37,12 @@ async function made(): Promise<FreshTenant> {
 
 /** What is called at the tenant's authority, which answers as ever. */
 function watched(calls: string[]): Env {
-  const watch = <T extends object>(target: T, call: (member: string | symbol, args: unknown[]) => unknown): T =>
-    new Proxy(target, {
-      get:
-        (_target, member) =>
-        (...args: unknown[]) =>
-          call(member, args),
+  const getByName = (name: string) =>
+    keeperOf((method, args) => {
+      calls.push(method);
+      return callOn(exports.TenantObject.getByName(name), method, ...args);
     });
-  const callOn = (target: object, member: string | symbol, args: unknown[]) =>
-    (target as Record<string | symbol, (...args: unknown[]) => unknown>)[member]?.(...args);
-  const TenantObject = watch(exports.TenantObject, (member, names) =>
-    watch(callOn(exports.TenantObject, member, names) as object, (method, args) => {
-      calls.push(args.slice(0, 2).join("."));
-      return callOn(exports.TenantObject.getByName(String(names[0])), method, args);
-    }),
-  );
-  return { ...env, TenantObject };
+  return { ...env, TenantObject: { getByName } as never };
 }
 
 async function send(
@@ -96,7 +87,7 @@ it("a session is one until the last millisecond of its life, and none from then 
 function endMany({ object }: FreshTenant, count: number): Promise<void> {
   return runInDurableObject(object, async (instance) => {
     for (let at = 0; at < count; at += 1) {
-      await instance.run("ended", "endSession", [crypto.randomUUID(), Date.now() + SESSION_LIFETIME_MS], WHOEVER);
+      await callOn(instance, "ended.endSession", WHOEVER, crypto.randomUUID(), Date.now() + SESSION_LIFETIME_MS);
     }
   });
 }

@@ -167,7 +167,7 @@ export interface Plan {
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
   holdBounds(desk, managed, record, own);
-  holdStops(desk, managed, record, own);
+  await holdStops(desk, managed, record, own);
   const names = await catalogNames(desk, managed, record);
   const written = { own, names, before: record.own, basis: record.revision };
   const { effective, whole, bases, warnings } = await resolveDocument(desk, managed, written, intent);

@@ -2,7 +2,7 @@
 
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
 import { allShards, directoryOf } from "../../tenants/directory/directory-stub.ts";
-import type { DirectoryObject } from "../../tenants/directory/directory-object.ts";
+import { idempotentMethods, type DirectoryObject } from "../../tenants/directory/directory-object.ts";
 import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 
 type Shard = DurableObjectStub<DirectoryObject>;
@@ -21,7 +21,7 @@ export function releaseAgain(
   env: DirectoryEnv,
   ...[hostname, ...rest]: Parameters<DirectoryObject["releaseHostname"]>
 ): Promise<void> {
-  return askedAgain("directory.release", async () => {
+  return askedAgain(async () => {
     await directoryOf(env, hostname).releaseHostname(hostname, ...rest);
   });
 }
@@ -30,8 +30,10 @@ export function releaseAgain(
 function asked(stubOf: () => Shard | undefined): Shard {
   return new Proxy({} as Shard, {
     get:
-      (_none, method) =>
-      async (...args: [string]) =>
-        askedAgain(`directory.${String(method)}`, async () => stubOf()?.[method as "lookup"](...args)),
+      (_none, method: "lookup") =>
+      async (...args: [string]) => {
+        const ask = async () => stubOf()?.[method](...args);
+        return idempotentMethods.has(method) ? askedAgain(ask) : ask();
+      },
   });
 }

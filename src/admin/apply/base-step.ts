@@ -15,17 +15,23 @@ import { findManaged } from "./tenant-access.ts";
 const TENANTS_A_STEP = 500;
 const APPLIED_WITHIN_MS = 20_000;
 
-/** In an invocation that the platform's object began. */
-export async function baseStep(options: AdminOptions, env: Bindings, order: unknown): Promise<void> {
+/** In an invocation that the platform's object began. `optionsFor`: those of the Worker that has the tenant. */
+export async function baseStep(
+  optionsFor: (tenant: string) => AdminOptions,
+  bindings: Bindings,
+  order: unknown,
+): Promise<void> {
   const { rollout } = order as { readonly rollout: number };
-  const place = { env: env as unknown as AdminEnv, options };
-  const rollouts = rolloutsOf(place.env);
+  const env = bindings as unknown as AdminEnv;
+  const rollouts = rolloutsOf(env);
   const request = new Request("https://tenantry.internal/admin/v1/rollouts");
   for (let tenants = 0; tenants < TENANTS_A_STEP;) {
     const page = await rollouts.nextPage(rollout);
     if (!page) return;
-    const desk = { ...place, request, caller: { name: page.actor, role: "operator", tenants: null } } as const;
-    const applied = await inLanes(page.tenants, (tenant) => applyTo(desk, page, tenant));
+    const desk = { env, request, caller: { name: page.actor, role: "operator", tenants: null } } as const;
+    const applied = await inLanes(page.tenants, (tenant) =>
+      applyTo({ ...desk, options: optionsFor(tenant) }, page, tenant),
+    );
     const outcomes = applied.map(({ outcome }) => outcome);
     const leftMs = Math.max(0, ...applied.map(({ effectiveAt }) => effectiveAt - Date.now()));
     await rollouts.report(rollout, { after: page.after, outcomes, leftMs });

@@ -1,6 +1,6 @@
 // Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before.
 
-import { remoteChanges } from "../../tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../../tenants/authority/change-calls.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { ProblemError } from "../problem.ts";
 

@@ -44,7 +44,12 @@ export async function onItsWay(
  * Throws where a tenant's own administrator changes what could bring back, under another name, a profile or a tool of an upstream that
  * an operator stopped.
  */
-export function holdStops(desk: Desk, managed: Managed, record: TenantRecord, own: TenantDocument): void {
+export async function holdStops(
+  desk: Desk,
+  managed: Managed,
+  record: TenantRecord,
+  own: TenantDocument,
+): Promise<void> {
   if (desk.caller.role !== "tenant-admin") return;
   const { own: before, effective, stops } = record;
   const { profiles = {}, upstreams = {} } = mergeDocuments([managed.tenant.base, effective]);
@@ -56,16 +61,16 @@ export function holdStops(desk: Desk, managed: Managed, record: TenantRecord, ow
     errors.push({ field: "profiles", rule: `an operator suspended the profile ${profile.name}: ${MEANWHILE}` });
   // A setting in `tools` may be all that keeps another name of the tool off.
   const changed = [...(areLess(before, own) ? [] : ["upstreams"]), ...(isChanged("tools") ? ["tools"] : [])];
-  const rule = changed.length > 0 && stoppedTool(record, upstreams);
+  const rule = changed.length > 0 && (await stoppedTool(desk, managed, record, upstreams));
   if (rule) errors.push(...changed.map((field) => ({ field, rule })));
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
 /** The same where they resume a tool of an upstream that they suspended themselves. */
-export function holdResumed(desk: Desk, managed: Managed, record: TenantRecord, name: string): void {
+export async function holdResumed(desk: Desk, managed: Managed, record: TenantRecord, name: string): Promise<void> {
   if (desk.caller.role !== "tenant-admin") return;
   const { upstreams = {} } = mergeDocuments([managed.tenant.base, record.effective]);
-  const rule = isOfOne(upstreams, name) && stoppedTool(record, upstreams);
+  const rule = isOfOne(upstreams, name) && (await stoppedTool(desk, managed, record, upstreams));
   if (rule) throw new ProblemError("forbidden", { errors: [{ field: "name", rule }] });
 }
 
@@ -73,9 +78,15 @@ type Upstreams = NonNullable<TenantDocument["upstreams"]>;
 
 const isOfOne = (upstreams: Upstreams, name: string) => Object.hasOwn(upstreams, splitName(name)?.id ?? "");
 
-/** What is said of a tool of an upstream that an operator stopped; undefined: there is none. */
-function stoppedTool({ stops, blocks }: TenantRecord, upstreams: Upstreams): string | undefined {
-  const stopped = [...stops.filter(({ kind }) => kind === "tool"), ...blocks.blocks];
+/** What is said of a tool of an upstream that an operator stopped, or that is about to be; undefined: there is none. */
+async function stoppedTool(
+  { env }: Desk,
+  managed: Managed,
+  record: TenantRecord,
+  upstreams: Upstreams,
+): Promise<string | undefined> {
+  const coming = await onItsWay(env, managed, record);
+  const stopped = [...[...record.stops, ...coming].filter(({ kind }) => kind === "tool"), ...record.blocks.blocks];
   const tool = stopped.find(({ name }) => isOfOne(upstreams, name));
   return tool && `an operator stopped the tool ${tool.name}: ${MEANWHILE}`;
 }

@@ -9,7 +9,8 @@ import { managedTenant, type Tenant as Declared } from "../../tenants/document/t
 import { askedDirectory } from "./asked-directory.ts";
 import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
+import type { PolicyMethods } from "../../tenants/authority/policy-calls.ts";
+import { policyTables } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";

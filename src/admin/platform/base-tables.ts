@@ -64,6 +64,17 @@ interface BaseRow {
 
 export const baseTables: Tables<BaseMethods> = {
   name: "bases",
+  methods: {
+    base: { idempotent: true },
+    bases: { idempotent: true },
+    putBase: {},
+    removeBase: {},
+    resolve: { idempotent: true },
+    take: { idempotent: true },
+    uses: { idempotent: true },
+    settle: { idempotent: true },
+    release: { idempotent: true },
+  },
   migrations: [
     `CREATE TABLE bases (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, document TEXT NOT NULL,
        changed TEXT NOT NULL) WITHOUT ROWID`,

@@ -47,6 +47,16 @@ interface OperatorRow {
 
 export const operatorTables: Tables<OperatorMethods> = {
   name: "operators",
+  methods: {
+    operators: { idempotent: true },
+    operatorByHash: { idempotent: true },
+    addOperator: {},
+    removeOperator: { idempotent: true },
+    forgetTenant: { idempotent: true },
+    // Of a tenant's end there may be two entries, rather than none.
+    record: { idempotent: true },
+    audit: { idempotent: true },
+  },
   migrations: [
     `CREATE TABLE operators (name TEXT PRIMARY KEY, role TEXT NOT NULL, tenants TEXT, hash TEXT NOT NULL UNIQUE,
        created TEXT NOT NULL, expires TEXT) WITHOUT ROWID`,

@@ -12,7 +12,7 @@ import { rolloutTables } from "./rollout-tables.ts";
 /** It has tables as a tenant's object has. */
 export class PlatformObject extends createTablesObject<unknown, RolloutHost>(
   [operatorTables, baseTables, rolloutTables, platformFaultTables],
-  { hostOf: (base) => ({ ...base, startStep }), isMeant: () => true },
+  { hostOf: (base) => ({ ...base, startStep }) },
 ) {}
 
 /** Merging takes the author's catalog, so it is the Worker's, not an object's. */

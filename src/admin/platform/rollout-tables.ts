@@ -67,6 +67,21 @@ export interface RolloutMethods extends BaseRolloutMethods {
 
 export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
   name: "rollouts",
+  methods: {
+    blocks: { idempotent: true },
+    block: { idempotent: true },
+    unblock: { idempotent: true },
+    rollout: { idempotent: true },
+    rollouts: { idempotent: true },
+    onItsWay: { idempotent: true },
+    suspendLate: { idempotent: true },
+    resumed: { idempotent: true },
+    rollOut: {},
+    nextPage: {},
+    report: { idempotent: true },
+    handOver: { idempotent: true },
+    stop: { idempotent: true },
+  },
   migrations: [
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
     // `noted`: the version that every shard of the directory has. Then where the walk is: how often it went round, at which list

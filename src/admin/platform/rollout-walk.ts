@@ -119,7 +119,7 @@ async function noteInShards(host: TableHost): Promise<void> {
     const { noted } = sql.exec<{ noted: number }>("SELECT noted FROM walk").one();
     if (noted === list.version) return;
     const held = await Promise.all(
-      shardsOf(host).map((_shard, at) => inShard(host, at, "noteBlocks", (shard) => shard.noteBlocks(list))),
+      shardsOf(host).map((_shard, at) => inShard(host, at, (shard) => shard.noteBlocks(list))),
     );
     const highest = Math.max(...held);
     // Only if this object was set back in time.
@@ -134,8 +134,9 @@ function shardsOf({ env }: TableHost): readonly Shard[] {
   return allShards(env as object);
 }
 
-function inShard<T>(host: TableHost, at: number, method: string, ask: (shard: Shard) => Promise<T>): Promise<T> {
-  return inTime(askedAgain(`directory.${method}`, () => ask(shardsOf(host)[at] as Shard)));
+/** `ask`: an idempotent call. */
+function inShard<T>(host: TableHost, at: number, ask: (shard: Shard) => Promise<T>): Promise<T> {
+  return inTime(askedAgain(() => ask(shardsOf(host)[at] as Shard)));
 }
 
 /** Gives how many were visited. */
@@ -179,8 +180,8 @@ async function visitPage(host: TableHost, limit: number): Promise<number> {
 
 async function pageOf(host: TableHost, place: number, after: string, limit: number): Promise<readonly Reached[]> {
   const at = Math.floor(place / 2);
-  if (place % 2 === 0) return inShard<readonly Reached[]>(host, at, "list", (shard) => shard.list(after, limit));
-  const ids = await inShard(host, at, "listDeclared", (shard) => shard.listDeclared(after, limit));
+  if (place % 2 === 0) return inShard<readonly Reached[]>(host, at, (shard) => shard.list(after, limit));
+  const ids = await inShard(host, at, (shard) => shard.listDeclared(after, limit));
   return ids.map((id) => ({ id, created: "", jurisdiction: null, region: null }));
 }
 

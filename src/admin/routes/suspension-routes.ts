@@ -6,7 +6,7 @@ import { mergeDocuments, type TenantDocument } from "../../tenants/document/tena
 import { isGone } from "../../tenants/authority/incarnation.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
 import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
-import type { Suspender } from "../../tenants/authority/policy-tables.ts";
+import type { Suspender } from "../../tenants/authority/policy-calls.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
@@ -182,7 +182,7 @@ async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise
   const managed = await findManaged(desk, id);
   const record = await readRecord(managed);
   const of = kind === "tool" ? await toolNamed(desk, managed, record, name) : undefined;
-  if (kind === "tool") holdResumed(desk, managed, record, of ?? name);
+  if (kind === "tool") await holdResumed(desk, managed, record, of ?? name);
   if (kind === "tool") refuseBlocked(record, of ?? name);
   const created = managed.entry === null ? "" : managed.created;
   const late = kind === "tenant" ? await rolloutsOf(desk.env).resumed(id, created) : undefined;

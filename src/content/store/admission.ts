@@ -1,28 +1,22 @@
 // Admits calls to the object that keeps a tenant's content. The first call asks the tenant's authority whether there is such
 // a tenant; nothing asks again.
 
-import { isGone, meaning, type Incarnation, type Keeper } from "../../tenants/authority/incarnation.ts";
+import { isGone, meaning, type Incarnation, type Refused } from "../../tenants/authority/incarnation.ts";
 import { authorityTables } from "../../tenants/authority/authority-tables.ts";
-import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { remote, type Remote, type TableHost, type Tables } from "../../tenants/authority/tables.ts";
-import { beforeAnother } from "../../tenants/isolate/asked-again.ts";
+import { remote, type Calls, type Remote, type TableHost, type Tables } from "../../tenants/authority/tables.ts";
 import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
 
-const AT_THE_END = ["content.close", "content.purge", "content.erase"];
+/** undefined: the call may go on; `busy`: the authority did not answer; `gone`: there is no such tenant. */
+type Admission = Refused | undefined;
 
-/** "ready": the call may go on; "busy": the authority did not answer; "gone": there is no such tenant. */
-export type Admitted = "ready" | "busy" | "gone";
+export type Admit = (meant: Incarnation, isEnding: boolean) => Admission | Promise<Admission>;
 
-export interface AdmissionMethods {
-  /** `call`: as in "content.search". */
-  admit(meant: Incarnation, call: string): Admitted | Promise<Admitted>;
-}
-
-export const admissionTables: Tables<AdmissionMethods> = {
+export const admissionTables: Tables = {
   name: "admission",
+  methods: {},
   migrations: ["CREATE TABLE content_tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL)"],
-  open: (host) => ({ methods: { admit: admitting(host) } }),
+  open: () => ({ methods: {} }),
 };
 
 /** Which tenant's content this object keeps; undefined while nobody has asked for it. */
@@ -34,17 +28,13 @@ export function keptFor(sql: SqlStorage): Incarnation | undefined {
 export function authorityOf<Methods extends object>(
   { env, tenant, jurisdiction }: TableHost,
   created: Incarnation,
-  tables: Tables<Methods, TenantHost>,
+  calls: Calls<Methods>,
 ): Remote<Methods> {
-  const keeper = () => objectsIn(namespaceOf(env, "TenantObject"), jurisdiction).getByName(tenant) as unknown as Keeper;
-  const again = async (call: string, error: unknown) => {
-    await beforeAnother(call, error);
-    return keeper();
-  };
-  return remote(meaning(keeper(), created, again), tables as Tables<Methods>);
+  const keeper = () => objectsIn(namespaceOf(env, "TenantObject"), jurisdiction).getByName(tenant);
+  return remote(meaning(keeper, created), calls);
 }
 
-function admitting(host: TableHost): AdmissionMethods["admit"] {
+export function admitting(host: TableHost): Admit {
   let created = keptFor(host.sql);
   let asking: Promise<void> | undefined;
 
@@ -54,19 +44,19 @@ function admitting(host: TableHost): AdmissionMethods["admit"] {
     host.sql.exec("INSERT OR REPLACE INTO content_tenant (one, created) VALUES (1, ?)", meant);
     created = meant;
   };
-  const admitFirst = async (meant: Incarnation): Promise<Admitted> => {
+  const admitFirst = async (meant: Incarnation): Promise<Admission> => {
     try {
       await (asking ??= ask(meant).finally(() => (asking = undefined)));
     } catch (error) {
-      return isGone(error) ? "gone" : "busy";
+      return isGone(error) ? { gone: true } : { busy: true };
     }
-    return created === meant && !host.closure.isClosed() ? "ready" : "gone";
+    return created === meant && !host.closure.isClosed() ? undefined : { gone: true };
   };
 
-  return (meant, call) => {
-    if (AT_THE_END.includes(call)) return "ready";
-    if (host.closure.isClosed()) return "gone";
+  return (meant, isEnding) => {
+    if (isEnding) return undefined;
+    if (host.closure.isClosed()) return { gone: true };
     if (created === undefined) return admitFirst(meant);
-    return created === meant ? "ready" : "gone";
+    return created === meant ? undefined : { gone: true };
   };
 }

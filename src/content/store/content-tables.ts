@@ -69,6 +69,27 @@ const SWEPT_AT_ONCE = 500;
 
 export const contentTables: Tables<ContentMethods> = {
   name: "content",
+  methods: {
+    list: { idempotent: true },
+    listSeen: { idempotent: true },
+    search: { idempotent: true },
+    tags: { idempotent: true },
+    uris: { idempotent: true },
+    stored: { idempotent: true },
+    put: {},
+    get: { idempotent: true },
+    copy: { idempotent: true },
+    remove: {},
+    // Each ask has a name of its own.
+    holds: { idempotent: true },
+    keepPart: {},
+    part: { idempotent: true },
+    removeAs: {},
+    usage: { idempotent: true },
+    close: { idempotent: true, ending: true },
+    purge: { idempotent: true, ending: true },
+    erase: { idempotent: true, ending: true },
+  },
   migrations: [
     `CREATE TABLE resources (
        id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, name TEXT NOT NULL, title TEXT, description TEXT,
@@ -85,7 +106,6 @@ export const contentTables: Tables<ContentMethods> = {
     ...textMigrations,
     ...partMigrations,
   ],
-  ending: ["close", "purge", "erase"],
   // A body may be uploaded by who is cut off then, and its tenant have ended meanwhile.
   sweep: async (host) => {
     if ((await purgeListed(host, SWEPT_AT_ONCE)) === SWEPT_AT_ONCE) throw new Error("there are more of them");

@@ -11,6 +11,7 @@ export interface EditLogMethods {
 
 export const editLog: Tables<EditLogMethods, TenantHost> = {
   name: "edit-log",
+  methods: { record: {} },
   migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
   open: (host) => ({
     methods: {

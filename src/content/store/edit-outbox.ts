@@ -17,6 +17,7 @@ export type RemoteOutbox = Remote<OutboxMethods>;
 
 export const editOutbox: Tables<OutboxMethods> = {
   name: "edits",
+  methods: { deliver: { idempotent: true } },
   // Their table is among those of the content, whose writes fill it.
   migrations: [],
   open: (host) => ({

@@ -2,7 +2,7 @@
 // An edit is refused before anything is changed. Writes by tools have neither conditions nor entries.
 
 import { canonicalJson } from "../../auth/seal.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
+import { ObjectBusy, type TableHost } from "../../tenants/authority/tables.ts";
 import { etagOf, type NewRow, type ResourceRow } from "./resource-row.ts";
 
 export interface Edit {
@@ -29,9 +29,6 @@ export interface EditEntry {
 
 /** So many entries wait at most for an authority that is away. */
 export const MAX_WAITING = 1000;
-
-/** The edit is not made: what cannot be audited is not done. */
-export class AuditIsFull extends Error {}
 
 /** Entries of many edits travel together. */
 const SENT_WITHIN_MS = 1000;
@@ -75,7 +72,8 @@ export function auditEdit(
   const action = after === undefined ? "delete" : before === undefined ? "create" : "update";
   const uri = (after ?? before)?.uri ?? "";
   const { waiting } = host.sql.exec<{ waiting: number }>("SELECT count(*) AS waiting FROM edits").one();
-  if (waiting >= MAX_WAITING) throw new AuditIsFull();
+  // What cannot be audited is not done.
+  if (waiting >= MAX_WAITING) throw new ObjectBusy();
   host.sql.exec(
     "INSERT INTO edits (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
     new Date(host.now()).toISOString(),

@@ -3,12 +3,9 @@
 import type { Feature } from "../../deployment/deployment.ts";
 import { refuseOptions } from "../../protocol/members.ts";
 import { resultKeeper } from "./rest.ts";
-import { askAgain } from "../../tenants/isolate/asked-again.ts";
-import { RESULTS_AGAIN } from "./result-tables.ts";
 
 /** `ctx.link`: large results that are kept for a while, for the one who called. */
 export function links(...options: readonly never[]): Feature {
   refuseOptions("links", options);
-  askAgain(RESULTS_AGAIN);
   return { name: "links", results: resultKeeper };
 }

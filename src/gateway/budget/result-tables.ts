@@ -15,9 +15,6 @@ const NO_CREDENTIAL = "address ";
 /** A row has at most 2 MB. */
 const PIECE = MIB;
 
-/** What changes nothing, or the same once more. */
-export const RESULTS_AGAIN = { results: "keep look take" };
-
 export interface KeptResult {
   /** Nobody can guess it. */
   readonly id: string;
@@ -41,6 +38,7 @@ export interface ResultMethods {
 
 export const resultTables: Tables<ResultMethods> = {
   name: "results",
+  methods: { keep: { idempotent: true }, look: { idempotent: true }, take: { idempotent: true } },
   migrations: [
     `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
        bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (id, part))`,

@@ -73,9 +73,10 @@ export async function accessToken(grant: ClientGrant, how: TokenHow): Promise<st
   if (known && lasts(known.until, LASTS_MS[known.kind], how.now())) {
     if (known.kind === "token") return known.token;
     if (known.kind === "refused") throw new TokenRefusal(known.why);
-    // The platform may drop who is asking, without a word.
+    // The platform may drop who is asking, without a word, or reject at once whoever waits for a request that has ended.
     return inTime(known.work, known.until - how.now()).catch((error: unknown) => {
       if (error instanceof TokenRefusal) throw error;
+      if (held.get(key) === known) held.delete(key);
       return accessToken(grant, how);
     });
   }

@@ -97,6 +97,14 @@ interface ReviewRow {
 
 export const reviewTables: Tables<ReviewMethods, TenantHost> = {
   name: "gateway-review",
+  methods: {
+    seen: { idempotent: true },
+    inForce: { idempotent: true },
+    generation: { idempotent: true },
+    approved: { idempotent: true },
+    waiting: { idempotent: true },
+    decide: { idempotent: true },
+  },
   migrations: [
     // The texts stand last: what is asked most does not read them.
     `CREATE TABLE upstream_reviews (upstream TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, position INTEGER,

@@ -34,6 +34,7 @@ interface KeyRow {
 
 export const signingKeyTables: Tables<SigningKeyMethods, TenantHost> = {
   name: "login_keys",
+  methods: { signing: {}, published: { idempotent: true } },
   migrations: [
     `CREATE TABLE login_keys (kid TEXT PRIMARY KEY, public TEXT NOT NULL, private TEXT NOT NULL,
        created INTEGER NOT NULL) WITHOUT ROWID`,

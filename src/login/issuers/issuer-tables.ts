@@ -55,6 +55,7 @@ interface IssuerRow {
 
 export const issuerTables: Tables<IssuerMethods, TenantHost> = {
   name: "issuers",
+  methods: { claim: { idempotent: true }, settle: { idempotent: true }, isCurrent: { idempotent: true } },
   migrations: [
     `CREATE TABLE issuers (issuer TEXT PRIMARY KEY, read_at INTEGER NOT NULL, tried_at INTEGER NOT NULL,
        claimed_until INTEGER NOT NULL) WITHOUT ROWID`,

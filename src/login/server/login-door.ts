@@ -10,7 +10,7 @@ import type { TokenRefused } from "./token-rows.ts";
 
 /** What it calls may have been done where the answer was lost, and is asked for again: each method gives the same then. */
 export function loginOf({ ground }: Pick<LoginVisit, "ground">): Remote<LoginMethods> {
-  return remote({ run: (...call) => reached(persistently(() => ground.stub().run(...call))) }, loginTables);
+  return remote({ call: (...called) => reached(persistently(() => ground.stub().call(...called))) }, loginTables);
 }
 
 /** Until no Worker serves what was before. */

@@ -77,6 +77,27 @@ export interface LoginMethods extends ClientMethods {
 
 export const loginTables: Tables<LoginMethods, TenantHost> = {
   name: "login",
+  // What login-door.ts calls is called again there, and for longer.
+  methods: {
+    client: {},
+    clients: { idempotent: true },
+    keepClient: {},
+    pasted: {},
+    addSignIn: {},
+    signIn: {},
+    addGrant: {},
+    redeem: {},
+    refresh: {},
+    revoke: {},
+    providerOf: {},
+    claimProvider: {},
+    keepProvider: {},
+    grants: { idempotent: true },
+    grantsOf: {},
+    endGrant: { idempotent: true },
+    endClient: { idempotent: true },
+    endPrincipal: { idempotent: true },
+  },
   migrations: LOGIN_MIGRATIONS,
   open: (host) => {
     // Tokens that were given out before a Worker lost the feature let nobody in.

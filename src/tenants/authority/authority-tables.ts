@@ -49,6 +49,13 @@ export interface AuthorityMethods {
 
 export const authorityTables: Tables<AuthorityMethods> = {
   name: "authority",
+  methods: {
+    state: {},
+    exists: { idempotent: true },
+    markSeeded: {},
+    claim: { idempotent: true },
+    settle: { idempotent: true },
+  },
   migrations: [
     "CREATE TABLE sealing_keys (id TEXT PRIMARY KEY, secret BLOB NOT NULL, created INTEGER NOT NULL)",
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",

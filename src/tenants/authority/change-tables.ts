@@ -1,7 +1,8 @@
 // Owns one log of what changed in a tenant and since which version, and sending it to the hub: at least once, in bursts,
 // and only while somebody listens. Refuses to know who listens, and who may.
 
-import { CHANGES, type ChangeLog, type ChangeLogName, type Changes, type ChangedSection } from "./changes.ts";
+import { changeCalls, type ChangeMethods } from "./change-calls.ts";
+import type { ChangeLog, ChangeLogName, Changes, ChangedSection } from "./changes.ts";
 import {
   createAnnouncer,
   type Announcer,
@@ -10,20 +11,6 @@ import {
   type ChangeRecord,
 } from "./announcer.ts";
 import type { Tables } from "./tables.ts";
-
-export interface ChangeMethods {
-  /**
-   * Registers that somebody listens at this hub. Gives what changed since the version that they know; null: they begin now.
-   */
-  listen(since: number | null, shard?: number): Changes;
-  /** How many hubs are told: whoever looks for a session's stream finds it at one of them. */
-  hubs(): number;
-  announce(sections: readonly ChangedSection[], updated: readonly string[]): void;
-  /** Milliseconds after which to ask again; 0: no stream stands any more that was to end. */
-  told(): Promise<number>;
-  /** Settles when everything that changed before was sent to the hubs, or could not be. */
-  flush(): Promise<void>;
-}
 
 /** Changes kept. Whoever was away for more of them is told that anything may differ. */
 const KEPT = 10_000;
@@ -50,7 +37,7 @@ export function createChanges(name: ChangeLogName): Changing {
   };
   return {
     tables: {
-      name: CHANGES,
+      ...changeCalls,
       migrations: changeMigrations,
       open: (host) => {
         announcer = createAnnouncer(changeRecord(host, name));

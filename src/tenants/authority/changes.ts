@@ -68,9 +68,6 @@ export interface HubEnv {
   readonly HUB_SHARDS?: string;
 }
 
-/** What the methods of change-tables.ts are called by. */
-export const CHANGES = "changes";
-
 export const MAX_SHARDS = 64;
 
 export function shardsOf({ HUB_SHARDS }: HubEnv): number {

@@ -19,6 +19,7 @@ export interface EndedMethods {
 
 export const endedTables: Tables<EndedMethods> = {
   name: "ended",
+  methods: { endSession: {}, hasEnded: {} },
   migrations: [
     "CREATE TABLE ended_sessions (sequence INTEGER PRIMARY KEY AUTOINCREMENT, nonce TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, expires INTEGER NOT NULL)",
     "CREATE INDEX ended_by_expiry ON ended_sessions (expires)",

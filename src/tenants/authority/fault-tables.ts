@@ -55,7 +55,12 @@ export const faultTables = tablesOf(MOST_OF_TENANT);
 export const platformFaultTables = tablesOf(MOST_OF_PLATFORM);
 
 function tablesOf(most: number): Tables<FaultMethods> {
-  return { name: "faults", migrations: MIGRATIONS, open: (host) => ({ methods: faultMethods(host, most) }) };
+  return {
+    name: "faults",
+    methods: { noteFault: {}, faults: { idempotent: true } },
+    migrations: MIGRATIONS,
+    open: (host) => ({ methods: faultMethods(host, most) }),
+  };
 }
 
 function faultMethods(host: TableHost, most: number): FaultMethods {

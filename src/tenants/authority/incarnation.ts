@@ -3,6 +3,7 @@
 // Refuses what is meant for another, however late it comes.
 
 import { AppError } from "../../protocol/app-error.ts";
+import { beforeAnother } from "../isolate/asked-again.ts";
 
 /** When a tenant was made, ISO 8601: no other one of its name, before or after it, has the same. */
 export type Incarnation = string;
@@ -21,48 +22,48 @@ export function keptUnder(tenant: string, incarnation: Incarnation): string {
   return incarnation === "" ? tenant : `${tenant}@${incarnation}`;
 }
 
-/**
- * What became of a call. `gone`: what it means is not, or not any more, what the object keeps; `busy`: the object is not
- * ready for it yet.
- */
-export type Ran = { readonly value: unknown } | { readonly gone: true } | { readonly busy: true };
+/** `gone`: what a call means is not, or not any more, what the object keeps; `busy`: the object is not ready for it yet. */
+export type Refused = { readonly gone: true } | { readonly busy: true };
+/** What became of a call. */
+export type Ran = { readonly value: unknown } | Refused;
 
-/** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
-export const OTHER_RELEASE = "of another release";
-export { UNRELEASED } from "../../telemetry/fault-line.ts";
+export { OTHER_RELEASE, UNRELEASED } from "../../telemetry/fault-line.ts";
 
 /**
  * What most leases are answered. Its text is sent in the place of this very object: with an answer that is an object the
  * platform makes a function that lets go of it, which costs more than the answer.
  */
 export const UNCHANGED = { state: "unchanged" } as const;
-type Text = typeof UNCHANGED.state;
+/** What became of a call, as it is sent. */
+export type SentAnswer = Ran | typeof UNCHANGED.state;
 
-/** An object that keeps tables, as it is called over RPC. */
-export interface Keeper {
-  run(tables: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran | Text>;
-}
+/** Over RPC, an object that keeps tables has one for each method of theirs, as `policy.lease`. */
+type RpcMethod = (meant: Incarnation, ...args: readonly unknown[]) => Promise<SentAnswer>;
 
 /** The same object for one incarnation: nobody who has this can mean another. */
 export interface TenantStub {
-  run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
+  /** `method`: as in `policy.lease`. */
+  call(method: string, args: readonly unknown[], isIdempotent: boolean): Promise<unknown>;
 }
 
 const BUSY_SECONDS = 2;
 
-/** Whom to call in the place of a keeper that failed; rejects with its error where nobody is to be. */
-export type Again = (call: string, error: unknown) => Promise<Keeper>;
-
-/** The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. */
-export function meaning(keeper: Keeper, meant: Incarnation, again?: Again): TenantStub {
+/**
+ * The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. `find` gives a new stub:
+ * the one that failed may be of no more use.
+ */
+export function meaning(find: () => object, meant: Incarnation): TenantStub {
+  const first = find();
   return {
-    run: async (tables, method, args) => {
-      let ran: Ran | Text;
+    call: async (method, args, isIdempotent) => {
+      const ask = (keeper: object) => ((keeper as Record<string, RpcMethod>)[method] as RpcMethod)(meant, ...args);
+      let ran: SentAnswer;
       try {
-        ran = await keeper.run(tables, method, args, meant);
+        ran = await ask(first);
       } catch (error) {
-        if (!again) throw error;
-        ran = await (await again(`${tables}.${method}`, error)).run(tables, method, args, meant);
+        if (!isIdempotent) throw error;
+        await beforeAnother(error);
+        ran = await ask(find());
       }
       if (ran === UNCHANGED.state) return UNCHANGED;
       if ("gone" in ran) throw new AppError("unknownTenant");

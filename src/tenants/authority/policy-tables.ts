@@ -6,89 +6,23 @@ import type { Withdrawn } from "./changes.ts";
 import { directoryOf } from "../directory/directory-stub.ts";
 import { askedAgain } from "../isolate/asked-again.ts";
 import { inTime } from "../isolate/in-time.ts";
-import { blocksIn, blocksVersion, createBlockMethods, storeBlocks, type BlockMethods } from "./block-tables.ts";
+import { blocksIn, blocksVersion, createBlockMethods, storeBlocks } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { leaseMethods, tenantRows, type LeaseMethods, type TenantRow } from "./lease-methods.ts";
+import { leaseMethods, tenantRows, type TenantRow } from "./lease-methods.ts";
 import { retiredNamesIn, suspensionsOf } from "./leases.ts";
-import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
-import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
+import { createKeptMethods } from "./kept-methods.ts";
+import { createKeyMethods, forgetEnded } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
-import type {
-  Actor,
-  AuditEntry,
-  BlockList,
-  LeaseAnswer,
-  RetiredName,
-  TenantRecord,
-  WriteResult,
-} from "./policy-records.ts";
-import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
+import { policyCalls, type DocumentWrite, type PolicyMethods, type Suspender } from "./policy-calls.ts";
+import type { BlockList, LeaseAnswer, TenantRecord, WriteResult } from "./policy-records.ts";
+import { createSecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-export interface DocumentWrite {
-  readonly own: TenantDocument;
-  readonly effective: TenantDocument;
-  /** Names that the change takes off the lists. */
-  readonly retired: readonly RetiredName[];
-  /** Writes only if this is still the revision; null: whatever the revision is. */
-  readonly ifRevision: number | null;
-  readonly actor: Actor;
-  readonly action: string;
-}
-
-export interface TenantBirth extends Omit<DocumentWrite, "ifRevision" | "retired"> {
-  /** As the directory entered it; absent: now. */
-  readonly created?: Incarnation;
-  /** As the directory answered it when it entered the tenant. */
-  readonly blocks?: BlockList;
-}
-
-export interface Suspender extends Actor {
-  /** Answers for this tenant alone, and lifts nothing that an operator of the platform suspended. */
-  readonly isTenantAdmin?: boolean;
-}
-
-export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, BlockMethods, SecretMethods {
-  /** "absent": it was deleted before it came into being. */
-  create(birth: TenantBirth): WriteResult;
-  write(write: DocumentWrite): WriteResult;
-  /**
-   * Which tenant has the name, or had it last; null: none that is remembered. `inCode`: code declares the tenant, so it
-   * exists without having been created.
-   */
-  incarnation(inCode: boolean): Incarnation | null;
-  /** `inCode`: as for `incarnation`. */
-  read(inCode: boolean): TenantRecord | undefined;
-  /** From now on no write is made that replaces this revision. Gives the one that is current then. */
-  fence(revision: number): number;
-  /** "full": a tenant-admin suspended as many things as they may. */
-  suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult | { readonly state: "full" };
-  /** The tenant, as a rollout brings it: not if it was resumed since, nor where it is suspended already. */
-  suspendLate(note: string, by: Actor, order: { readonly version: number; readonly inCode: boolean }): WriteResult;
-  /**
-   * "forbidden": an operator suspended it, and somebody else may not lift that. `version`: a suspension of the tenant that is on
-   * its way with this version, or an older one, comes too late.
-   */
-  resume(
-    kind: Suspension["kind"],
-    name: string,
-    by: Suspender,
-    version?: number,
-  ): WriteResult | { readonly state: "forbidden" };
-  audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
-  /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
-  leftMs(): number;
-  /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
-  close(incarnation: Incarnation): number;
-  /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
-  erase(): Promise<void>;
-}
-
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
-  name: "policy",
+  ...policyCalls,
   migrations: [
     "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
     "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, by_operator INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
@@ -110,8 +44,6 @@ export const policyTables: Tables<PolicyMethods, TenantHost> = {
     "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
     "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
   ],
-  // A tenant may be blocked before it is made.
-  ending: ["read", "close", "erase", "takeBlocks"],
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
 
@@ -197,9 +129,7 @@ const NO_BLOCKS: BlockList = { version: 0, blocks: [] };
 /** A tenant in code is in the directory before its first lease, so that rollouts find it. */
 async function declare(host: TenantHost): Promise<void> {
   const { env, tenant } = host;
-  const blocks = await inTime(
-    askedAgain("directory.declare", () => directoryOf(env as object, tenant).declare(tenant)),
-  );
+  const blocks = await inTime(askedAgain(() => directoryOf(env as object, tenant).declare(tenant)));
   host.transaction(() => storeBlocks(host, blocks));
 }
 

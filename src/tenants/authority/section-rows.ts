@@ -5,6 +5,7 @@ import type { Tables } from "./tables.ts";
 
 export const sectionRows: Tables = {
   name: "section-rows",
+  methods: {},
   migrations: ["CREATE TABLE sections (name TEXT PRIMARY KEY, hash TEXT NOT NULL) WITHOUT ROWID"],
   open: () => ({ methods: {} }),
 };

@@ -60,6 +60,12 @@ const SECTION_BODIES: BodyGarbage = {
 
 export const sectionTables: Tables<SectionMethods, TenantHost> = {
   name: "sections",
+  methods: {
+    has: { idempotent: true },
+    put: { idempotent: true },
+    remove: { idempotent: true },
+    body: { idempotent: true },
+  },
   migrations: [
     "CREATE TABLE section_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, part BLOB NOT NULL, PRIMARY KEY (hash, at)) WITHOUT ROWID",
     "CREATE TABLE section_garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL) WITHOUT ROWID",

@@ -28,12 +28,12 @@ export interface RegisterMethods {
 
 export const sessionRegister: Tables<RegisterMethods> = {
   name: "sessions",
+  methods: { remember: {}, list: { idempotent: true, ending: true }, forget: { idempotent: true, ending: true } },
   migrations: [
     "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL, owner TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
     "CREATE INDEX remembered_by_expiry ON remembered_sessions (expires)",
     "CREATE INDEX remembered_by_owner ON remembered_sessions (owner, expires)",
   ],
-  ending: ["list", "forget"],
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 

@@ -19,6 +19,7 @@ const UNTOLD =
 /** Whoever changes whether the tenant is suspended asks for the alarm in that transaction. */
 export const standingTables: Tables<object, TenantHost> = {
   name: "standing",
+  methods: {},
   migrations: [
     "CREATE TABLE standing (one INTEGER PRIMARY KEY CHECK (one = 1), told INTEGER NOT NULL, version INTEGER NOT NULL)",
     "INSERT INTO standing VALUES (1, 0, 0)",

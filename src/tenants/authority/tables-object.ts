@@ -1,14 +1,15 @@
-// Owns an object that domains keep their tables in: its SQLite database, its alarm, its end.
-// Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
+// Owns an object that domains keep their tables in: its SQLite database, its alarm, its end, and an RPC method for each method
+// of the domains, as `policy.lease`. Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
 
 import { DurableObject } from "cloudflare:workers";
 import { countWrites } from "./count-writes.ts";
 import { createChanges } from "./change-tables.ts";
+import { changeCalls } from "./change-calls.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createClosure } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
-import { UNCHANGED, type Incarnation, type Keeper, type Ran } from "./incarnation.ts";
-import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
+import { UNCHANGED, type SentAnswer, type Incarnation, type Ran, type Refused } from "./incarnation.ts";
+import { ObjectBusy, openTables, type MethodOptions, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { logFault } from "../../telemetry/fault-line.ts";
 import { inTime } from "../isolate/in-time.ts";
 import { createWake, type Wake } from "./wake.ts";
@@ -28,10 +29,10 @@ const RETRY_MS = 60_000;
 /** One that called somebody who never answers is rung again after so long: what it was to do is not done. */
 const HANGS_MS = 300_000;
 
-type Call = Parameters<Keeper["run"]>;
-type Method = (...args: unknown[]) => unknown;
+type Method = (...args: readonly unknown[]) => unknown;
+type OptionsByName = Readonly<Record<string, MethodOptions>>;
 
-export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Keeper & Answering;
+export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Answering;
 
 /** What every object class of a Worker has. */
 export interface Answering {
@@ -39,15 +40,23 @@ export interface Answering {
   ready(): Promise<void>;
 }
 
+type MaybeRefused = Refused | undefined;
+
 export interface Shared<Host> {
   /** What the domains share. */
   readonly hostOf: (base: TableHost, ctx: DurableObjectState) => Host;
-  /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
-  readonly isMeant: (host: Host, meant: Incarnation, isEnding: boolean) => boolean;
-  /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. */
+  /** Answers a call that means what the object does not keep; absent: it keeps all. `isEnding`: the method belongs to the end of what was meant. */
+  readonly refuse?: (host: Host, meant: Incarnation, isEnding: boolean) => MaybeRefused | Promise<MaybeRefused>;
+  /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. `method`: `policy.lease`. */
   readonly absent?: (method: string, ask: unknown, meant: Incarnation) => Ran | undefined;
   /** What its changes are of; of definitions when absent. */
   readonly log?: ChangeLogName;
+}
+
+interface Called {
+  readonly name: string;
+  readonly method: string;
+  readonly isEnding: boolean;
 }
 
 interface Opened<Host> {
@@ -61,10 +70,20 @@ export const READINESS = "readyz";
 /** A Durable Object class that holds these tables. */
 export function createTablesObject<Env, Host extends TableHost>(
   tables: readonly Tables<object, Host>[],
-  { hostOf, isMeant, absent, log = "definitions" }: Shared<Host>,
+  { hostOf, refuse, absent, log = "definitions" }: Shared<Host>,
 ): TablesObjectClass<Env> {
-  const endings = new Set(tables.flatMap(({ name, ending = [] }) => ending.map((method) => `${name}.${method}`)));
-  return class extends DurableObject<Env> {
+  return class TablesObject extends DurableObject<Env> {
+    static {
+      for (const { name, methods } of [changeCalls, ...tables]) {
+        for (const [method, options] of Object.entries(methods as OptionsByName)) {
+          const run = function (this: TablesObject, meant: Incarnation, ...args: readonly unknown[]) {
+            return this.#run({ name, method, isEnding: options.ending === true }, meant, args);
+          };
+          Object.assign(this.prototype, { [`${name}.${method}`]: run });
+        }
+      }
+    }
+
     readonly #wake = createWake(this.ctx);
     readonly #closure = createClosure(this.ctx.storage);
     #opened: Opened<Host> | undefined;
@@ -72,17 +91,22 @@ export function createTablesObject<Env, Host extends TableHost>(
     /** Asked of an object that nobody has anything in. */
     async ready(): Promise<void> {}
 
-    /** The one way in. */
-    async run(...[name, method, args, meant]: Call): ReturnType<Keeper["run"]> {
-      const called = `${name}.${method}`;
-      const none =
-        this.#opened || endings.has(called) || isUsed(this.ctx) ? undefined : absent?.(called, args[0], meant);
+    /** The one way in, behind every RPC method. */
+    async #run({ name, method, isEnding }: Called, meant: Incarnation, args: readonly unknown[]): Promise<SentAnswer> {
+      const isNew = !this.#opened && !isEnding && !isUsed(this.ctx);
+      const none = isNew ? absent?.(`${name}.${method}`, args[0], meant) : undefined;
       if (none) return none;
-      const opened = this.#open();
-      const methods = opened.tables.get(name)?.methods as Record<string, Method> | undefined;
-      if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${called}`);
-      if (!isMeant(opened.host, meant, endings.has(called))) return { gone: true };
-      return told(await methods[method]?.(...args));
+      const refusing = refuse?.(this.#open().host, meant, isEnding);
+      // Most are known at once, and nothing comes between them and their method.
+      const refused = refusing instanceof Promise ? await refusing : refusing;
+      if (refused) return refused;
+      const methods = this.#open().tables.get(name)?.methods as Readonly<Record<string, Method>>;
+      try {
+        return told(await (methods[method] as Method)(...args));
+      } catch (error) {
+        if (error instanceof ObjectBusy) return { busy: true };
+        throw error;
+      }
     }
 
     override async alarm(): Promise<void> {
@@ -124,7 +148,7 @@ export function createTablesObject<Env, Host extends TableHost>(
   };
 }
 
-function told(value: unknown): Awaited<ReturnType<Keeper["run"]>> {
+function told(value: unknown): SentAnswer {
   return value === UNCHANGED ? UNCHANGED.state : { value };
 }
 

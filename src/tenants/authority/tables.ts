@@ -1,4 +1,4 @@
-// Owns how a domain keeps tables inside a tenant's object: migrations in order, methods called by name, one alarm
+// Owns how a domain keeps tables inside a tenant's object: migrations in order, methods that are called over RPC, one alarm
 // shared. Refuses to know any domain: the object is composed from a list.
 
 import type { ChangeLog } from "./changes.ts";
@@ -31,20 +31,37 @@ export interface TableHost {
   erase(): Promise<void>;
 }
 
+/** Thrown by a method: nothing was done, and what is asked for may be done in a moment. Who called is told `busy`. */
+export class ObjectBusy extends Error {}
+
 export interface OpenTables<Methods> {
   readonly methods: Methods;
   /** Bounded work. Gives the time to be woken next, milliseconds since the epoch; undefined: not at all. */
   alarm?(now: number): Promise<number | undefined>;
 }
 
-export interface Tables<Methods = object, Host extends TableHost = TableHost> {
+/** What holds for a method, for who calls it. */
+export interface MethodOptions {
+  /** It changes nothing, or the same once more: it is called again where the platform says that the first call was lost. */
+  readonly idempotent?: true;
+  /** With it a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
+  readonly ending?: true;
+}
+
+type Options<Methods> = { readonly [Name in keyof Methods]: MethodOptions };
+
+/** What tables are called by: all that a caller needs. On its own where the caller's code runs in Node, which may not open them. */
+export interface Calls<Methods> {
   readonly name: string;
+  /** Each is the RPC method `NAME.METHOD` of the object that has the tables. */
+  readonly methods: Options<Methods>;
+}
+
+export interface Tables<Methods = object, Host extends TableHost = TableHost> extends Calls<Methods> {
   /** SQL statements, each applied once and in order. They only add; one that was released is never edited. */
   readonly migrations: readonly string[];
   /** How many of these the oldest code knows that may read what they made; absent: older code leaves alone what they add. */
   readonly oldestReader?: number;
-  /** Methods with which a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
-  readonly ending?: readonly string[];
   open(host: Host): OpenTables<Methods>;
   /** Deletes what came after everything was deleted, from where it is kept elsewhere. Repeated where it rejects. */
   sweep?(host: Pick<TableHost, "env" | "kept">): Promise<void>;
@@ -118,22 +135,27 @@ export function openTables<Host extends TableHost>(
   return new Map(tables.map((entry) => [entry.name, entry.open(host)]));
 }
 
-/** The same methods as a Worker calls them, over RPC. */
+/** The same methods as a Worker calls them. */
 export type Remote<Methods> = {
   readonly [Name in keyof Methods]: Methods[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
     : never;
 };
 
-export function remote<Methods extends object>(stub: TenantStub, tables: Tables<Methods>): Remote<Methods> {
-  return remoteNamed(stub, tables.name);
-}
-
-/** The same by the name of the tables, for code that runs in Node too: what opens them may not. */
-export function remoteNamed<Methods extends object>(stub: TenantStub, name: string): Remote<Methods> {
+/**
+ * So a call travels: for `remote(stub, policyTables).lease(ask)` the stub (`meaning` in incarnation.ts) calls the object's native RPC
+ * method `policy.lease(meant, ask)`; `meant` says which tenant of the name. The object (tables-object.ts), which has one for each
+ * method of its tables, refuses what is meant for another and runs the method that `open` gave. The stub unwraps the answer, or throws.
+ * An idempotent call is made once more where the platform says that it was lost.
+ */
+export function remote<Methods extends object>(stub: TenantStub, { name, methods }: Calls<Methods>): Remote<Methods> {
+  const options = methods as Readonly<Record<string, MethodOptions>>;
   return new Proxy({} as Remote<Methods>, {
-    // Without this an async function that returns the proxy would take it for a promise and call `then`.
-    get: (_target, method) =>
-      method === "then" ? undefined : (...args: unknown[]) => stub.run(name, String(method), args),
+    get: (_target, method: string) => {
+      // Others are none: an async function that returns the proxy asks it for `then`.
+      if (!Object.hasOwn(options, method)) return undefined;
+      const isIdempotent = options[method]?.idempotent === true;
+      return (...args: unknown[]) => stub.call(`${name}.${method}`, args, isIdempotent);
+    },
   });
 }

@@ -326,6 +326,22 @@ export class DirectoryObject extends DurableObject {
   }
 }
 
+/** Methods that change nothing, or the same once more: they are called again where the platform says that the first call was lost. */
+export const idempotentMethods: ReadonlySet<keyof DirectoryObject> = new Set([
+  "lookup",
+  "hostname",
+  "isDeclared",
+  "list",
+  "listDeclared",
+  "named",
+  "add",
+  "declare",
+  "markDeleting",
+  "noteBlocks",
+  "endDeclared",
+  "remove",
+]);
+
 function directoryEntryOf(row: DirectoryRow): DirectoryEntry {
   return {
     id: row.id,

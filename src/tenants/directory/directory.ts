@@ -39,7 +39,7 @@ export interface NameLookup {
 
 export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup> {
   if (lasts(unknown.get(id) ?? 0, NAME_FOR_MS, Date.now())) return { entry: null, isRemembered: true };
-  const { entry } = await inTime(askedAgain("directory.lookup", () => directoryOf(env, id).lookup(id)));
+  const { entry } = await inTime(askedAgain(() => directoryOf(env, id).lookup(id)));
   if (entry?.state === "active") {
     unknown.delete(id);
     return { entry };
@@ -62,7 +62,7 @@ const hostnames = new Map<string, { readonly until: number; readonly tenant: str
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const known = hostnames.get(hostname);
   if (known && (lasts(known.until, NAME_FOR_MS, Date.now()) || isLeasedTo(known.tenant, hostname))) return known.tenant;
-  const asking = askedAgain("directory.hostname", () => directoryOf(env, hostname).hostname(hostname));
+  const asking = askedAgain(() => directoryOf(env, hostname).hostname(hostname));
   const tenant = await inTime(asking);
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
   hostnames.set(hostname, { until: Date.now() + NAME_FOR_MS, tenant });

@@ -1,7 +1,6 @@
 // Owns which Durable Object of a binding is a tenant's: its name, and where it was placed when it was made.
 
-import { beforeAnother } from "../isolate/asked-again.ts";
-import { meaning, type Incarnation, type Keeper, type TenantStub } from "../authority/incarnation.ts";
+import { meaning, type Incarnation, type TenantStub } from "../authority/incarnation.ts";
 
 /** Another jurisdiction is another object. The region only says where an object is made, when it is first asked for. */
 export interface Placement {
@@ -41,9 +40,6 @@ export function keeperOf(
   { placement: { jurisdiction, region }, incarnation }: Meant,
 ): TenantStub {
   const near = region === null ? undefined : { locationHint: region as DurableObjectLocationHint };
-  const keeper = () => objectsIn(objects, jurisdiction).getByName(name, near) as unknown as Keeper;
-  return meaning(keeper(), incarnation, async (call, error) => {
-    await beforeAnother(call, error);
-    return keeper();
-  });
+  const keeper = () => objectsIn(objects, jurisdiction).getByName(name, near);
+  return meaning(keeper, incarnation);
 }

@@ -65,8 +65,11 @@ export class SingleFlight<T> {
     });
     flight.push(mine);
     try {
-      const outcome = await firstOf(flight);
-      return outcome ? outcome.value : await mine.answer;
+      for (;;) {
+        // Also those that began later: this one may hang.
+        const outcome = await outcomeOf(flight);
+        if (outcome) return outcome.value;
+      }
     } finally {
       if (this.#flight === flight) this.#flight = undefined;
     }

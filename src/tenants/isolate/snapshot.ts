@@ -5,9 +5,9 @@ import { idsOf, type KeyRing } from "../../auth/seal.ts";
 import { lasts } from "./lasting.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import type { KeyGrant, LeaseAnswer, LeaseAsk, LeaseGranted, Policy } from "../authority/policy-records.ts";
-import type { LeaseMethods } from "../authority/lease-methods.ts";
 import type { Placement } from "../directory/placement.ts";
-import { remoteNamed } from "../authority/tables.ts";
+import { policyCalls } from "../authority/policy-calls.ts";
+import { remote } from "../authority/tables.ts";
 import type { TenantStub } from "../authority/incarnation.ts";
 
 /** Milliseconds that a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
@@ -109,7 +109,7 @@ export function isEnding({ renewal }: Snapshot): boolean {
 export async function askSnapshot(tenant: string, stub: TenantStub, ask: SnapshotAsk): Promise<Snapshot | undefined> {
   const asked = Date.now();
   const before = held.get(tenant);
-  const told: LeaseAnswer = await remoteNamed<LeaseMethods>(stub, "policy").lease(askWith(before, ask));
+  const told: LeaseAnswer = await remote(stub, policyCalls).lease(askWith(before, ask));
   if (told.state === "absent") {
     dropSnapshot(tenant);
     return undefined;

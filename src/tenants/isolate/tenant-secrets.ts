@@ -4,9 +4,9 @@
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import { reached } from "./in-time.ts";
-import type { LeaseMethods } from "../authority/lease-methods.ts";
 import { isLeased, type Snapshot } from "./snapshot.ts";
-import { remoteNamed } from "../authority/tables.ts";
+import { policyCalls } from "../authority/policy-calls.ts";
+import { remote } from "../authority/tables.ts";
 import type { TenantStub } from "../authority/incarnation.ts";
 
 /** Names may come from a tool's arguments, so only so many are remembered. */
@@ -55,7 +55,7 @@ async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Pro
   // A handler may outlive the lease under which it began.
   const known = isLeased(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
   if (known !== undefined) return known;
-  const sealed = await reached(remoteNamed<LeaseMethods>(stub(), "policy").sealedSecret(name));
+  const sealed = await reached(remote(stub(), policyCalls).sealedSecret(name));
   if (derived.size < MAX_DERIVED) derived.set(key, sealed);
   return sealed;
 }

@@ -154,7 +154,7 @@ describe("the rollout of a base", () => {
     await put(base, NEXT);
     const version = (await rolloutsOf(env).rollOut(base, false, { name: "root" })) ?? 0;
     const { at, calls } = countedEnv();
-    await baseStep(adminOptions, { ...adminEnv, ...at }, { rollout: version });
+    await baseStep(() => adminOptions, { ...adminEnv, ...at }, { rollout: version });
     expect(calls.length).toBeLessThanOrEqual(tenants.length * 9 + 12);
   });
 });

@@ -14,6 +14,7 @@ import { ROOT } from "../../support/worker/admin.ts";
 import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/worker/deployed.ts";
 import { countedEnv, spoil, spoilObject } from "../../support/worker/platform-faults.ts";
 import { anyTenant } from "../../support/worker/tenant.ts";
+import { aroundCalls, callOn } from "../../support/worker/object-calls.ts";
 
 type Done = Infer<typeof BlockDone>;
 type Shown = Infer<typeof Rollout>;
@@ -237,15 +238,11 @@ describe("a tenant whose object does not answer", () => {
     const { id, object } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
     await spoil(object, (method) => (method === "policy.suspend" ? lost() : undefined));
     const held = Promise.withResolvers<unknown>();
-    let late: unknown[] | undefined;
-    await runInDurableObject(object, (instance: object) => {
-      const shared = Object.getPrototypeOf(instance) as { run: (...all: unknown[]) => unknown };
-      const { run } = shared;
-      shared.run = function (this: object, ...all) {
-        if (this !== instance || all[1] !== "suspendLate" || late) return run.apply(this, all);
-        late = all;
-        return held.promise;
-      };
+    let late: readonly unknown[] | undefined;
+    await aroundCalls(object, (method, goOn, args) => {
+      if (method !== "policy.suspendLate" || late) return goOn();
+      late = args;
+      return held.promise;
     });
     expect((await suspend(id)).status).toBe(202);
     expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({
@@ -253,8 +250,7 @@ describe("a tenant whose object does not answer", () => {
     });
     await expect.poll(() => late !== undefined).toBe(true);
     expect((await ask("DELETE", `/tenants/${id}/suspensions/tenant`)).body).toMatchObject({ changed: true });
-    const [tables, method, args] = late as unknown as [string, string, unknown[]];
-    await anyTenant(id).run(tables, method, args);
+    await callOn(object, "policy.suspendLate", ...((late ?? []) as unknown[]));
     held.resolve({ value: { state: "absent" } });
     expect(await call(id, "see")).toContain('"text":"see"');
     expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({ items: [] });

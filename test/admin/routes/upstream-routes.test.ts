@@ -25,6 +25,7 @@ import {
   rules,
 } from "../../support/worker/admin.ts";
 import { upstreamAt, workerAt } from "../../support/worker/upstreams.ts";
+import { findFixture } from "../../support/worker/fixture-registry.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
 type Refreshed = Infer<typeof UpstreamRefreshed>;
@@ -289,6 +290,7 @@ describe("an upstream that an operator looks at", () => {
     const id = await newTenant(SOON);
     let isAway = false;
     const worker = sums();
+    findFixture();
     const url = upstreamAt((request) => {
       if (isAway) throw new TypeError("Network connection lost.");
       return worker.fetch(request, env, createExecutionContext());

@@ -150,7 +150,7 @@ test.each([
   admin.intercept = () => answer;
   const ended = await cli.run(["tenant", "show", "acme"]);
   expect(ended.exit).toBe(exit);
-  expect(ended.stderr).toMatch(/^tenantry: .*no tenantry server answers there\n$/);
+  expect(ended.stderr).toMatch(/^tenantry: .*no admin API answers there\n$/);
 });
 
 test("the URL of an endpoint in place of the server's is told apart", async () => {
@@ -158,7 +158,7 @@ test("the URL of an endpoint in place of the server's is told apart", async () =
   admin.intercept = () => ({ status: 404, json: { jsonrpc: "2.0", error: { code: -32600, message: "Not found" } } });
   const { exit, stderr } = await cli.run(["tenant", "list", "--url", `${admin.url}/mcp/demo`]);
   expect(exit).toBe(3);
-  expect(stderr).toContain("no tenantry server answers there. --url is the server's own, without /mcp/TENANT\n");
+  expect(stderr).toContain("no admin API answers there. --url is the server's own, without /mcp/TENANT\n");
 });
 
 test("a redirect is not followed with the token but named", async () => {

@@ -13,6 +13,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { anyTenant, contentStub, freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { aroundCalls } from "../../support/worker/object-calls.ts";
 
 const ANN = { name: "ann" };
 const LEASE = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: null };
@@ -63,13 +64,9 @@ describe("the authority", () => {
   it("is asked once for all that is read, listed, searched and written, and after an eviction not again", async () => {
     const tenant = freshTenant();
     const calls: string[] = [];
-    await runInDurableObject(tenant.object, (instance: object) => {
-      const shared = Object.getPrototypeOf(instance) as { run: (...call: unknown[]) => unknown };
-      const { run } = shared;
-      shared.run = function (this: object, ...call) {
-        if (this === instance && call[0] !== "policy") calls.push(`${String(call[0])}.${String(call[1])}`);
-        return run.apply(this, call);
-      };
+    await aroundCalls(tenant.object, (method, call) => {
+      if (!method.startsWith("policy.")) calls.push(method);
+      return call();
     });
     const { content, object } = await born(tenant);
     for (const uri of ["note:a", "note:b"]) await content.put(putOf(uri, {}, { searchText: "apple" }));

@@ -272,7 +272,7 @@ describe("with KV and the object as they are", () => {
       () => graceIsOver(tenant),
       () => runDurableObjectAlarm(tenant.object),
     ];
-    await tenant.stub.run("content", "get", ["note:keep"]);
+    await tenant.stub.call("content.get", ["note:keep"], true);
     for (const step of steps) {
       await evictDurableObject(tenant.object);
       await step();

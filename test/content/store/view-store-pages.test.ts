@@ -7,6 +7,8 @@ import { viewOf } from "../../../src/content/serve/view.ts";
 import { offerOf } from "../../../src/content/serve/sources.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { callOf, hostOf } from "../../support/worker/calls.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
 import { contentSideOf, freshTenant, inside, type FreshTenant } from "../../support/worker/tenant.ts";
 
 /** `a:hidden-1` …, and behind them `b:shown-1` …; bodies are not looked at here. */
@@ -16,7 +18,7 @@ const ROWS = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM
 
 async function store(tenant: FreshTenant, prefix: string, count: number): Promise<void> {
   if (count === 0) return;
-  await tenant.content.run("content", "usage", []);
+  await remote(tenant.content, contentTables).usage();
   await inside(contentSideOf(tenant), ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
 }
 

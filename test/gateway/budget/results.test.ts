@@ -1,9 +1,9 @@
 // Results that are longer than a profile allows, of tools in code and of upstreams: what the client gets, and who can read
 // the rest.
 
-import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { refusedByFeatures } from "../../../src/deployment/check-deployment.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
@@ -14,6 +14,7 @@ import { HELD, MAX_HELD_BYTES } from "../../../src/tenants/isolate/held-bytes.ts
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
 import { inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { aroundCalls } from "../../support/worker/object-calls.ts";
 
 type Json = Record<string, unknown>;
 interface Block {
@@ -185,16 +186,9 @@ async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
 /** How often something is kept of results, from now on. */
 async function keptCalls({ object }: FreshTenant): Promise<() => number> {
   let kept = 0;
-  await runInDurableObject(object, (instance: object) => {
-    const shared = Object.getPrototypeOf(instance) as { run: (...call: unknown[]) => unknown };
-    const { run } = shared;
-    shared.run = function (this: object, ...said) {
-      if (this === instance && said[1] === "keep") kept += 1;
-      return run.apply(this, said);
-    };
-    onTestFinished(() => {
-      shared.run = run;
-    });
+  await aroundCalls(object, (method, goOn) => {
+    if (method === "results.keep") kept += 1;
+    return goOn();
   });
   return () => kept;
 }

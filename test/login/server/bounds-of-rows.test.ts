@@ -3,14 +3,13 @@
 import { expect, it } from "vitest";
 import type { SignInRecord } from "../../../src/login/server/login-records.ts";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
-import type { Tables } from "../../../src/tenants/authority/tables.ts";
-import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 
-const tables: Tables<Both, TenantHost> = {
+const tables: BenchTables<Both> = {
   name: "login",
   migrations: loginTables.migrations,
   open: (host) => {

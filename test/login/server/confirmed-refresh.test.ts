@@ -7,9 +7,7 @@ import { loginTables } from "../../../src/login/server/login-tables.ts";
 import { sealProvider } from "../../../src/login/server/provider-seal.ts";
 import type { Confirmed, ProviderTokens, SignIn } from "../../../src/login/sign-in/sign-in.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import type { Tables } from "../../../src/tenants/authority/tables.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
 
 const HOUR = 3_600_000;
 const SECRETS_KEY = "A".repeat(43);
@@ -17,7 +15,7 @@ const ISSUER = "https://login.example.com";
 
 type Methods = ReturnType<typeof loginTables.open>["methods"];
 /** A tenant is there, too. */
-const tables: Tables<Methods, TenantHost> = {
+const tables: BenchTables<Methods> = {
   ...loginTables,
   open: (host) => {
     policyTables.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
@@ -28,14 +26,16 @@ const tables: Tables<Methods, TenantHost> = {
 type Visit = Parameters<typeof confirmedRefresh>[0];
 
 function visitOf({ methods }: Bench<Methods>): Visit {
-  const run = async (_tables: string, method: string, args: readonly unknown[]) =>
-    (methods as unknown as Record<string, (...all: readonly unknown[]) => unknown>)[method]?.(...args);
+  const call = async (method: string, args: readonly unknown[]) =>
+    (methods as unknown as Record<string, (...all: readonly unknown[]) => unknown>)[method.replace("login.", "")]?.(
+      ...args,
+    );
   const ground = {
     tenant: "acme",
     created: "2026-11-23T00:00:00.000000Z",
     env: { SECRETS_KEY },
     onError: () => {},
-    stub: () => ({ run }),
+    stub: () => ({ call }),
   };
   return { ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
 }
@@ -147,11 +147,11 @@ it("keeps what the provider gave where the object is overloaded for a moment", a
     const visit = visitOf(bench);
     const stub = visit.ground.stub();
     let kept = 0;
-    const overloaded = (...call: Parameters<typeof stub.run>) =>
-      call[1] === "keepProvider" && (kept += 1) === 1
+    const overloaded = (...called: Parameters<typeof stub.call>) =>
+      called[0] === "login.keepProvider" && (kept += 1) === 1
         ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
-        : stub.run(...call);
-    const busy = { ...visit, ground: { ...visit.ground, stub: () => ({ run: overloaded }) } };
+        : stub.call(...called);
+    const busy = { ...visit, ground: { ...visit.ground, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await confirmedRefresh(busy, askOf(0), way)).toMatchObject({ state: "given" });
     expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
@@ -191,15 +191,15 @@ it("keeps what the provider gave where the object is moved, and the client goes 
     const visit = visitOf(bench);
     const stub = visit.ground.stub();
     let kept = 0;
-    const moving = async (...call: Parameters<typeof stub.run>) => {
-      const given = await stub.run(...call);
-      if (call[1] === "keepProvider" && (kept += 1) === 1)
+    const moving = async (...called: Parameters<typeof stub.call>) => {
+      const given = await stub.call(...called);
+      if (called[0] === "login.keepProvider" && (kept += 1) === 1)
         throw new Error("Durable Object reset because its code was updated.");
       return given;
     };
     const waited: Promise<unknown>[] = [];
     const waitUntil = (work: Promise<unknown>) => void waited.push(work);
-    const moved = { ...visit, waitUntil, ground: { ...visit.ground, stub: () => ({ run: moving }) } };
+    const moved = { ...visit, waitUntil, ground: { ...visit.ground, stub: () => ({ call: moving }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await confirmedRefresh(moved, askOf(0), way)).toMatchObject({ state: "given" });
     expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);

@@ -6,16 +6,15 @@ import { loginTables, type LoginMethods } from "../../../src/login/server/login-
 import type { NewGrant } from "../../../src/login/server/login-schema.ts";
 import type { RedeemAsk, TokenRefreshAsk } from "../../../src/login/server/token-rows.ts";
 import { createWorker } from "../../../src/tenantry.ts";
-import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
-import type { Tables } from "../../../src/tenants/authority/tables.ts";
-import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 
 /** As in a tenant's object: one host for both. */
-const both: Tables<Both, TenantHost> = {
+const both: BenchTables<Both> = {
   name: "login",
   migrations: loginTables.migrations,
   open: (host) => {

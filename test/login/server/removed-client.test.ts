@@ -3,11 +3,10 @@
 
 import { describe, expect, it } from "vitest";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
-import type { Tables } from "../../../src/tenants/authority/tables.ts";
-import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 
@@ -17,7 +16,7 @@ const DAY = 24 * HOUR;
 const ANN = { name: "ann" };
 const OIDC: TenantDocument = { mode: "oauth", auth: { login: { via: "oidc", issuer: ISSUER } } };
 
-const tables: Tables<Both, TenantHost> = {
+const tables: BenchTables<Both> = {
   name: "login",
   migrations: loginTables.migrations,
   open: (host) => {

@@ -1,7 +1,7 @@
 // Owns a Worker of a test's own inside workerd: a tenant that it serves, requests to it, and a tenant's authority that
 // cannot be reached for a while. Refuses assertions.
 
-import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { onTestFinished } from "vitest";
 import type { createWorker, Env } from "../../../src/tenantry.ts";
@@ -10,6 +10,7 @@ import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { freshTenant, type FreshTenant } from "./tenant.ts";
+import { aroundCalls } from "./object-calls.ts";
 
 /** One that was made by the admin API, as far as a Worker can tell. */
 export async function servedTenant(
@@ -89,29 +90,14 @@ export function readerOf({ body }: Response) {
   };
 }
 
-type Run = (this: object, tables: string, method: string, args: readonly unknown[]) => unknown;
-
 /** The authority answers no lease until `back` is called, as in a deployment of it or where its place fails. */
 export async function authorityAway({ object }: FreshTenant): Promise<{ back: () => void; asked: () => number }> {
   let asked = 0;
-  let isAway = true;
-  onTestFinished(() => {
-    isAway = false;
+  const back = await aroundCalls(object, (method, call) => {
+    if (method !== "policy.lease") return call();
+    asked += 1;
+    throw new Error("Network connection lost.");
   });
-  await runInDurableObject(object, (instance: object) => {
-    // A method of an object's own is none that can be called from elsewhere.
-    const shared = Object.getPrototypeOf(instance) as { run: Run };
-    const { run } = shared;
-    shared.run = function (this: object, ...call) {
-      if (this !== instance || !isAway || call[1] !== "lease") return run.apply(this, call);
-      asked += 1;
-      throw new Error("Network connection lost.");
-    };
-  });
-  return {
-    back: () => {
-      isAway = false;
-    },
-    asked: () => asked,
-  };
+  onTestFinished(back);
+  return { back, asked: () => asked };
 }

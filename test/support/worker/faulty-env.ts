@@ -7,7 +7,7 @@ import { withFault, type ObjectFault } from "./object-faults.ts";
 
 const OBJECTS = ["TenantObject", "ContentObject", "DirectoryObject"] as const;
 
-type Calling = (name: string, args: unknown[], work: () => unknown) => unknown;
+type Calling = (name: string, work: () => unknown) => unknown;
 
 /** Every function of the target by `calling`; what else it has as it is. */
 function watched(target: object, calling: Calling): object {
@@ -17,7 +17,7 @@ function watched(target: object, calling: Calling): object {
       if (typeof value !== "function") return value;
       // A method of a remote object has every member, `apply` too.
       const methods = target as Record<string | symbol, (...args: unknown[]) => unknown>;
-      return (...args: unknown[]) => calling(String(member), args, () => methods[member]?.(...args));
+      return (...args: unknown[]) => calling(String(member), () => methods[member]?.(...args));
     },
   });
 }
@@ -56,12 +56,10 @@ function calledBy(going: (name: string, work: () => unknown) => unknown): {
   };
   const bound: Record<string, unknown> = { ...env };
   for (const name of OBJECTS) {
-    bound[name] = watched(exports[name], (_method, _args, get) =>
-      watched(get() as object, (method, args, work) =>
-        step(`${name} ${method === "run" ? args.slice(0, 2).join(".") : method}`, work),
-      ),
+    bound[name] = watched(exports[name], (_method, get) =>
+      watched(get() as object, (method, work) => step(`${name} ${method}`, work)),
     );
   }
-  bound["BODIES"] = watched(env.BODIES, (method, _args, work) => step(`BODIES ${method}`, work));
+  bound["BODIES"] = watched(env.BODIES, (method, work) => step(`BODIES ${method}`, work));
   return { env: bound as unknown as Env, steps };
 }

@@ -19,9 +19,9 @@ export function loginGround({ isFull = false } = {}): LoginGround {
   const stored = new Map<string, StoredClient>();
   const calls: string[] = [];
   const errors: unknown[] = [];
-  const run = async (_tables: string, method: string, [given]: readonly unknown[]) => {
+  const call = async (method: string, [given]: readonly unknown[]) => {
     calls.push(method);
-    if (method === "client") return stored.get(String(given)) ?? null;
+    if (method === "login.client") return stored.get(String(given)) ?? null;
     const one = given as StoredClient;
     if (!isFull) stored.set(one.client.id, one);
     return !isFull;
@@ -30,7 +30,7 @@ export function loginGround({ isFull = false } = {}): LoginGround {
   const tend = {
     tenant: `login-${made}`,
     env: { OUTBOUND_RESOLVER: "off" },
-    stub: () => ({ run }),
+    stub: () => ({ call }),
     onError: (error: unknown) => errors.push(error),
   };
   return { tend: tend as unknown as TendGround, stored, calls, errors };

@@ -1,11 +1,9 @@
 // Owns the platform's objects on a bad day: calls to one of them that fail or hang, and counts of calls. Refuses assertions.
 
 import { env, exports } from "cloudflare:workers";
-import { runInDurableObject } from "cloudflare:test";
 import { onTestFinished } from "vitest";
 import type { Env } from "../../../src/tenantry.ts";
-
-type Run = (this: object, ...call: readonly [tables: string, method: string, ...unknown[]]) => unknown;
+import { aroundCalls } from "./object-calls.ts";
 
 /** What becomes of a call to a method of one of the platform's objects; `undefined`: what usually does. */
 export type Spoil = (method: string) => Promise<unknown> | undefined;
@@ -16,22 +14,9 @@ export function spoilObject(name: string, how: Spoil): Promise<() => void> {
 }
 
 export async function spoil(object: DurableObjectStub, how: Spoil): Promise<() => void> {
-  let isOver = false;
-  onTestFinished(() => {
-    isOver = true;
-  });
-  await runInDurableObject(object, (instance: object) => {
-    // A method of an object's own is none that can be called from elsewhere.
-    const shared = Object.getPrototypeOf(instance) as { run: Run };
-    const { run } = shared;
-    shared.run = function (this: object, ...call) {
-      const spoiled = this === instance && !isOver ? how(`${call[0]}.${call[1]}`) : undefined;
-      return spoiled ?? run.apply(this, call);
-    };
-  });
-  return () => {
-    isOver = true;
-  };
+  const end = await aroundCalls(object, (method, call) => how(method) ?? call());
+  onTestFinished(end);
+  return end;
 }
 
 /** Longer than anybody waits for it. */
@@ -60,8 +45,7 @@ export function countedEnv(more: Readonly<Record<string, unknown>> = {}): {
         const found = Reflect.get(target, member) as unknown;
         if (typeof found !== "function") return found;
         return (...args: unknown[]) => {
-          const what = member === "run" ? `${String(args[0])}.${String(args[1])}` : String(member);
-          calls.push(`${binding} ${target.name ?? ""} ${what}`);
+          calls.push(`${binding} ${target.name ?? ""} ${String(member)}`);
           return (target as Record<string | symbol, (...all: unknown[]) => unknown>)[member]?.(...args);
         };
       },

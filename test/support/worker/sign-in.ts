@@ -70,10 +70,12 @@ export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: 
 /** The fixture Worker has no `login()`: the tables of issuers are opened on the tenant's object by hand. */
 function withIssuers(tenant: FreshTenant): TenantStub {
   return {
-    run: (tables, method, args) =>
-      tables === issuerTables.name
-        ? onBench(issuerTables, ({ methods }) => Reflect.apply(methods[method as "claim"], methods, args), { tenant })
-        : tenant.stub.run(tables, method, args),
+    call: (method, args, isIdempotent) => {
+      const [tables, name] = method.split(".");
+      return tables === issuerTables.name
+        ? onBench(issuerTables, ({ methods }) => Reflect.apply(methods[name as "claim"], methods, args), { tenant })
+        : tenant.stub.call(method, args, isIdempotent);
+    },
   };
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../../../src/streams/feed.ts";
 import { openSocket } from "../../../src/streams/held-socket.ts";
 import type { Listener } from "../../../src/streams/wire.ts";
-import { remoteChanges } from "../../../src/tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../../../src/tenants/authority/change-calls.ts";
 import type { ChangeEvent } from "../../../src/tenants/authority/changes.ts";
 import { LISTENER } from "./hubs.ts";
 import { freshTenant } from "./tenant.ts";

@@ -18,6 +18,7 @@ import {
   type Tables,
 } from "../../../src/tenants/authority/tables.ts";
 import { meaning, WHOEVER, type Incarnation, type TenantStub } from "../../../src/tenants/authority/incarnation.ts";
+import { callOn } from "./object-calls.ts";
 
 export interface FreshTenant {
   readonly id: string;
@@ -58,14 +59,14 @@ export function contentStub(id: string, incarnation: Incarnation): TenantStub {
 function contentOfAny(id: string): TenantStub {
   let created: Incarnation | undefined;
   return {
-    run: async (...call) => {
+    call: async (...called) => {
       if (created === undefined) {
         const policy = remote(anyTenant(id), policyTables);
         const birth = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
         await policy.create(birth);
         created = (await policy.incarnation(false)) ?? "";
       }
-      return contentStub(id, created).run(...call);
+      return contentStub(id, created).call(...called);
     },
   };
 }
@@ -76,7 +77,7 @@ export function anyTenant(id: string): TenantStub {
 }
 
 export function oneTenant(id: string, incarnation: Incarnation): TenantStub {
-  return meaning(exports.TenantObject.getByName(id), incarnation);
+  return meaning(() => exports.TenantObject.getByName(id), incarnation);
 }
 
 /** Of most tenants of tests: what they keep elsewhere has their id alone in its name. */
@@ -91,13 +92,13 @@ export const NO_CLOSURE: TableHost["closure"] = {
   reopen: () => {},
 };
 
-/** Runs inside the tenant's object, which has tables from then on: it makes them when it is asked for what it does not know. */
+/** Runs inside the tenant's object, which has tables from then on: it makes them when it is asked for something. */
 export function inside<R>(
   { object, meant }: FreshTenant,
   work: (state: DurableObjectState) => R | Promise<R>,
 ): Promise<R> {
   return runInDurableObject(object, async (instance, state) => {
-    await instance.run("no tables", "at all", [], meant).catch(() => {});
+    await Promise.resolve(callOn(instance, "changes.hubs", meant)).catch(() => {});
     return work(state);
   });
 }
@@ -106,10 +107,10 @@ export function inside<R>(
  * How a method of the object fails. Called from within, because the test pool reports an RPC that rejects as unhandled
  * even when it is handled: https://github.com/cloudflare/workers-sdk/issues/14736
  */
-export function failureOf({ object, meant }: FreshTenant, ...call: Parameters<TenantStub["run"]>): Promise<unknown> {
+export function failureOf({ object, meant }: FreshTenant, method: string, ...args: unknown[]): Promise<unknown> {
   return runInDurableObject(object, async (instance) => {
     try {
-      await instance.run(...call, meant);
+      await callOn(instance, method, meant, ...args);
       return "it did not fail";
     } catch (error) {
       return error;
@@ -123,6 +124,9 @@ export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<strin
 
 /** For tables whose changes nobody listens to. */
 export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {} };
+
+/** What of tables is needed to open them on a bench. */
+export type BenchTables<Methods> = Omit<Tables<Methods, TenantHost>, "methods">;
 
 export interface Bench<Methods> {
   readonly open: OpenTables<Methods>;
@@ -144,7 +148,7 @@ export interface Bench<Methods> {
  * `isFull` says whether the database takes no more.
  */
 export function onBench<Methods, R>(
-  tables: Tables<Methods, TenantHost>,
+  tables: BenchTables<Methods>,
   work: (bench: Bench<Methods>) => R | Promise<R>,
   about: {
     readonly tenant?: FreshTenant;

@@ -2,7 +2,8 @@
 // nothing before it is in force, and nothing at all while nobody listens.
 
 import { describe, expect, it } from "vitest";
-import { createChanges, type ChangeMethods } from "../../../src/tenants/authority/change-tables.ts";
+import type { ChangeMethods } from "../../../src/tenants/authority/change-calls.ts";
+import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { changeEvent, listenAt, waysToHubs, type Ways } from "../../support/worker/hubs.ts";
 import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/worker/tenant.ts";

@@ -2,7 +2,8 @@
 
 import { expect, describe, it } from "vitest";
 import type { BlockList } from "../../../src/tenants/authority/policy-records.ts";
-import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { newIncarnation } from "../../../src/tenants/authority/incarnation.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { servedTenant } from "../../support/worker/deployed.ts";

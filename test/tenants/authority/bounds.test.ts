@@ -7,8 +7,9 @@ import { expect, it } from "vitest";
 import { SESSION_MIGRATIONS } from "../../../src/sessions/session-schema.ts";
 import { UPSTREAM_MIGRATIONS } from "../../../src/gateway/sessions/upstream-object.ts";
 import { CLASSES, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
-import { WHOEVER, type Keeper } from "../../../src/tenants/authority/incarnation.ts";
+import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
 import page from "../../../docs/state.md?raw";
+import { callOn } from "../../support/worker/object-calls.ts";
 
 /** What SQLite and the platform keep for themselves, and the tables under a full-text index, which grow with it. */
 const THEIRS = /^(?:sqlite_|_cf_|resource_words_)/;
@@ -29,8 +30,7 @@ async function tablesOf(binding: string, namespace: DurableObjectNamespace): Pro
   const stub = namespace.getByName(binding === "DirectoryObject" ? "names-0" : `t-${crypto.randomUUID()}`);
   const rows = await runInDurableObject(stub, async (instance, { storage: { sql } }) => {
     // Others make their tables when they are first asked for anything that only a tenant has.
-    if ("run" in instance)
-      await (instance as unknown as Keeper).run("no tables", "at all", [], WHOEVER).catch(() => {});
+    await Promise.resolve(callOn(instance, "changes.hubs", WHOEVER)).catch(() => {});
     const tables = () => sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     for (const statement of LATER[binding] ?? []) sql.exec(statement);
     return tables();

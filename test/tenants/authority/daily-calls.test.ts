@@ -47,7 +47,7 @@ interface World {
   readonly clock: { now: number };
 }
 
-function authorityOf(world: World, { alive }: Isolate, lag: number): DailyAuthority {
+function authorityOf(world: World, { alive, skew }: Isolate, lag: number): DailyAuthority {
   const { time, clock, methods, authority } = world;
   const ask = async <T>(work: () => T): Promise<T> => {
     await time.sleep(lag);
@@ -62,6 +62,7 @@ function authorityOf(world: World, { alive }: Isolate, lag: number): DailyAuthor
     count: (counted) => ask(() => methods.count(counted)),
     later: (work) => void work(),
     sleep: (ms) => time.sleep(ms),
+    now: () => time.now + skew,
   };
 }
 

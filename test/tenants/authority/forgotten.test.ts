@@ -3,12 +3,8 @@
 
 import { describe, expect, it } from "vitest";
 import { MAX_KEYS, type KeyInsert } from "../../../src/tenants/authority/key-tables.ts";
-import {
-  MAX_RETIRED,
-  MAX_SUSPENSIONS,
-  policyTables,
-  type PolicyMethods,
-} from "../../../src/tenants/authority/policy-tables.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { MAX_RETIRED, MAX_SUSPENSIONS, policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
 import { onBench, type Bench } from "../../support/worker/tenant.ts";
 

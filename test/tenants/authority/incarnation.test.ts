@@ -5,14 +5,16 @@ import { authorityTables } from "../../../src/tenants/authority/authority-tables
 import {
   isGone,
   keptUnder,
+  meaning,
   newIncarnation,
   orClearUp,
   type TenantStub,
 } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
-import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { remote, type MethodOptions, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, onBench, oneTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { keeperOf } from "../../support/worker/object-calls.ts";
 
 const BIRTH = { own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -59,13 +61,13 @@ describe("a tenant's authority", () => {
       await deleted(tenant, first);
       const refused = async (method: string) => {
         try {
-          return [method, await first.run(name, method, [])];
+          return [method, await first.call(`${name}.${method}`, [], false)];
         } catch (error) {
           return isGone(error) ? undefined : [method, String(error)];
         }
       };
-      const ending = new Set(one.ending);
-      for (const method of methods) if (!ending.has(method)) expect(await refused(method)).toBeUndefined();
+      const options = one.methods as Readonly<Record<string, MethodOptions>>;
+      for (const method of methods) if (!options[method]?.ending) expect(await refused(method)).toBeUndefined();
       await made(tenant);
       for (const method of methods) expect(await refused(method)).toBeUndefined();
     },
@@ -86,6 +88,42 @@ describe("a tenant's authority", () => {
     const second = await made(tenant);
     await expect(deleted(tenant, first)).rejects.toThrow("unknownTenant");
     expect(await remote(second, policyTables).read(false)).toMatchObject({ revision: 1 });
+  });
+});
+
+describe("a call that the platform lost", () => {
+  const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
+  const overloaded = Object.assign(new Error("Durable Object is overloaded."), { retryable: true, overloaded: true });
+
+  /** An object whose first stub fails; `asked`: what each stub was asked for. */
+  function failing(error: Error) {
+    const asked: string[] = [];
+    let stubs = 0;
+    const find = () => {
+      const number = (stubs += 1);
+      return keeperOf((method, args) => {
+        asked.push(`${number} ${method} ${args.join()}`);
+        if (number === 1) throw error;
+        return { value: "answer" };
+      });
+    };
+    return { stub: meaning(find, "one"), asked };
+  }
+
+  it("is made once more, by a new stub, where it is idempotent", async () => {
+    const { stub, asked } = failing(lost);
+    expect(await stub.call("sums.add", [1, 2], true)).toBe("answer");
+    expect(asked).toEqual(["1 sums.add one,1,2", "2 sums.add one,1,2"]);
+  });
+
+  it.each([
+    ["one that is not idempotent", lost, false],
+    ["one that an object has too much of", overloaded, true],
+    ["one that the code failed", new Error("a mistake"), true],
+  ])("is not made again: %s", async (_what, error, isIdempotent) => {
+    const { stub, asked } = failing(error);
+    await expect(stub.call("sums.add", [], isIdempotent)).rejects.toBe(error);
+    expect(asked).toHaveLength(1);
   });
 });
 

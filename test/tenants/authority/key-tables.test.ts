@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { KeyInsert } from "../../../src/tenants/authority/key-tables.ts";
-import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench, scansOf, type Bench } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };

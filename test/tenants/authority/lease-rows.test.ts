@@ -5,7 +5,8 @@ import { describe, expect, it, vi } from "vitest";
 import { KEY_LIFETIME_MS, authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
 import { idsOf } from "../../../src/auth/seal.ts";
 import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
-import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { migrate } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, inside, onBench, type Bench } from "../../support/worker/tenant.ts";
 

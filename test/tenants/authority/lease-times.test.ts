@@ -4,7 +4,8 @@ import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { LeaseAsk } from "../../../src/tenants/authority/policy-records.ts";
-import { policyTables, type DocumentWrite, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, onBench, rowsOf, type Bench } from "../../support/worker/tenant.ts";
 

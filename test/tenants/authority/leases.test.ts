@@ -1,7 +1,7 @@
 // What a lease carries of ended sessions, beside the policy; the rule itself is held by the tests of the policy's tables.
 
 import { describe, expect, it } from "vitest";
-import { remoteChanges } from "../../../src/tenants/authority/remote-changes.ts";
+import { remoteChanges } from "../../../src/tenants/authority/change-calls.ts";
 import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";

@@ -8,18 +8,19 @@ import { openProgress } from "../../../src/calls/request-state.ts";
 import { seal } from "../../../src/auth/seal.ts";
 import { stateOf } from "../../../src/http/event-ids.ts";
 import { openSession } from "../../../src/sessions/session-id.ts";
-import { WHOEVER, type Keeper } from "../../../src/tenants/authority/incarnation.ts";
+import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { mayPass } from "../../../src/tenants/isolate/asked-again.ts";
 import { callOf } from "../../support/worker/calls.ts";
 import { freshTenant, inside, MADE_BEFORE } from "../../support/worker/tenant.ts";
+import { callOn } from "../../support/worker/object-calls.ts";
 
 const ASK = { version: null, maxStalenessMs: 5000, inCode: false, keyHash: null };
 const BIRTH = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
 const ring = [{ id: "one", secret: crypto.getRandomValues(new Uint8Array(32)) }];
 
-async function refusalOf(work: () => Promise<unknown>): Promise<unknown> {
+async function refusalOf(work: () => unknown): Promise<unknown> {
   try {
     return await work();
   } catch (error) {
@@ -31,8 +32,7 @@ describe("an object that a Worker of a later release calls", () => {
   it("refuses for a while a method that its code does not have", async () => {
     const tenant = freshTenant();
     await remote(tenant.stub, policyTables).create(BIRTH);
-    const keeper = tenant.object as unknown as Keeper;
-    expect(mayPass(await refusalOf(() => keeper.run("policy", "leaseBySeason", [ASK], WHOEVER)))).toBe(true);
+    expect(mayPass(await refusalOf(() => callOn(tenant.object, "policy.leaseBySeason", WHOEVER, ASK)))).toBe(true);
     const hub = exports.HubObject.getByName("releases") as unknown as { sing(): Promise<void> };
     expect(mayPass(await refusalOf(() => hub.sing()))).toBe(true);
   });
@@ -46,8 +46,7 @@ describe("an object that a Worker of a later release calls", () => {
 
   it("does not take a mistake of the code for that", async () => {
     const tenant = freshTenant();
-    const keeper = tenant.object as unknown as Keeper;
-    expect(mayPass(await refusalOf(() => keeper.run("policy", "create", [], WHOEVER)))).toBe(false);
+    expect(mayPass(await refusalOf(() => callOn(tenant.object, "policy.create", WHOEVER)))).toBe(false);
   });
 });
 

@@ -8,7 +8,8 @@ import type {
   LeaseGranted,
   RetiredName,
 } from "../../../src/tenants/authority/policy-records.ts";
-import { policyTables, type DocumentWrite, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { failureOf, freshTenant, onBench, scansOf, type Bench } from "../../support/worker/tenant.ts";
 
@@ -201,7 +202,7 @@ describe("a document", () => {
     const policy = remote(tenant.stub, policyTables);
     await policy.create({ own: { title: "a" }, effective: { title: "a" }, actor: ANN, action: "create" });
     const broken = { ...writeOf({ title: "b" }), actor: { name: null } };
-    expect(String(await failureOf(tenant, "policy", "write", [broken]))).toContain("NOT NULL");
+    expect(String(await failureOf(tenant, "policy.write", broken))).toContain("NOT NULL");
     expect(await policy.read(false)).toMatchObject({ revision: 1, own: { title: "a" } });
     expect(await policy.audit({ before: null, limit: 10 })).toHaveLength(1);
   });

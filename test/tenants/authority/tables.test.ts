@@ -23,14 +23,16 @@ import { faultTables } from "../../../src/tenants/authority/fault-tables.ts";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { standingTables } from "../../../src/tenants/authority/standing-tables.ts";
-import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { failureOf, freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
+import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
+import { migrate, remote, type Calls, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
+import { callOn } from "../../support/worker/object-calls.ts";
 
 const CREATE = "CREATE TABLE steps (at INTEGER PRIMARY KEY, name TEXT NOT NULL)";
 const step = (name: string) => `INSERT INTO steps (name) VALUES ('${name}')`;
 
 function domain(migrations: readonly string[], name = "steps"): Tables {
-  return { name, migrations, open: () => ({ methods: {} }) };
+  return { name, methods: {}, migrations, open: () => ({ methods: {} }) };
 }
 
 function namesIn(sql: SqlStorage): unknown[] {
@@ -156,18 +158,25 @@ describe("migrate", () => {
 });
 
 describe("remote", () => {
-  it("calls a method by name with its arguments", async () => {
+  it("calls a method by name with its arguments, and says whether that may be repeated", async () => {
     const calls: unknown[] = [];
     const stub = {
-      run: async (...call: unknown[]) => {
-        calls.push(call);
+      call: async (...called: unknown[]) => {
+        calls.push(called);
         return "answer";
       },
     };
-    const methods = { add: (a: number, b: number) => a + b };
-    const tables: Tables<typeof methods> = { name: "sums", migrations: [], open: () => ({ methods }) };
-    expect(await remote(stub, tables).add(1, 2)).toBe("answer");
-    expect(calls).toEqual([["sums", "add", [1, 2]]]);
+    interface Sums {
+      add(a: number, b: number): number;
+      reset(): void;
+    }
+    const sums: Calls<Sums> = { name: "sums", methods: { add: { idempotent: true }, reset: {} } };
+    expect(await remote(stub, sums).add(1, 2)).toBe("answer");
+    await remote(stub, sums).reset();
+    expect(calls).toEqual([
+      ["sums.add", [1, 2], true],
+      ["sums.reset", [], false],
+    ]);
   });
 
   it("is not taken for a promise by what returns it", async () => {
@@ -176,15 +185,16 @@ describe("remote", () => {
     expect((await (await open()).state()).seeded).toBe(false);
   });
 
-  it.each([
-    ["authority", "constructor"],
-    ["authority", "toString"],
-    ["authority", "__proto__"],
-    ["authority", "put"],
-    ["nobody", "lease"],
-    ["__proto__", "lease"],
-    ["constructor", "lease"],
-  ])("reaches nothing as %s.%s", async (tables, method) => {
-    expect(String(await failureOf(freshTenant(), tables, method, []))).toBe(`Error: no method ${tables}.${method}`);
+  it.each(["constructor", "toString", "__proto__", "put"])("has no method %s", (method) => {
+    const authority = remote(freshTenant().stub, authorityTables) as unknown as Record<string, unknown>;
+    expect(authority[method]).toBeUndefined();
   });
+
+  it.each(["authority.constructor", "authority.put", "nobody.lease", "constructor.lease", "run", "#run", "sql"])(
+    "reaches nothing of the object as %s",
+    async (method) => {
+      const called = (async () => callOn(freshTenant().object, method, WHOEVER))().catch(String);
+      expect(await called).toContain("does not implement");
+    },
+  );
 });

@@ -20,6 +20,7 @@ interface OwnMethods {
 
 const ownTables: Tables<OwnMethods, TenantHost> = {
   name: "own",
+  methods: { grant: {}, refresh: {} },
   migrations: ["CREATE TABLE own (name TEXT PRIMARY KEY)"],
   open: (host) => ({
     methods: {

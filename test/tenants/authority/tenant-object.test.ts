@@ -58,7 +58,7 @@ it("asks again for an alarm that was rolled back with the work that wanted it", 
   await store.write({ uri: "note:a", name: "a", blob: BIG });
   const nameless = { ...(await rowsOf(tenant, "SELECT * FROM resources"))[0], name: null, hash: "other", tags: [] };
   const put = { row: nameless, searchText: "", copy: null, ifAbsent: false, resent: null };
-  expect(String(await failureOf(tenant, "content", "put", [put]))).toContain("NOT NULL");
+  expect(String(await failureOf(tenant, "content.put", put))).toContain("NOT NULL");
   // The old body is kept after all; the new one, which was uploaded before, is to be deleted.
   expect(await rowsOf(tenant, "SELECT hash FROM garbage")).toEqual([{ hash: "other" }]);
   expect(await alarmOf(tenant)).toBeGreaterThan(Date.now());
@@ -89,13 +89,14 @@ it("sets the next alarm after one, until nothing is left to do", async () => {
 });
 
 const objectWith = (domains: readonly Tables[]) =>
-  createTablesObject<unknown, TableHost>(domains, { hostOf: (base) => base, isMeant: () => true });
+  createTablesObject<unknown, TableHost>(domains, { hostOf: (base) => base });
 
 it("rings every domain though one fails, and that one again later", async () => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const rung: string[] = [];
   const domain = (name: string, fails: boolean): Tables => ({
     name,
+    methods: {},
     migrations: [],
     open: () => ({
       methods: {},
@@ -124,6 +125,7 @@ it("has what rings ring again for all where the instance ends before the last of
   const rung: string[] = [];
   const domain = (name: string, alarm: () => Promise<number | undefined>): Tables => ({
     name,
+    methods: {},
     migrations: [],
     open: () => ({
       methods: {},

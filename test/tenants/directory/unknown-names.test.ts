@@ -236,7 +236,7 @@ describe.each(["2025-11-25", "2026-07-28"])("an object that has too much to do, 
     "is 503 with Retry-After, in the directory or the authority: %s",
     async (what) => {
       const fails = () => Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { [what]: true }));
-      const away = { getByName: () => ({ lookup: fails, run: fails }) };
+      const away = { getByName: () => ({ lookup: fails, "policy.lease": fails }) };
       const id = `too-much-${what}-${revision}`;
       await directoryOf(env, id).add(id, ANYWHERE);
       for (const broken of [{ DirectoryObject: away }, { TenantObject: away }]) {

@@ -12,15 +12,16 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { anyTenant, freshTenant } from "../../support/worker/tenant.ts";
+import { keeperOf } from "../../support/worker/object-calls.ts";
 
 const ANN = { name: "ann" };
 const REACHED: Env = env;
 
 /** Every object of a tenant is away. */
 function away(overloaded: boolean): Env {
-  const run = () => Promise.reject(Object.assign(new Error("away"), { overloaded }));
+  const keeper = keeperOf(() => Promise.reject(Object.assign(new Error("away"), { overloaded })));
   const TenantObject = new Proxy(exports.TenantObject, {
-    get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
+    get: (objects, member) => (member === "getByName" ? () => keeper : (Reflect.get(objects, member) as unknown)),
   });
   return { ...env, TenantObject };
 }

@@ -13,13 +13,12 @@ import type { TenantDocument } from "../../../src/tenants/document/tenant-docume
 import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { sendTo, servedTenant, sessionAt } from "../../support/worker/deployed.ts";
 import { freshAddress } from "../../support/worker/tenant.ts";
+import { callOn, keeperOf } from "../../support/worker/object-calls.ts";
 
 const ANN = { name: "ann" };
 const LEASE_MS = 1500;
 const REQUESTS = 50;
 const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-
-type Keeper = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
 interface Place {
   leases: number;
@@ -31,16 +30,14 @@ interface Place {
 function counting(): { readonly at: Env; readonly place: Place } {
   const place: Place = { leases: 0, before: () => undefined };
   const getByName = (...name: Parameters<typeof exports.TenantObject.getByName>) => {
-    const object = exports.TenantObject.getByName(...name) as unknown as Keeper;
-    return {
-      run: async (...call: unknown[]) => {
-        if (call[1] === "lease") {
-          place.leases += 1;
-          await place.before(place.leases);
-        }
-        return object["run"]?.(...call);
-      },
-    };
+    const object = exports.TenantObject.getByName(...name);
+    return keeperOf(async (method, args) => {
+      if (method === "policy.lease") {
+        place.leases += 1;
+        await place.before(place.leases);
+      }
+      return callOn(object, method, ...args);
+    });
   };
   const TenantObject = new Proxy(exports.TenantObject, {
     get: (objects, member) => (member === "getByName" ? getByName : (Reflect.get(objects, member) as unknown)),

@@ -31,7 +31,7 @@ function authority(about: Partial<LeaseGranted> = {}): TenantStub {
     ended: null,
     ...about,
   };
-  return { run: async () => granted };
+  return { call: async () => granted };
 }
 
 async function lease(id: string, about: Partial<LeaseGranted> = {}, memo?: string): Promise<void> {

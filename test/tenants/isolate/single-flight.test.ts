@@ -54,6 +54,13 @@ describe("who needs what is being asked for", () => {
     expect(flight.isUnderWay).toBe(false);
   });
 
+  it("is answered by whoever called later, where its own call brings no answer", async () => {
+    const flight = new SingleFlight<string>();
+    const first = flight.run(never);
+    const later = flight.run(async () => "two");
+    expect(await Promise.all([first, later])).toEqual(["two", "two"]);
+  });
+
   it("does so again where that brings none either", async () => {
     const flight = new SingleFlight<string>();
     void flight.run(never);

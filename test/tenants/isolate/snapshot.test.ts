@@ -54,8 +54,8 @@ const later = (milliseconds: number) => vi.setSystemTime(Date.now() + millisecon
 /** An authority that is reached and answers after a while each; what lies between can be told. */
 function slow({ stub }: FreshTenant, between: () => Promise<void> | void): TenantStub {
   return {
-    run: async (...call) => {
-      const answer = await stub.run(...call);
+    call: async (...called) => {
+      const answer = await stub.call(...called);
       await between();
       return answer;
     },
@@ -119,7 +119,7 @@ describe("a snapshot", () => {
     const tenant = await made();
     const snapshot = await take(tenant);
     later(2000);
-    const away: TenantStub = { run: () => Promise.reject(new Error("away")) };
+    const away: TenantStub = { call: () => Promise.reject(new Error("away")) };
     await expect(askSnapshot(tenant.id, away, ASK)).rejects.toThrow("away");
     expect(lastSnapshot(tenant.id)).toBe(snapshot);
     expect(validSnapshot(tenant.id)).toBeUndefined();
@@ -292,9 +292,9 @@ describe("keys in a snapshot", () => {
     const tenant = await made();
     const asked: unknown[] = [];
     const stub: TenantStub = {
-      run: (tables, method, args) => {
-        asked.push(args);
-        return tenant.stub.run(tables, method, args);
+      call: (...called) => {
+        asked.push(called);
+        return tenant.stub.call(...called);
       },
     };
     await take({ ...tenant, stub }, { key: KEY });

@@ -102,7 +102,7 @@ async function readJson<T>(response: Response): Promise<T> {
   try {
     return JSON.parse(text) as T;
   } catch (error) {
-    const message = `${response.url} answered ${response.status} without JSON: no tenantry server answers there`;
+    const message = `${response.url} answered ${response.status} without JSON: no admin API answers there`;
     throw new CliError(EXIT.refused, message, { cause: error });
   }
 }

@@ -82,7 +82,7 @@ function foreignAnswer(response: Response): string {
   const type = response.headers.get("content-type") ?? "no content type";
   const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
   const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
-  return `${url} answered ${status} (${type}): no tenantry server answers there${hint}`;
+  return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
 }
 
 /** The error that tells a person what it means that `fetch` threw. */
