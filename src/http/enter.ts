@@ -69,7 +69,7 @@ async function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapsh
   const found =
     credential.kind === "app"
       ? appCaller(visit, credential.user, document)
-      : principalOf(snapshot, credential, { profile, mode: document.mode ?? "open", isLoginHere: who !== undefined });
+      : principalOf(snapshot, credential, { profile, mode: document.mode ?? "open", takesPeople: who !== undefined });
   const known = { tenant, snapshot, derived };
   if (!who) return admitAs(visit, known, found);
   const tend = () => tendGroundOf(visit, snapshot, document);
@@ -307,8 +307,8 @@ function principalOf(
   {
     profile,
     mode,
-    isLoginHere,
-  }: { readonly profile: string | null; readonly mode: Mode; readonly isLoginHere: boolean },
+    takesPeople,
+  }: { readonly profile: string | null; readonly mode: Mode; readonly takesPeople: boolean },
 ): Principal | Failure {
   if (credential.kind === "worker") return credential.principal;
   // What is no key of ours was meant for somebody else, and a refusal has clients look for where to log in.
@@ -316,7 +316,7 @@ function principalOf(
   const memo = memoOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);
   // A token of a person's is for one endpoint, which only the feature knows that gave it.
-  if (grant?.person && !isLoginHere) return unauthorized(credential);
+  if (grant?.person && !takesPeople) return unauthorized(credential);
   if (!grant || (mode === "oauth" && !grant.person) || (grant.expires !== null && grant.expires <= Date.now()))
     return unauthorized(credential);
   if (grant.profile !== null && grant.profile !== profile)

@@ -50,7 +50,7 @@ export async function answerListen(
       events.event(resultResponse(id, JSON.stringify({ ...ENDED, _meta })));
     },
   });
-  const started = await begun(stream, undefined);
+  const started = await startFeed(stream, undefined);
   if (typeof started === "number") return refuse(entered, stream.events, started);
   stream.events.event(notification("notifications/subscriptions/acknowledged", { ...acknowledged(filter), _meta }));
   stream.begin();
@@ -77,7 +77,7 @@ export async function answerStandalone(
       events.write(`retry: ${RETRY_MS}\n\n`);
     },
   });
-  const started = await begun(stream, from);
+  const started = await startFeed(stream, from);
   if (typeof started === "number") return refuse(entered, stream.events, started);
   if (session.dialect.primes) stream.events.prime(await eventIdOf(entered.ring, from ?? started), RETRY_MS);
   stream.begin();
@@ -91,7 +91,7 @@ export async function sessionFilter(doors: Doors, session: Session): ReturnType<
 }
 
 /** As `Feed.start`. A stream that cannot begin is none. */
-async function begun({ feed, events }: NotificationStream, from: FeedState | undefined): ReturnType<Feed["start"]> {
+async function startFeed({ feed, events }: NotificationStream, from: FeedState | undefined): ReturnType<Feed["start"]> {
   try {
     return await feed.start(from);
   } catch (error) {

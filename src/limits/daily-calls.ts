@@ -151,10 +151,8 @@ function learn(held: readonly Held[], { used, day }: DailyUse): void {
 
 function reportLater(report: Report, now: number, authority: DailyAuthority): void {
   report.at = now + REPORT_MS;
-  // An isolate that knows nothing, or nothing new, learns at once what the others have counted.
-  const isNew = lasts(report.learnt + REPORT_MS, REPORT_MS, now);
-  if (!isNew || [...report.due.values()].some(({ count }) => !count.isKnown(now)))
-    authority.later(() => send(report, authority));
+  // An isolate that nobody called for a while learns at once what the others have counted.
+  if (!lasts(report.learnt + REPORT_MS, REPORT_MS, now)) authority.later(() => send(report, authority));
   authority.later(async () => {
     await authority.sleep(REPORT_MS);
     await send(report, authority);

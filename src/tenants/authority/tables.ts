@@ -31,7 +31,7 @@ export interface TableHost {
   erase(): Promise<void>;
 }
 
-/** Thrown by a method: nothing was done, and what is asked for may be done in a moment. Who called is told `busy`. */
+/** Thrown by a method that did nothing, and may do it in a moment. The caller gets `busy`. */
 export class ObjectBusy extends Error {}
 
 export interface OpenTables<Methods> {
