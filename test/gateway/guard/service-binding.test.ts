@@ -117,8 +117,9 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
   });
 });
 
-const LATE =
-  "UPDATE upstreams SET failures = 10, due_at = due_at + 600000 WHERE failing_since IS NOT NULL RETURNING id";
+/** Of an upstream that was read in vain and is not being read again. */
+const LATE = `UPDATE upstreams SET failures = 10, due_at = due_at + 600000
+  WHERE failing_since IS NOT NULL AND claimed_until = 0 RETURNING id`;
 
 describe("what could not be read for what it was not allowed", { timeout: 30_000 }, () => {
   /** Its turn would come in ten minutes. */
