@@ -42,7 +42,17 @@ const LATER = globSync(
 const SLOW_PROGRAMS = ["test/clients/cli/stdio/**/*.test.ts", "test/clients/cli/hostile-*.test.ts"];
 
 /** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
-const BUNDLED = ["zod", "zod/mini", "zod/locales", "zod/v4/core", "hono", "hono/tiny", "jose", "@cfworker/json-schema"];
+const BUNDLED = [
+  "zod",
+  "zod/mini",
+  "zod/locales",
+  "zod/v4/core",
+  "hono",
+  "hono/tiny",
+  "jose",
+  "eventsource-parser",
+  "@cfworker/json-schema",
+];
 
 const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";

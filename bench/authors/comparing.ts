@@ -9,7 +9,7 @@ import { caughtByTypes, type Finding } from "./products.ts";
 import { caughtRunning, savedToCalled } from "./running.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const OURS = ["@cloudflare/workers-types", "@types/node", "hono", "jose", "zod"];
+const OURS = ["@cloudflare/workers-types", "@types/node", "eventsource-parser", "hono", "jose", "zod"];
 
 /** `saves`: how often the time from saving to a call is taken. */
 export async function compare(product: Product, folder: string, saves: number): Promise<Compared> {

@@ -39,10 +39,17 @@ export type FromInput<S> = S extends StandardSchema<unknown, infer Input> ? Inpu
 
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
 
-const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+interface HowWritten {
+  readonly io: "input";
+  readonly target: "draft-2020-12";
+  /** What zod calls for a member that it cannot write. */
+  readonly unrepresentable: typeof refuse;
+}
+
+const HOW: HowWritten = { io: "input", target: "draft-2020-12", unrepresentable: refuse };
 
 /** Writes a schema of zod/mini, which has no methods, as JSON Schema. Throws a TypeError that names the member. */
-export type MiniWriter = (schema: StandardSchema) => JsonObject;
+export type MiniWriter = (schema: StandardSchema, how: HowWritten) => JsonObject;
 
 let miniWriter: MiniWriter | undefined;
 
@@ -117,22 +124,21 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
 /** Throws a TypeError that names the member that cannot be written, and why. */
 function jsonOf(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
-  if (hasMethods(schema)) return schema.toJSONSchema({ io: "input", target: "draft-2020-12", unrepresentable: refuse });
+  if (hasMethods(schema)) return schema.toJSONSchema(HOW);
   if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
-  if (miniWriter && "_zod" in schema) return { $schema: DIALECT, ...miniWriter(schema) };
+  if (miniWriter && "_zod" in schema) return miniWriter(schema, HOW);
   throw new TypeError(notWritten(vendor, "_zod" in schema));
 }
 
 /** A schema of zod itself. Its own method says which member cannot be written; that of Standard Schema does not. */
 interface ZodWithMethods {
-  toJSONSchema(how: { io: "input"; target: "draft-2020-12"; unrepresentable: typeof refuse }): JsonObject;
+  toJSONSchema(how: HowWritten): JsonObject;
 }
 
 function hasMethods(schema: object): schema is ZodWithMethods {
   return "_zod" in schema && "toJSONSchema" in schema;
 }
 
-/** What zod calls for a member that it cannot write. */
 function refuse({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): never {
   const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
   throw new TypeError(member === "" ? message : `${member}: ${message}`);

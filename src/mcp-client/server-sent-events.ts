@@ -1,8 +1,8 @@
-// Owns finding server-sent events in a stream of bytes that arrives in pieces of any size: names, data, ids, the asked
-// pause. Works on bytes, so that a limit on them is exact. Refuses an event that is too long, and to know who reads.
+// Server-sent events in a stream of bytes that arrives in pieces of any size. `eventsource-parser` reads the fields; the limits, on
+// bytes and lines, are here, because it counts neither.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
-import { ByteBuffer } from "./byte-buffer.ts";
+import { createParser } from "eventsource-parser";
 
 export interface ServerSentEvent {
   /** Empty where the event has none, which means `message`. */
@@ -15,9 +15,9 @@ export interface ServerSentEvent {
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-const COLON = 0x3a;
 /** An id goes back in a header, where platforms write other characters differently, and servers refuse long ones. */
 const USABLE_ID = /^[\x20-\x7e]{1,4096}$/;
+const LONGEST_RETRY_MS = 999_999_999;
 
 export class EventParser {
   /** How long the server wants its client to wait before it comes back. */
@@ -28,129 +28,74 @@ export class EventParser {
   lines = 0;
   readonly #maxBytes: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
-  /** The line that has begun. */
-  readonly #line = new ByteBuffer();
-  #isFirstLine = true;
+  readonly #parser = createParser({
+    onId: (id) => {
+      this.#lastEventId = USABLE_ID.test(id) ? id : undefined;
+      this.#hasMoved = true;
+    },
+    onEvent: ({ event, data }) => {
+      if (data !== "") this.#add(event ?? "", data);
+    },
+    onRetry: (milliseconds) => {
+      if (milliseconds <= LONGEST_RETRY_MS) this.retryMs = milliseconds;
+    },
+  });
+  /** Of the lines of the event that has begun, but the last. */
+  #endedBytes = 0;
+  /** Of the line that has begun. */
+  #lineBytes = 0;
   #isAfterReturn = false;
-  /** The event that has begun. */
-  #data: string[] = [];
-  #dataBytes = 0;
-  #name = "";
-  #id: string | undefined;
-  #hasId = false;
+  #events: ServerSentEvent[] = [];
+  #lastEventId: string | undefined;
+  /** An id has come, and no event with data since. */
+  #hasMoved = false;
 
   constructor(maxBytes: number, lastEventId?: string) {
     this.#maxBytes = maxBytes;
-    this.#id = lastEventId;
+    this.#lastEventId = lastEventId;
   }
 
   /** The bytes of the event that has begun. */
   get waiting(): number {
-    return this.#dataBytes + this.#line.length;
+    return this.#endedBytes + this.#lineBytes;
   }
 
-  /**
-   * The events that these bytes complete. Of several in a row without data only the last is there: each of them says
-   * no more than where the stream stands.
-   */
-  push(bytes: Uint8Array): ServerSentEvent[] {
-    const events: ServerSentEvent[] = [];
-    for (const line of this.#lines(bytes)) {
-      if (this.#dataBytes + line.length > this.#maxBytes) this.isTooLong = true;
-      if (this.isTooLong) return events;
-      const event = this.#take(line);
-      if (event === undefined) continue;
-      if (event.data === "" && events.at(-1)?.data === "") events.pop();
-      events.push(event);
+  /** The events with data that these bytes complete; then one without, if an id came after them. */
+  push(bytes: Uint8Array): readonly ServerSentEvent[] {
+    this.#events = [];
+    this.#hasMoved = false;
+    if (this.isTooLong) return this.#events;
+    const within = bytes.subarray(0, this.#count(bytes));
+    this.#parser.feed(this.#decoder.decode(within, { stream: true }));
+    if (this.#hasMoved) this.#add("", "");
+    return this.#events;
+  }
+
+  #add(name: string, data: string): void {
+    this.#events.push({ name, data, lastEventId: this.#lastEventId });
+    this.#hasMoved = false;
+  }
+
+  /** Gives how many of them are within the limit of an event. */
+  #count(bytes: Uint8Array): number {
+    let from = 0;
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at];
+      if (byte !== LINE_FEED && byte !== CARRIAGE_RETURN) continue;
+      const isSecondOfPair = byte === LINE_FEED && at === from && this.#isAfterReturn;
+      this.#isAfterReturn = byte === CARRIAGE_RETURN;
+      this.#lineBytes += at - from;
+      from = at + 1;
+      if (isSecondOfPair) continue;
+      if (this.waiting > this.#maxBytes) break;
+      this.lines += 1;
+      // An empty line ends the event.
+      this.#endedBytes = this.#lineBytes === 0 ? 0 : this.waiting;
+      this.#lineBytes = 0;
     }
-    if (this.waiting > this.#maxBytes) this.isTooLong = true;
-    return events;
+    if (from < bytes.length) this.#isAfterReturn = false;
+    this.#lineBytes += bytes.length - from;
+    this.isTooLong = this.waiting > this.#maxBytes;
+    return this.isTooLong ? from : bytes.length;
   }
-
-  *#lines(bytes: Uint8Array): Generator<Uint8Array, void, void> {
-    const ends = new LineEnds(bytes);
-    let from = this.#isAfterReturn && bytes[0] === LINE_FEED ? 1 : 0;
-    if (bytes.length > 0) this.#isAfterReturn = false;
-    for (let end = ends.next(from); end >= 0; end = ends.next(from)) {
-      this.#line.add(bytes.subarray(from, end));
-      yield this.#endLine();
-      from = end + 1;
-      if (bytes[end] !== CARRIAGE_RETURN) continue;
-      if (from === bytes.length) this.#isAfterReturn = true;
-      else if (bytes[from] === LINE_FEED) from += 1;
-    }
-    this.#line.add(bytes.subarray(from));
-  }
-
-  #endLine(): Uint8Array {
-    const line = this.#line.take();
-    this.lines += 1;
-    const isFirst = this.#isFirstLine;
-    this.#isFirstLine = false;
-    return isFirst ? withoutMark(line) : line;
-  }
-
-  #take(line: Uint8Array): ServerSentEvent | undefined {
-    if (line.length === 0) return this.#dispatch();
-    // A comment, which keeps the connection alive.
-    if (line[0] === COLON) return undefined;
-    const text = this.#decoder.decode(line);
-    const colon = text.indexOf(":");
-    const field = colon < 0 ? text : text.slice(0, colon);
-    const value = colon < 0 ? "" : text.slice(text.startsWith(" ", colon + 1) ? colon + 2 : colon + 1);
-    this.#setField(field, value, line.length);
-    return undefined;
-  }
-
-  #setField(field: string, value: string, bytes: number): void {
-    if (field === "data") {
-      this.#data.push(value);
-      this.#dataBytes += bytes;
-    }
-    if (field === "event") this.#name = value;
-    if (field === "id" && !value.includes("\0")) {
-      this.#id = value;
-      this.#hasId = true;
-    }
-    if (field === "retry" && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);
-  }
-
-  #dispatch(): ServerSentEvent | undefined {
-    const name = this.#name;
-    const data = this.#data.join("\n");
-    const isSaid = data !== "" || this.#hasId;
-    this.#name = "";
-    this.#data = [];
-    this.#dataBytes = 0;
-    this.#hasId = false;
-    return isSaid ? { name, data, lastEventId: usableId(this.#id) } : undefined;
-  }
-}
-
-function usableId(id: string | undefined): string | undefined {
-  return id !== undefined && USABLE_ID.test(id) ? id : undefined;
-}
-
-/** Where lines end in one piece of a stream. Each byte is looked at once, although there are two kinds of ends. */
-class LineEnds {
-  readonly #bytes: Uint8Array;
-  #feed = -2;
-  #return = -2;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  /** The first end at `from` or later; -1 for none. */
-  next(from: number): number {
-    if (this.#feed !== -1 && this.#feed < from) this.#feed = this.#bytes.indexOf(LINE_FEED, from);
-    if (this.#return !== -1 && this.#return < from) this.#return = this.#bytes.indexOf(CARRIAGE_RETURN, from);
-    if (this.#feed < 0 || this.#return < 0) return Math.max(this.#feed, this.#return);
-    return Math.min(this.#feed, this.#return);
-  }
-}
-
-/** Some servers begin with a byte order mark. */
-function withoutMark(line: Uint8Array): Uint8Array {
-  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
 }

@@ -56,7 +56,7 @@ async function started(
   onTestFinished(() => rm(project, { recursive: true, force: true }));
   // In place, because a link would lead its imports to where it was packed.
   await cp(unpacked, join(project, "node_modules/tenantry"), { recursive: true });
-  for (const name of ["@cloudflare/workers-types", "hono", "jose", "oauth4webapi", "zod"]) {
+  for (const name of ["@cloudflare/workers-types", "eventsource-parser", "hono", "jose", "oauth4webapi", "zod"]) {
     await mkdir(dirname(join(project, "node_modules", name)), { recursive: true });
     await symlink(join(MODULES, name), join(project, "node_modules", name), "dir");
   }

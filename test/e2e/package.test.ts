@@ -35,6 +35,8 @@ export default worker;
 const TOOLS = `
 import { createWorker, definePrompt, defineTool, gateway } from "tenantry";
 import * as z from "zod";
+import "tenantry/zod-mini";
+import * as mini from "zod/mini";
 
 export const rename = defineTool({
   name: "rename",
@@ -45,6 +47,11 @@ export const rename = defineTool({
     return answer.action === "accept" ? \`\${id} is \${answer.content.name}\` : "left";
   },
 });
+export const halve = defineTool({
+  name: "halve",
+  input: mini.object({ n: mini.int().check(mini.gte(2), mini.describe("What is halved.")) }),
+  handler: ({ n }) => String(n / 2),
+});
 export const greet = definePrompt({ name: "greet", handler: () => "Hello" });
 export * from "tenantry/objects";
 export default createWorker({ tools: [rename], features: [gateway()] });
@@ -53,8 +60,14 @@ const NODE_TEST = `
 import assert from "node:assert/strict";
 import test from "node:test";
 import { runPrompt, runTool } from "tenantry/testing";
-import "tenantry/zod-mini";
-import { greet, rename } from "./tools.js";
+import { greet, halve, rename } from "./tools.js";
+
+test("a tool of zod/mini is listed and checked", async () => {
+  const { n } = halve.wire.inputSchema.properties;
+  assert.deepEqual([n.type, n.minimum, n.description], ["integer", 2, "What is halved."]);
+  assert.equal((await runTool(halve, { n: 4 })).text, "2");
+  assert.match((await runTool(halve, { n: 1 })).text, /Too small/);
+});
 
 for (const era of ["2025", "2026"]) {
   test(\`rename asks, in era \${era}\`, async () => {
@@ -142,7 +155,7 @@ test("a page of it links to what is in it", () => {
 
 test("what dist imports is in dist or a dependency", () => {
   const manifest = manifestOf(unpacked);
-  expect(Object.keys(manifest.dependencies).toSorted()).toEqual(["hono", "jose"]);
+  expect(Object.keys(manifest.dependencies).toSorted()).toEqual(["eventsource-parser", "hono", "jose"]);
   // Whoever writes JSON Schema needs none, and whoever has one must not get a second.
   expect(manifest.peerDependencies).toEqual({ zod: "^4.5.0" });
   expect(manifest.peerDependenciesMeta).toEqual({ zod: { optional: true } });
@@ -224,8 +237,12 @@ test("what is imported in Node has every name that a Worker imports", () => {
 });
 
 describe("a module that defines tools, where there is no Worker", () => {
-  test("is imported and run by node:test, in both eras", () => {
-    const folder = consumer(["zod"]);
+  test.each([
+    ["the newest zod", "zod"],
+    ["the oldest zod that is supported", "zod-4.5"],
+  ])("is imported and run by node:test, in both eras, with %s", (_which, zod) => {
+    const folder = consumer([]);
+    symlinkSync(join(ROOT, "node_modules", zod), join(folder, "node_modules/zod"), "dir");
     writeFileSync(join(folder, "tools.js"), TOOLS);
     writeFileSync(join(folder, "tools.test.js"), NODE_TEST);
     const run = spawnSync(process.execPath, ["--test", "--test-reporter=tap"], {
@@ -234,7 +251,7 @@ describe("a module that defines tools, where there is no Worker", () => {
       // A test runner that runs in another says less.
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined },
     });
-    expect(run.stdout).toContain("# pass 2");
+    expect(run.stdout).toContain("# pass 3");
     expect(run.status).toBe(0);
   });
 });

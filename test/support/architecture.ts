@@ -44,10 +44,11 @@ const KNOWN_TO_CLIENTS =
 /** Every import that is not a file of ours, and the only files of src that may have it. */
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^cloudflare:workers$/, files: /(-(object|entrypoint)|\/directory\/namespaces)\.ts$/ },
+  { name: /^eventsource-parser$/, files: /^src\/mcp-client\/server-sent-events\.ts$/ },
   { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
   // Of zod nothing but the writer that authors with zod/mini import: docs/decisions/0024-contract-in-json-schema.md
-  { name: /^zod\/(v4\/core|locales)$/, files: /^src\/(zod-mini|calls\/zod-[a-z-]+)\.ts$/ },
-  { name: /^jose$/, files: /^src\/(auth\/jwt|login\/(issuers|operators)\/[a-z-]+)\.ts$/ },
+  { name: /^zod\/(v4\/core|locales)$/, files: /^src\/zod-mini\.ts$/ },
+  { name: /^jose$/, files: /^src\/(auth\/jwt|login\/(identity|issuers|operators)\/[a-z-]+)\.ts$/ },
   { name: /^oauth4webapi$/, files: /^src\/clients\/cli\/sign-in\// },
   { name: /^(node:.*|commander|yaml)$/, files: /^src\/clients\/cli\// },
 ];

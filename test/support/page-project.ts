@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** What pages import beside it. */
-const PACKAGES = ["@cloudflare", "@modelcontextprotocol", "hono", "jose", "vitest", "zod"];
+const PACKAGES = ["@cloudflare", "@modelcontextprotocol", "eventsource-parser", "hono", "jose", "vitest", "zod"];
 
 /** Of Node's modules what the pages use: its types are others than those of Workers, which the sources are checked with. */
 const NODE = `

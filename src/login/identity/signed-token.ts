@@ -1,8 +1,9 @@
 // Owns tokens that the tenant signs for its own API, which verifies them by the keys that jwks.ts publishes: access tokens
 // as in https://datatracker.ietf.org/doc/html/rfc9068. Refuses to sign for longer than the caller's own token is good.
 
-import { toBase64Url } from "../../auth/seal.ts";
+import { SignJWT } from "jose";
 import { RecentMap } from "../../limits/recent-map.ts";
+import { given } from "../../protocol/members.ts";
 import { persistently } from "../../streams/persistently.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
@@ -31,10 +32,18 @@ export async function signedToken({ ground, person, audience, scopes }: Identity
   const exp = Math.min(iat + GOOD_FOR_S, Math.floor(expires / 1000));
   const jti = crypto.randomUUID();
   const scope = scopes.length > 0 ? scopes.join(" ") : undefined;
-  const said = { iss, sub, aud: audience, exp, iat, jti, client_id: iss, scope, idp, email, name, groups };
-  const text = `${encoded({ alg: "ES256", typ: "at+jwt", kid })}.${encoded(said)}`;
-  const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key, new TextEncoder().encode(text));
-  return { token: `${text}.${toBase64Url(new Uint8Array(signature))}`, until: exp * 1000 };
+  const claims = {
+    iss,
+    aud: audience,
+    exp,
+    iat,
+    jti,
+    client_id: iss,
+    idp,
+    ...given({ sub, scope, email, name, groups }),
+  };
+  const token = await new SignJWT(claims).setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid }).sign(key);
+  return { token, until: exp * 1000 };
 }
 
 async function signerOf(ground: IdentityAsk["ground"]): Promise<Signer> {
@@ -48,8 +57,4 @@ async function signerOf(ground: IdentityAsk["ground"]): Promise<Signer> {
   const signer = { kid, key, until: Date.now() + KEY_KEPT_MS };
   signers.set(kept, signer);
   return signer;
-}
-
-function encoded(value: object): string {
-  return toBase64Url(new TextEncoder().encode(JSON.stringify(value)));
 }

@@ -24,11 +24,7 @@ const object = (properties: object, more: object = {}) => ({ type: "object", pro
 describe("an input schema", () => {
   it.each<[what: string, schema: unknown, says: RegExp]>([
     ["a date", z.object({ when: z.date() }), /^tool "t": input\.when: Date cannot be/],
-    [
-      "a date of zod/mini",
-      mini.object({ when: mini.date() }),
-      /^tool "t": input\.when: a value of type date cannot be/,
-    ],
+    ["a date of zod/mini", mini.object({ when: mini.date() }), /^tool "t": input\.when: Date cannot be/],
     [
       "a date further down",
       z.object({ a: z.object({ b: z.array(z.bigint()) }) }),
@@ -84,7 +80,7 @@ describe("an input schema", () => {
     [
       "a default of zod/mini that is no JSON",
       mini.object({ s: mini._default(mini.any(), 1n) }),
-      /s\.default: cannot be/,
+      /^tool "t": input\.s: BigInt defaults cannot be/,
     ],
     [
       "a reference to no anchor",
@@ -111,11 +107,6 @@ describe("an input schema", () => {
       /^tool "t": input: cannot be written as JSON: not me/,
     ],
     [
-      "a pattern of zod/mini with a flag that no list can tell",
-      mini.object({ s: mini.string().check(mini.regex(/a/i)) }),
-      /^tool "t": input\.s: the flags of \/a\/i cannot be written/,
-    ],
-    [
       "two schemas of zod with one id",
       z.object({ a: z.string().meta({ id: "Twice" }), b: z.int().meta({ id: "Twice" }) }),
       /^tool "t": input: .*Twice/,
@@ -126,7 +117,7 @@ describe("an input schema", () => {
         a: mini.string().check(mini.meta({ id: "Both" })),
         b: mini.int().check(mini.meta({ id: "Both" })),
       }),
-      /^tool "t": input\.b: a second schema with the id Both/,
+      /^tool "t": input: .*Both/,
     ],
     ["a type that takes no arguments", { type: "string" }, /^tool "t": input: its type is object/],
   ])("is refused for %s", (_what, schema, says) => {
