@@ -70,8 +70,6 @@ export interface Sight {
   sees(uri: string): boolean;
   /** Whether what is read through the view may be shared by clients of other principals. */
   readonly cacheScope: CacheHint["cacheScope"];
-  /** How much the tenant may store. */
-  readonly limits: LimitsInForce;
   /** The tenant's configuration of a tool, frozen; undefined where there is none. Throws a `ConfigFault`. */
   configOf(tool: string): unknown;
   /** What the tenant says for everything in code, frozen. Throws a `ConfigFault`. */
@@ -153,6 +151,7 @@ export interface CallHost {
   /** Which tenant of that id, and where its objects are. */
   readonly meant: Meant;
   readonly sight: Sight;
+  readonly limits: LimitsInForce;
   readonly profile: string | null;
   readonly principal: Principal;
   /** Whose something is that is kept: the principal, or by where they come from who has no credential. */

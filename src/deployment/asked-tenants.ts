@@ -23,10 +23,14 @@ const MAX_NAMES = 1000;
 /** A function that takes longer gives no answer. */
 const ANSWERED_WITHIN_MS = 10_000;
 
-interface Said {
+interface Declared {
   readonly tenant: Tenant<NewResource>;
   /** The definition as JSON, which it has to be. */
   readonly text: string;
+}
+
+interface Said {
+  readonly tenant: Tenant<NewResource>;
   /** The end of the lease under which it was asked, milliseconds since the epoch. */
   readonly asked: number;
   /** The end of the last lease under which it holds. */
@@ -91,6 +95,7 @@ export class AskedTenants {
     const said = this.#saidIn(before);
     if (!said || before.version !== snapshot.version || before.created !== snapshot.created) return;
     snapshot.derived.set(this, { ...said, until: snapshot.validUntil } satisfies Said);
+    snapshot.offers.set(this, before.offers.get(this));
   }
 
   /** Its errors say which function could not say what. */
@@ -105,20 +110,26 @@ export class AskedTenants {
 
   #keep(snapshot: Snapshot, known: Said | undefined, told: Told): Told {
     if (!told) return undefined;
-    const { derived, tenant: id, validUntil } = snapshot;
+    const { derived, validUntil } = snapshot;
     // Who asked later, under a lease that began since, and was answered sooner was told what is true now.
     const before = this.#saidIn(snapshot);
     if (before && before !== known && before.asked >= validUntil) return before.tenant;
-    const text = JSON.stringify(told.definition);
-    let tenant = told;
-    if (before?.text === text) {
-      // The same again stays the same object, and everything that was made of it. Its functions are none of JSON.
-      ({ tenant } = before);
-      Object.assign(tenant.definition ?? {}, { around: undefined, ...told.definition });
-    }
-    derived.set(this, { tenant, text, asked: validUntil, until: validUntil } satisfies Said);
-    weighText(id, text.length - (before?.text.length ?? 0));
+    const tenant = this.#declared(snapshot, told);
+    derived.set(this, { tenant, asked: validUntil, until: validUntil } satisfies Said);
     return tenant;
+  }
+
+  /** The same again stays the same object, and everything that was made of it. Its functions are none of JSON. */
+  #declared({ offers, tenant: id }: Snapshot, told: Tenant<NewResource>): Tenant<NewResource> {
+    const text = JSON.stringify(told.definition);
+    const before = offers.get(this) as Declared | undefined;
+    if (before?.text === text) {
+      Object.assign(before.tenant.definition ?? {}, { around: undefined, ...told.definition });
+      return before.tenant;
+    }
+    offers.set(this, { tenant: told, text } satisfies Declared);
+    weighText(id, text.length - (before?.text.length ?? 0));
+    return told;
   }
 
   #saidIn(snapshot: Snapshot | undefined): Said | undefined {

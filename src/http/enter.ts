@@ -14,6 +14,7 @@ import { featureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { limitsInForce, type LimitsInForce } from "../limits/limit-table.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { persistently } from "../streams/persistently.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
@@ -97,7 +98,7 @@ interface Known {
 }
 
 async function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
-  const { document, views } = derived;
+  const { document, limits } = derived;
   const tendBy = (time: number) => tendWithin(visit, { tenant, snapshot, derived }, time);
   const { profile } = visit.knock;
   const principal = judged(visit, snapshot.policy, document, found);
@@ -109,13 +110,14 @@ async function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found
   const hidden = catalog.guarded && hiddenFrom({ catalog, document, tenant }, visit, { profile, principal });
   const { scopes, narrowing } = principal;
   const key = viewKey({ profile, scopes, narrowing, hidden });
-  let view = views.get(key);
+  const offered = offeredBy(visit, tenant, snapshot);
+  let view = offered.views.get(key);
   if (!view) {
-    const offer = derived.offer ?? (await offerTo(visit, tenant, snapshot, derived));
+    const offer = offered.offer ?? (await offerTo(visit, tenant, snapshot, offered));
     view = viewOf(offer, { profile, scopes, narrowing, hidden });
-    views.set(key, view);
+    offered.views.set(key, view);
   }
-  return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
+  return new Entered({ visit, snapshot, principal, view, document, limits, tendBy, enter });
 }
 
 /** No profile has a blank in its name, and no scope a brace. */
@@ -142,15 +144,21 @@ interface Derived {
   /** What it was made of, beside the policy. */
   readonly definition: Tenant["definition"];
   readonly document: TenantDocument;
+  readonly limits: LimitsInForce;
   readonly who: Feature["who"];
+  /** When the features look after the tenant next (milliseconds since the epoch). */
+  tendAt: number;
+}
+
+/** What is computed on the part of a policy that catalogs depend on, once in an isolate. */
+interface Offered {
+  readonly definition: Tenant["definition"];
   /** Made when somebody is let in first: it may need what is not in this isolate yet. */
   offer: Offer | undefined;
   /** By profile, scopes and what a person left out. */
   readonly views: RecentMap<View>;
   /** When it is made again because a part could not be loaded (milliseconds since the epoch); Infinity: it is whole. */
   until: number;
-  /** When the features look after the tenant next (milliseconds since the epoch). */
-  tendAt: number;
 }
 
 /** Persons may each see something else: who was here last finds theirs made. */
@@ -163,19 +171,25 @@ const INCOMPLETE_MS = 5_000;
 function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
   const known = derived.get(deployment) as Derived | undefined;
   const { definition } = tenant;
-  const isOfIt = known && known.definition === definition;
-  if (isOfIt && (known.until === Infinity || Date.now() < known.until)) return known;
+  if (known && known.definition === definition) return known;
   const document = documentOf(tenant, policy);
   const made: Derived = {
     definition,
     document,
+    limits: limitsInForce(deployment.catalog.limits, document.limits),
     who: document.auth && deployment.features.find(({ who }) => who)?.who,
-    offer: undefined,
-    views: new RecentMap(MOST_VIEWS),
-    until: Infinity,
     tendAt: deployment.features.some((feature) => feature.tend) ? 0 : Infinity,
   };
   derived.set(deployment, made);
+  return made;
+}
+
+function offeredBy({ deployment }: Visit, { definition }: Tenant<NewResource>, { offers }: Snapshot): Offered {
+  const known = offers.get(deployment) as Offered | undefined;
+  const isOfIt = known && known.definition === definition;
+  if (isOfIt && (known.until === Infinity || Date.now() < known.until)) return known;
+  const made: Offered = { definition, offer: undefined, views: new RecentMap(MOST_VIEWS), until: Infinity };
+  offers.set(deployment, made);
   return made;
 }
 
@@ -189,8 +203,8 @@ export async function viewFor(
   snapshot: Snapshot,
   looking: Looking,
 ): Promise<View> {
-  const derived = derivedFrom(visit, tenant, snapshot);
-  const offer = derived.offer ?? (await offerTo(visit, tenant, snapshot, derived));
+  const offered = offeredBy(visit, tenant, snapshot);
+  const offer = offered.offer ?? (await offerTo(visit, tenant, snapshot, offered));
   const { scopes } = looking.principal;
   return viewOf(offer, { profile: looking.profile, scopes, hidden: hiddenFrom(offer, visit, looking) });
 }
@@ -260,10 +274,10 @@ async function offerTo(
   visit: Visit,
   tenant: Tenant<NewResource>,
   snapshot: Snapshot,
-  derived: Derived,
+  offered: Offered,
 ): Promise<Offer> {
   const { catalog, features } = visit.deployment;
-  const { sources, whole } = await featureSources(features, derived.document, {
+  const { sources, whole } = await featureSources(features, documentOf(tenant, snapshot.policy), {
     tenant: tenant.id,
     server: catalog.server,
     leased: snapshot.sections,
@@ -271,8 +285,8 @@ async function offerTo(
     kept: keptUnder(tenant.id, snapshot.created),
     stub: () => visit.stub(snapshot.created),
   });
-  if (!whole) derived.until = Date.now() + INCOMPLETE_MS;
-  return (derived.offer = offerOf(catalog, tenant, snapshot, sources));
+  if (!whole) offered.until = Date.now() + INCOMPLETE_MS;
+  return (offered.offer = offerOf(catalog, tenant, snapshot, sources));
 }
 
 /** Whether whoever the credential names may come in. */

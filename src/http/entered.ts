@@ -34,6 +34,7 @@ export interface Admission {
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
+  readonly limits: LimitsInForce;
   readonly tendBy: CallHost["tendBy"];
   /** Lets the same visit in anew. */
   readonly enter: (visit: Visit) => Promise<Entered | Failure>;
@@ -46,19 +47,21 @@ export class Entered implements CallHost, SessionCaller {
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
+  readonly limits: LimitsInForce;
   readonly tendBy: CallHost["tendBy"];
   #backend: Backend | undefined;
   #doors: Doors | undefined;
 
   readonly #enter: Admission["enter"];
 
-  constructor({ visit, snapshot, principal, view, document, tendBy, enter }: Admission) {
+  constructor({ visit, snapshot, principal, view, document, limits, tendBy, enter }: Admission) {
     this.visit = visit;
     this.snapshot = snapshot;
     this.principal = principal;
     this.view = view;
     this.document = document;
-    visit.limits = view.limits;
+    this.limits = limits;
+    visit.limits = limits;
     visit.host = this;
     this.tendBy = tendBy;
     this.#enter = enter;
@@ -134,9 +137,6 @@ export class Entered implements CallHost, SessionCaller {
   get sight(): View {
     return this.view;
   }
-  get limits(): LimitsInForce {
-    return this.view.limits;
-  }
   /** Whoever wants it is about to ask somebody who is bound there. */
   get env(): Visit["env"] {
     this.visit.asked += 1;
@@ -179,7 +179,8 @@ export class Entered implements CallHost, SessionCaller {
   }
 
   resources(): ResourceStore {
-    return resourcesUnder({ kept: this.kept, sight: this.view, bodies: this.env.BODIES }, this.contentStub());
+    const { kept, view: sight, limits } = this;
+    return resourcesUnder({ kept, sight, limits, bodies: this.env.BODIES }, this.contentStub());
   }
 
   secret(name: string): Promise<string | undefined> {

@@ -87,7 +87,8 @@ export function tenantOutside(where: Where): TenantOutside {
     const entered = await enterAs(where, ITSELF);
     // Nothing that the author hides from callers is hidden from the author.
     const { only: _hidden, ...sight } = entered.view;
-    return resourcesUnder({ kept: entered.kept, sight, bodies: entered.env.BODIES }, entered.contentStub());
+    const { kept, limits } = entered;
+    return resourcesUnder({ kept, sight, limits, bodies: entered.env.BODIES }, entered.contentStub());
   };
   type Any = (...args: unknown[]) => Promise<unknown>;
   const resources = STORE_METHODS.map((name) => [

@@ -11,6 +11,7 @@ import { offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf } from "../content/serve/view.ts";
 import { resultKeeper } from "../gateway/budget/rest.ts";
 import { resultTables } from "../gateway/budget/result-tables.ts";
+import { USUAL_LIMITS } from "../limits/limit-table.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Era } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -133,6 +134,7 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
     tenant,
     meant: { id: tenant, placement: { jurisdiction: null, region: null }, incarnation: "test" },
     sight: view,
+    limits: USUAL_LIMITS,
     profile: null,
     principal,
     requestId,

@@ -177,7 +177,7 @@ async function readThrough(
 ): Promise<CallOutcome | undefined> {
   const { mimeType, cache } = about;
   let missing = false;
-  const most = host.sight.limits.resultBytes;
+  const most = host.limits.resultBytes;
   const outcome = await handle(
     {
       timeoutMs: DEFAULT_TIMEOUT_MS,

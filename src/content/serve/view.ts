@@ -5,7 +5,6 @@ import type { Narrowing } from "../../auth/principal.ts";
 import type { CallHost, Sight } from "../../calls/call-host.ts";
 import type { Definitions } from "../../protocol/backend.ts";
 import type { PromptDefinition, ServerInfo, ToolDefinition } from "../../protocol/definition.ts";
-import { limitsInForce } from "../../limits/limit-table.ts";
 import type { Failure } from "../../protocol/errors.ts";
 import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
@@ -111,7 +110,6 @@ export function viewOf(offer: Offer, seen: Seen): View {
     shown,
     missing,
     meta: missingMeta(missing),
-    limits: limitsInForce(catalog.limits, document.limits),
     configOf: (tool) => frozen(toolConfig(offer, tool)),
     settings: () => frozen(tenantSettings(offer)),
   };

@@ -2,7 +2,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { Sight } from "../../calls/call-host.ts";
+import type { CallHost } from "../../calls/call-host.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { contentTables } from "./content-tables.ts";
@@ -34,10 +34,10 @@ function viewStore(store: ResourceStore, sees: (uri: string) => boolean): Resour
 
 /** What `ctx.resources` is under a view. */
 export function resourcesUnder(
-  { kept, sight, bodies }: Pick<ContentPlace, "kept" | "bodies"> & { readonly sight: Sight },
+  { kept, sight, limits, bodies }: Pick<ContentPlace, "kept" | "bodies"> & Pick<CallHost, "sight" | "limits">,
   content: TenantStub,
 ): ResourceStore {
-  const { limits, only } = sight;
+  const { only } = sight;
   const store = openStore(
     { kept, content: remote(content, contentTables), bodies },
     { limits, ...(only ? { only } : {}) },

@@ -59,7 +59,7 @@ async function keepLinked(body: string | Bytes, options: LinkOptions, linking: L
   if (typeof name !== "string") throw new TypeError("ctx.link: name is a string");
   const { call, host } = linking;
   // What an answer cannot have, nobody could read.
-  const most = Math.min(MOST_RESULTS_OF_OWNER.bytes, host.sight.limits.resultBytes);
+  const most = Math.min(MOST_RESULTS_OF_OWNER.bytes, host.limits.resultBytes);
   const id = crypto.randomUUID();
   const uri = REST_URI + id;
   const { size, ...content } = await contentOf(body, options, { most, signal: linking.signal });

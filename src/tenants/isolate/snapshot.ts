@@ -57,6 +57,8 @@ export interface Snapshot {
   readonly keysHour: number;
   /** Whatever is computed from this version of the policy, under a key that whoever computes it chooses. */
   readonly derived: Map<unknown, unknown>;
+  /** The same for what is computed from `offerPart` alone: a change of keys, secrets or limits leaves it as it is. */
+  readonly offers: Map<unknown, unknown>;
   /** Goes on from version to version. */
   readonly ended: EndedSessions;
   /** Without its keys and ended sessions. */
@@ -150,10 +152,10 @@ function renewed(
   const ended = before?.ended ?? new EndedSessions();
   if (answer.ended) ended.learn(answer.ended);
   const current = sameAs(answer, tenant);
-  const kept = current ?? (answer.policy === null ? before : fresh(answer, answer.policy));
+  const kept = current ?? (answer.policy === null ? before : fresh(answer, answer.policy, before));
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const leaseMs = kept.policy.document.maxStalenessMs ?? ask.maxStalenessMs;
-  const { policy, sections, derived, bytes } = kept;
+  const { policy, sections, derived, offers, bytes } = kept;
   const known = keysIn([current, before], derived, asked);
   // Each by its name: every lease makes one of these, and spreading what is there costs several times as much.
   return {
@@ -172,6 +174,7 @@ function renewed(
     asked: known.asked,
     keysHour: known.keysHour,
     derived,
+    offers,
     ended,
     bytes,
     placement,
@@ -197,11 +200,21 @@ function sameAs({ version, created }: Pick<Snapshot, "version" | "created">, ten
   return current?.version === version && current.created === created ? current : undefined;
 }
 
-type Kept = Pick<Snapshot, "policy" | "sections" | "derived" | "bytes">;
+type Kept = Pick<Snapshot, "policy" | "sections" | "derived" | "offers" | "bytes">;
 
-function fresh({ sections }: LeaseGranted, policy: Policy): Kept {
-  const bytes = BASE_BYTES + 2 * JSON.stringify(policy).length;
-  return { policy, sections: new Map(sections), derived: new Map(), bytes };
+function fresh({ created, sections: named }: LeaseGranted, policy: Policy, before: Snapshot | undefined): Kept {
+  const made = { policy, sections: new Map(named), derived: new Map() };
+  if (before?.created === created && offerPart(before) === offerPart(made)) {
+    return { ...made, offers: before.offers, bytes: before.bytes };
+  }
+  return { ...made, offers: new Map(), bytes: BASE_BYTES + 2 * JSON.stringify(policy).length };
+}
+
+/** What decides which tools, prompts and resources a tenant has, and who sees them; as JSON. Keys, secrets and limits do not. */
+function offerPart({ policy, sections }: Pick<Snapshot, "policy" | "sections">): string {
+  const { document, suspensions, retired } = policy;
+  const suspended = suspensions.filter(({ kind }) => kind === "tool");
+  return JSON.stringify([{ ...document, limits: undefined }, suspended, retired, [...sections]]);
 }
 
 function rememberKey(snapshot: Snapshot, memo: string, grant: KeyGrant | null): void {

@@ -22,7 +22,6 @@ const storeOf = ({ id, content }: FreshTenant) =>
   openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
 const SIGHT = {
   cacheScope: "private",
-  limits: limitsInForce(),
   configOf: () => undefined,
   settings: () => ({}),
 } as const;
@@ -31,6 +30,7 @@ const seenStore = ({ id, content }: FreshTenant) =>
     {
       kept: id,
       bodies: env.BODIES,
+      limits: limitsInForce(),
       sight: { ...SIGHT, only: [{ deny: ["note:hidden*"] }], sees: (uri) => !uri.startsWith("note:hidden") },
     },
     content,

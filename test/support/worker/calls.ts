@@ -51,7 +51,6 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
   const sight: Sight = about.sight ?? {
     cacheScope: "public",
     sees: () => true,
-    limits: limitsInForce(),
     configOf: () => undefined,
     settings: () => ({}),
   };
@@ -59,6 +58,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     tenant: id,
     meant: { id, placement: ANYWHERE, incarnation: meant },
     sight,
+    limits: limitsInForce(),
     profile: null,
     principal: ANONYMOUS,
     owner: async () => (about.principal ?? ANONYMOUS).id,
@@ -71,7 +71,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: async () => undefined,
-    resources: () => resourcesUnder({ kept: id, sight, bodies: env.BODIES }, content),
+    resources: () => resourcesUnder({ kept: id, sight, limits: limitsInForce(), bodies: env.BODIES }, content),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
     contentStub: () => content,

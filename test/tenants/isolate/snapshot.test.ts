@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
 import {
   askSnapshot,
   DEFAULT_MAX_STALENESS_MS,
@@ -181,6 +182,49 @@ describe("a snapshot that is renewed", () => {
     const after = await take(tenant);
     expect(after.version).toBe(before.version + 1);
     expect(after.keys.size).toBe(0);
+  });
+
+  describe("keeps what was made of catalogs", () => {
+    const TOOL = { kind: "tool", name: "add", note: "n" } as const;
+    const PROFILES: TenantDocument = { profiles: { p: { tools: { deny: ["add"] } } } };
+    const KEY_ROW = { id: "k1", hash: KEY.hash, name: "k", scopes: null, profile: null, expires: null };
+
+    it.each([
+      ["a key", (tenant: FreshTenant) => policyOf(tenant).addKey(KEY_ROW, ANN)],
+      ["a secret", (tenant: FreshTenant) => policyOf(tenant).setSecret("S", "sealed", ANN)],
+      ["limits", (tenant: FreshTenant) => write(tenant, { title: "T", limits: { toolCalls: 7 } })],
+      [
+        "the suspension of a key",
+        (tenant: FreshTenant) => policyOf(tenant).suspend({ kind: "principal", name: "key:k1", note: "n" }, ANN),
+      ],
+    ])("over a change of %s, which is in force nevertheless", async (_what, change) => {
+      const tenant = await made({ title: "T", limits: { toolCalls: 6 } });
+      const first = await take(tenant, { key: KEY });
+      await change(tenant);
+      const second = await take(tenant);
+      expect(second.offers).toBe(first.offers);
+      expect(second.version).toBe(first.version + 1);
+      expect([second.keys.size, second.derived.size]).toEqual([0, 0]);
+      const { effective, suspensions } = (await policyOf(tenant).read(false)) ?? {};
+      expect(second.policy).toMatchObject({ document: effective, suspensions });
+    });
+
+    it.each([
+      ["what a profile allows", (tenant: FreshTenant) => write(tenant, PROFILES)],
+      ["the suspension of a tool", (tenant: FreshTenant) => policyOf(tenant).suspend(TOOL, ANN)],
+      [
+        "a list of an upstream",
+        (tenant: FreshTenant) =>
+          remote(tenant.stub, sectionTables).put({ name: "s", hash: "h", body: new ArrayBuffer(1), resent: null }),
+      ],
+    ])("not over a change of %s", async (_what, change) => {
+      const tenant = await made();
+      const first = await take(tenant);
+      await change(tenant);
+      const second = await take(tenant);
+      expect(second.version).toBe(first.version + 1);
+      expect(second.offers).not.toBe(first.offers);
+    });
   });
 
   it("takes nothing over from another tenant that had the name, at the same version", async () => {
