@@ -9,7 +9,7 @@ import type { ConfiguredPlace } from "../content/define/check-config.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { viewOf, type Seen, type View } from "../content/serve/view.ts";
-import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
+import type { Bindings, BuiltInFeature, TendGround } from "../deployment/deployment.ts";
 import { featureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
@@ -142,7 +142,7 @@ interface Derived {
   /** What it was made of, beside the policy. */
   readonly definition: Tenant["definition"];
   readonly document: TenantDocument;
-  readonly who: Feature["who"];
+  readonly who: BuiltInFeature["who"];
   /** Made when somebody is let in first: it may need what is not in this isolate yet. */
   offer: Offer | undefined;
   /** By profile, scopes and what a person left out. */
