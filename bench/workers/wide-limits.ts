@@ -1,5 +1,5 @@
 // Limits that a measurement from one address does not meet. They are counted all the same, as in any deployment.
-import type { Limits } from "../../src/tenantry.ts";
+import type { Limits } from "../../src/tenants/document/tenant-document.ts";
 
 const MANY = 10_000_000;
 

@@ -3,7 +3,8 @@
 
 import { exposedBy } from "../auth/origin.ts";
 import { originAllowed } from "../auth/origin.ts";
-import type { Deployment, Feature } from "../deployment/deployment.ts";
+import type { BuiltInFeature, Deployment } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import { registered } from "../deployment/registry.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { noteMet } from "../limits/note-met.ts";
@@ -14,7 +15,7 @@ import type { AdminEnv, AdminOptions } from "./route.ts";
 /** The admin API at `/admin/v1`. */
 export function admin(...options: readonly never[]): Feature {
   refuseOptions("admin", options);
-  return {
+  const feature: BuiltInFeature = {
     name: "admin",
     // It makes the keys that tenants take.
     exposed: exposedBy,
@@ -23,6 +24,7 @@ export function admin(...options: readonly never[]): Feature {
     background: (_deployment, env, order) =>
       baseStep((tenant) => optionsOf(registered("admin", tenant).deployment), env, order),
   };
+  return feature;
 }
 
 function optionsOf({ catalog, tenants, asked, hooks, path, features }: Deployment): AdminOptions {

@@ -5,7 +5,7 @@ import { applyDefaults } from "../calls/json-schema.ts";
 import type { Infer } from "../calls/schema.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { AskedTenants } from "../deployment/asked-tenants.ts";
-import type { Feature } from "../deployment/deployment.ts";
+import type { BuiltInFeature } from "../deployment/deployment.ts";
 import type { OperatorCaller, OperatorRole } from "../deployment/operator-sign-in.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
@@ -37,7 +37,7 @@ export interface AdminOptions {
   readonly asked?: AskedTenants | undefined;
   readonly catalog: Catalog;
   /** Features, whose tools and prompts a tenant has beside its own. */
-  readonly features?: readonly Feature[];
+  readonly features?: readonly BuiltInFeature[];
   /** The path under which the Worker is mounted; the root when absent. */
   readonly path?: string;
   /** Whether a browser's page of this origin may call; when absent, none may. */

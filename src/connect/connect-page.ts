@@ -1,7 +1,8 @@
 // Owns the feature `connectPage()`: what a person sees in a browser at an endpoint, at the root and at what is no address here.
 // Refuses to find anything out: a page for who was not let in is made of its URL and of what every program was told.
 
-import type { Feature } from "../deployment/deployment.ts";
+import type { BuiltInFeature } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import { markup, type Markup } from "../deployment/markup.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import type { Pages, ShownEndpoint } from "../deployment/pages.ts";
@@ -33,7 +34,7 @@ const HEADERS = {
 /** A page for people where there is none else, and a block of it for pages of one's own: `docs/connect-page.md`. */
 export function connectPage(...options: readonly never[]): Feature {
   refuseOptions("connectPage", options);
-  return {
+  const feature: BuiltInFeature = {
     name: "connectPage",
     pages: { isOwn, show, refuse },
     routes: {
@@ -45,6 +46,7 @@ export function connectPage(...options: readonly never[]): Feature {
           embed(request, path),
     },
   };
+  return feature;
 }
 
 /** By https nobody else can have a page of this name: what rebinds a name has no certificate for it. */

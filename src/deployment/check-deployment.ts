@@ -12,7 +12,7 @@ import { meant } from "../protocol/nearest.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { Bindings, BrokenMember, Deployment, Feature } from "./deployment.ts";
+import type { Bindings, BrokenMember, Deployment, BuiltInFeature } from "./deployment.ts";
 
 /** Throws a TypeError that names what is wrong, and where. */
 export function checkDeployment({ catalog, tenants, asked, features, defaultTenant }: Deployment): void {
@@ -34,7 +34,7 @@ export function checkDeployment({ catalog, tenants, asked, features, defaultTena
 }
 
 /** A feature with routes may bring an API by which tenants are made later, and changed. */
-function makesTenants({ routes }: Feature): boolean {
+function makesTenants({ routes }: BuiltInFeature): boolean {
   return routes !== undefined;
 }
 
@@ -54,7 +54,7 @@ export function checkDeclared(
 
 /** What the Worker's features refuse of a document, and what needs a feature that the Worker does not have. */
 export function refusedByFeatures(
-  features: readonly Feature[],
+  features: readonly BuiltInFeature[],
   document: TenantDocument,
   env?: Bindings,
 ): readonly BrokenMember[] {

@@ -27,6 +27,7 @@ import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
 import type { AskedTenants } from "./asked-tenants.ts";
 import type { CallAuditReader, UsageReader } from "./record-readers.ts";
+import type { Feature, FeatureRoutes, FeatureTenant } from "./feature.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { Pages } from "./pages.ts";
 import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
@@ -45,38 +46,27 @@ export interface Deployment {
   readonly authenticate?: ((request: Request, env: never) => unknown) | undefined;
   /** The path under which it is mounted, such as `/ai`; empty: at the root. */
   readonly path: string;
-  readonly features: readonly Feature[];
+  readonly features: readonly BuiltInFeature[];
   /** Of the one feature that tells of requests. */
-  readonly observe?: Feature["observe"];
+  readonly observe?: BuiltInFeature["observe"];
   /** Of the one feature that has them. */
   readonly pages?: Pages | undefined;
   /** Tells the features that hear of calls; undefined where none does. Never rejects. */
-  readonly heard?: Feature["heard"];
+  readonly heard?: BuiltInFeature["heard"];
 }
 
 /** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
-export interface FeatureRoutes {
-  /** Below the Worker's path, as Hono writes it: `/admin/*`. Not served on a tenant's own hostname. */
-  readonly path: string;
-  /** Served on tenants' own hostnames too; whoever opens them finds out which tenant it is. */
-  readonly onHostnames?: true;
-  /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
-  open(
-    deployment: Deployment,
-  ): (request: Request, env: Bindings, ctx: ExecutionContext) => Response | Promise<Response>;
+/** Routes of a feature of the package's own, which looks into the whole deployment. */
+export interface BuiltInRoutes extends FeatureRoutes {
+  open(deployment: Deployment): ReturnType<FeatureRoutes["open"]>;
 }
 
-/** What a feature makes a tenant's sources of. */
-export interface SourceGround {
-  readonly tenant: string;
-  /** The tenant's document with everything under it merged in: its base documents and its declaration in code. */
-  readonly document: TenantDocument;
+/** A tenant, for features whose sources are made of leased sections. */
+export interface SectionedTenant extends FeatureTenant {
   /** By name: the leased sections that the feature asked for and that could be loaded. */
   readonly sections: ReadonlyMap<string, Section>;
-  /** How the Worker names itself. */
-  readonly server: ServerInfo;
 }
 
 /** What a feature has for its work beside a tenant's requests. */
@@ -161,7 +151,7 @@ export interface SectionGround {
 }
 
 export interface LoadedSections {
-  readonly sections: SourceGround["sections"];
+  readonly sections: SectionedTenant["sections"];
   /** false: a section is missing, and the source that is made of it says so. */
   readonly whole: boolean;
 }
@@ -368,9 +358,9 @@ export interface BrokenMember {
   readonly rule: string;
 }
 
-export interface Feature {
-  readonly name: string;
-  readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
+/** What the package's own features do beside what an author's may. */
+export interface BuiltInFeature extends Feature {
+  readonly routes?: BuiltInRoutes | readonly BuiltInRoutes[];
   /** The sections that its sources are made of; a feature without them needs none. */
   readonly sections?: LeasedSections;
   /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */
@@ -389,7 +379,7 @@ export interface Feature {
   /** Of the same feature, where the document has `auth`: why what came in wants another credential, or one that may do more. */
   readonly asks?: (ground: AdmittedGround, body: unknown) => Failure | undefined;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
-  sources?(ground: SourceGround): readonly Source<CallHost>[];
+  sources?(tenant: SectionedTenant): readonly Source<CallHost>[];
   /** Of features whose callers bring credentials: why what comes with one is refused before that is read. */
   readonly exposed?: (request: Request) => Failure | undefined;
   /** Of the one feature that has upstreams. */

@@ -3,7 +3,7 @@
 import type { CallHost } from "../calls/call-host.ts";
 import type { Source } from "../protocol/source.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { Feature, LoadedSections, SectionGround } from "./deployment.ts";
+import type { BuiltInFeature, LoadedSections, SectionGround } from "./deployment.ts";
 
 export interface FeatureSources {
   readonly sources: readonly Source<CallHost>[];
@@ -14,7 +14,7 @@ export interface FeatureSources {
 const NONE: LoadedSections = { sections: new Map(), whole: true };
 
 export async function featureSources(
-  features: readonly Feature[],
+  features: readonly BuiltInFeature[],
   document: TenantDocument,
   ground: SectionGround,
 ): Promise<FeatureSources> {

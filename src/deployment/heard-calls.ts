@@ -1,9 +1,9 @@
 // Owns telling the features of a Worker of the calls that were answered. Refuses to let one that fails change an answer.
 
-import type { Deployment, Feature } from "./deployment.ts";
+import type { Deployment, BuiltInFeature } from "./deployment.ts";
 
 /** undefined where no feature hears of calls: then a call costs one look at that. */
-export function hearing(features: readonly Feature[], { onError }: Deployment["hooks"]): Deployment["heard"] {
+export function hearing(features: readonly BuiltInFeature[], { onError }: Deployment["hooks"]): Deployment["heard"] {
   const all = features.flatMap(({ heard }) => heard ?? []);
   const tell = (error: unknown) => onError?.(error, undefined);
   if (all.length === 0) return undefined;

@@ -1,7 +1,7 @@
 // The Workers of this script, where its Durable Objects and entrypoints find what their author wrote. `createWorker` fills it while
 // modules are evaluated; an alarm may be the first thing that an isolate runs, so a Worker that is made in a handler is not found.
 
-import type { Deployment, Feature } from "./deployment.ts";
+import type { Deployment, BuiltInFeature } from "./deployment.ts";
 
 const PLACE = Symbol.for("tenantry.workers");
 
@@ -37,7 +37,7 @@ export function hasFeature(name: string): boolean {
 export function registered(
   name: string,
   tenant?: string,
-): { readonly deployment: Deployment; readonly feature: Feature } {
+): { readonly deployment: Deployment; readonly feature: BuiltInFeature } {
   const having = withFeature(name);
   const deployment = having.find(({ tenants }) => tenant !== undefined && tenants.has(tenant)) ?? having[0];
   const feature = deployment?.features.find((one) => one.name === name);

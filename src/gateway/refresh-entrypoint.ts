@@ -10,7 +10,7 @@ import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
 import { contentStubOf } from "../content/store/content-door.ts";
 import { contentTables } from "../content/store/content-tables.ts";
-import type { Feature } from "../deployment/deployment.ts";
+import type { BuiltInFeature } from "../deployment/deployment.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
 import { registered } from "../deployment/registry.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -101,7 +101,7 @@ export interface FailingNote {
 }
 
 /** As the entrypoint finds it. */
-export interface GatewayFeature extends Feature {
+export interface GatewayFeature extends BuiltInFeature {
   /** What the Worker's author exposes. */
   readonly services: Services;
   /** The most that one reading takes. */

@@ -4,7 +4,7 @@
 import { reportEnd } from "../calls/handle.ts";
 import type { CallEnd, CallHost } from "../calls/call-host.ts";
 import { membersNamed } from "../mcp-client/json-text.ts";
-import type { SourceGround } from "../deployment/deployment.ts";
+import type { SectionedTenant } from "../deployment/deployment.ts";
 import type { Call } from "../protocol/call.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -51,7 +51,7 @@ export interface UpstreamSource extends Source<CallHost> {
   readonly catalog?: UpstreamCatalog;
 }
 
-export function upstreamSources(ground: SourceGround, services: Services = {}): readonly UpstreamSource[] {
+export function upstreamSources(ground: SectionedTenant, services: Services = {}): readonly UpstreamSource[] {
   return enabledUpstreams(ground.document).map((one) => upstreamSource(one, ground, services));
 }
 
@@ -61,7 +61,7 @@ const NOT_YET = reasonFor("not-read-yet", "it has not been read yet");
 
 function upstreamSource(
   named: NamedUpstream,
-  { sections, server, document }: SourceGround,
+  { sections, server, document }: SectionedTenant,
   services: Services,
 ): UpstreamSource {
   const { id, upstream } = named;
@@ -105,7 +105,7 @@ function indented(instructions: string): string {
 /** What was read of it, and why it could not be read again. Of a service that is not granted: nothing. */
 function heldOf(
   { id, upstream }: NamedUpstream,
-  { sections, document, config }: Pick<SourceGround, "sections" | "document"> & { readonly config: string },
+  { sections, document, config }: Pick<SectionedTenant, "sections" | "document"> & { readonly config: string },
 ): {
   readonly hash?: string | undefined;
   readonly read?: ReadSection | undefined;

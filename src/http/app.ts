@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { credentialOf, memoOf, type Credential } from "../auth/credential.ts";
 import { hostAllowed, originAllowed } from "../auth/origin.ts";
-import type { Bindings, Deployment, FeatureRoutes } from "../deployment/deployment.ts";
+import type { Bindings, Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
 import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
@@ -79,8 +79,8 @@ function invocationOf(c: Knocked): Invocation {
 }
 
 /** Adds the routes of a feature, but not on a tenant's own hostname, which is for its endpoint alone. */
-function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): void {
-  let open: ReturnType<FeatureRoutes["open"]> | undefined;
+function addRoutes(app: App, deployment: Deployment, routes: BuiltInRoutes): void {
+  let open: ReturnType<BuiltInRoutes["open"]> | undefined;
   app.all(routes.path, async (c) => {
     const { headers } = c.req.raw;
     if (!hostAllowed(headers, c.env) || (!routes.onHostnames && (await tenantOfHost(c.env, headers)) !== null)) {

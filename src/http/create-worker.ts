@@ -19,7 +19,8 @@ import { hearing } from "../deployment/heard-calls.ts";
 import { checkOptions } from "../deployment/check-options.ts";
 import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
 import { checkDeclared, checkDeployment } from "../deployment/check-deployment.ts";
-import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
+import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import { mountPath } from "../deployment/mount.ts";
 import { registerWorker } from "../deployment/registry.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
@@ -184,7 +185,8 @@ function faultOf(env: Env, ctx?: ExecutionContext): Error | undefined {
 }
 
 function deploymentOf(options: WorkerOptions): Deployment {
-  const { tenants: declared = { demo: {} }, features = [] } = options;
+  const { tenants: declared = { demo: {} } } = options;
+  const features: readonly BuiltInFeature[] = options.features ?? [];
   const catalog = catalogOf(options);
   const isAsked = typeof declared === "function";
   const tenants = (!isAsked && defined(() => defineTenants(declared, catalog.tools))) || new Map();

@@ -9,7 +9,7 @@ import type { ConfiguredPlace } from "../content/define/check-config.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { viewOf, type Seen, type View } from "../content/serve/view.ts";
-import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
+import type { Bindings, BuiltInFeature, TendGround } from "../deployment/deployment.ts";
 import { featureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
@@ -145,7 +145,7 @@ interface Derived {
   readonly definition: Tenant["definition"];
   readonly document: TenantDocument;
   readonly limits: LimitsInForce;
-  readonly who: Feature["who"];
+  readonly who: BuiltInFeature["who"];
   /** When the features look after the tenant next (milliseconds since the epoch). */
   tendAt: number;
 }

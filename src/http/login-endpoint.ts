@@ -1,7 +1,7 @@
 // Owns the URLs of tenants' authorization servers: finds the tenant under a lease, holds whoever comes against the limits of
 // an address, then hands the visit to src/login. Refuses what a tenant that takes no tokens of its own would be asked.
 
-import type { FeatureRoutes } from "../deployment/deployment.ts";
+import type { BuiltInRoutes } from "../deployment/deployment.ts";
 import type { LoginVisit } from "../login/login-visit.ts";
 import { refusedPage } from "../login/pages/refusal-page.ts";
 import { redirectTo } from "../login/server/answers.ts";
@@ -25,7 +25,7 @@ const MOST_BYTES = 65_536;
 /** Of a tenant that takes tokens of others alone: it may sign tokens for its own API. */
 const NO_LOGIN: LoginDocument = { via: "key" };
 
-const open: FeatureRoutes["open"] = (deployment) => async (request, env, ctx) => {
+const open: BuiltInRoutes["open"] = (deployment) => async (request, env, ctx) => {
   const at = await askedAt(deployment, request, env);
   const { address, path } = stepAt(at);
   const isProgram = PROGRAM_PATHS.includes(path) || KNOWN.test(path);
@@ -38,7 +38,7 @@ const open: FeatureRoutes["open"] = (deployment) => async (request, env, ctx) =>
 };
 
 /** On a tenant's own hostname they stand at the root, and nowhere else. */
-export const loginRoutes: readonly FeatureRoutes[] = ["/login/*", "/account/*", ...LOGIN_PATHS].map((path) => {
+export const loginRoutes: readonly BuiltInRoutes[] = ["/login/*", "/account/*", ...LOGIN_PATHS].map((path) => {
   return { path, onHostnames: true, open };
 });
 

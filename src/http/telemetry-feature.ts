@@ -1,7 +1,8 @@
 // Owns the feature `telemetry()` as a Worker's author imports it: an event for each request, or for some, where they are to go.
 // Refuses to keep one waiting: what takes the events may fail, and nobody who calls hears of it.
 
-import type { Bindings, Feature } from "../deployment/deployment.ts";
+import type { Bindings, BuiltInFeature } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import { refuseStray } from "../protocol/members.ts";
 import { dataPointOf, sampleOf, type DataPoint, type RequestEvent } from "../telemetry/request-event.ts";
 import { keepFault } from "./telemetry/keep-faults.ts";
@@ -31,7 +32,7 @@ export function telemetry(options: TelemetryOptions = {}): Feature {
     throw new TypeError("telemetry: sample is a number from 0 to 1");
   }
   if (to !== undefined && typeof to !== "function") throw new TypeError("telemetry: to is a function");
-  return {
+  const feature: BuiltInFeature = {
     name: "telemetry",
     observe: (came, hooks) => {
       const { TELEMETRY, TELEMETRY_SAMPLE } = came.env as Bindings & TelemetryEnv;
@@ -48,4 +49,5 @@ export function telemetry(options: TelemetryOptions = {}): Feature {
       });
     },
   };
+  return feature;
 }

@@ -1,7 +1,7 @@
 // Owns the metadata that tells clients where to log in, in every place where they look for it. It is public, so pages of
 // every origin may read it.
 
-import type { Deployment, FeatureRoutes } from "../deployment/deployment.ts";
+import type { Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
 import { METADATA_PATH, metadataOf, protectedResourceAt, restOf } from "../login/protected-resource.ts";
 import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
@@ -26,7 +26,7 @@ const HEADERS = { ...PUBLIC, "cache-control": "public, max-age=60" };
 /** https://datatracker.ietf.org/doc/html/rfc8414#section-3, and as OpenID has it. */
 const SERVER = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?=\/|$)/;
 
-export const metadataRoutes: FeatureRoutes = {
+export const metadataRoutes: BuiltInRoutes = {
   path: "/.well-known/*",
   onHostnames: true,
   open: (deployment) => async (request, env, ctx) => {

@@ -1,7 +1,7 @@
 // Owns the endpoint `/gateway/{tenant}[/{profile}]`: a POST whose body holds a message and something beside it. It takes
 // the steps of every POST, then the feature that unwraps it answers. Refuses sessions, streams of notifications, batches.
 
-import type { Bindings, FeatureRoutes, Unwrapped } from "../deployment/deployment.ts";
+import type { Bindings, BuiltInRoutes, Unwrapped } from "../deployment/deployment.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { classify } from "../protocol/classify.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -16,7 +16,7 @@ import { answer2026, handlePost, type AnswerBody } from "./mcp.ts";
 import { respondAccepted, respondFailure } from "./respond.ts";
 import type { Address, Env, Visit } from "./visit.ts";
 
-export function wrappedRoutes(unwrap: (body: unknown) => Unwrapped | Failure): FeatureRoutes {
+export function wrappedRoutes(unwrap: (body: unknown) => Unwrapped | Failure): BuiltInRoutes {
   const answerWrapped: AnswerBody = async (entered, accepted, { value }) => {
     const { visit } = entered;
     const unwrapped = unwrap(value);

@@ -2,7 +2,7 @@
 // its bundle.
 
 import { exposedBy } from "../auth/origin.ts";
-import type { Feature } from "../deployment/deployment.ts";
+import type { BuiltInFeature } from "../deployment/deployment.ts";
 import { leasedSections } from "../deployment/leased-sections.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { tokenCaller } from "./admit-token.ts";
@@ -15,7 +15,7 @@ import { loginTables } from "./server/login-tables.ts";
 import { operatorSignIn } from "./operators/sign-in.ts";
 
 /** All of it but its endpoints, which are the business of who answers HTTP. */
-export function loginFeature(): Feature {
+export function loginFeature(): BuiltInFeature {
   return {
     name: "login",
     // Keys are loaded when a token needs them: a call by an API key does not wait for them.

@@ -24,7 +24,7 @@ export type SourceState =
   /** It offers nothing, because nobody knows yet what it has. */
   | ({ readonly kind: "unread" } & Lacking);
 
-export interface ServedTool<Host> extends ToolDefinition {
+export interface ServedTool<Host = unknown> extends ToolDefinition {
   /** As its source calls it, and policy compares it; a view may list it under another name. */
   readonly name: string;
   /** The name under which it is listed unless a profile gives one, where clients would refuse `name`. */

@@ -1,7 +1,8 @@
 // Owns the feature `callAudit()`: who called what, with which arguments as far as the tenant chose that, and what became of it,
 // recorded in the tenant's authority. Refuses arguments in clear where the tenant did not ask for them.
 
-import type { Feature, HeardCall } from "../deployment/deployment.ts";
+import type { BuiltInFeature, HeardCall } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import type { CallAuditDocument } from "../tenants/document/tenant-document.ts";
@@ -50,7 +51,7 @@ export function callAudit(...options: readonly never[]): Feature {
     },
     afterMs: HANDED_OVER_MS,
   });
-  return {
+  const feature: BuiltInFeature = {
     name: "callAudit",
     heard: (heard) => {
       const { host, call } = heard;
@@ -66,6 +67,7 @@ export function callAudit(...options: readonly never[]): Feature {
       audit && !HOW.includes(audit.calls) ? [{ field: "audit.calls", rule: `is one of ${HOW.join(", ")}` }] : [],
     callAudit: (stub) => ({ page: (after) => remote(stub, callAuditTables).page(after) }),
   };
+  return feature;
 }
 
 /** In the place of arguments. */

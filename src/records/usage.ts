@@ -1,7 +1,8 @@
 // Owns the feature `usage()`: how often each tool, prompt and method of a tenant is called, counted in the isolate and
 // handed to the tenant's authority in batches, each of which counts once.
 
-import type { Feature, HeardCall } from "../deployment/deployment.ts";
+import type { BuiltInFeature, HeardCall } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import type { UsageLine } from "../deployment/record-readers.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { remote } from "../tenants/authority/tables.ts";
@@ -23,7 +24,7 @@ export function usage(...options: readonly never[]): Feature {
     send: (stub, number, counts) => remote(stub, usageTables).add(number, [...counts.values()]),
     afterMs: HANDED_OVER_MS,
   });
-  return {
+  const feature: BuiltInFeature = {
     name: "usage",
     heard: (heard) => {
       batches.note(heard.host, (counts) => count(counts, heard));
@@ -31,6 +32,7 @@ export function usage(...options: readonly never[]): Feature {
     },
     usage: (stub) => ({ lines: (ask) => remote(stub, usageTables).lines(ask) }),
   };
+  return feature;
 }
 
 const encoder = new TextEncoder();

@@ -1,6 +1,7 @@
 // The feature `webhooks()`: which webhooks there are and want what, and what of a document is refused.
 
-import type { BrokenMember, Feature, TendGround, WebhookTrial } from "../deployment/deployment.ts";
+import type { BrokenMember, BuiltInFeature, TendGround, WebhookTrial } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
 import { refusedAsWritten } from "../outbound/destination.ts";
 import { refuseStray } from "../protocol/members.ts";
@@ -114,7 +115,7 @@ function brokenHooks({ webhooks: hooks = {} }: TenantDocument, allow: string | u
 }
 
 /** As the entrypoint that sends finds it. */
-export interface WebhooksFeature extends Feature {
+export interface WebhooksFeature extends BuiltInFeature {
   readonly options: WebhooksOptions;
 }
 

@@ -7,7 +7,6 @@ import { featureOutside } from "./outside-worker.ts";
 export { defineTool } from "../content/define/tool.ts";
 export { definePrompt } from "../content/define/prompt.ts";
 export { defineResource, defineTemplate } from "../content/define/resource.ts";
-export { leasedSections } from "../deployment/leased-sections.ts";
 export { links } from "../gateway/budget/links.ts";
 export { TenantError } from "../http/tenant-error.ts";
 export { IdentityError } from "../login/identity/identity-error.ts";

@@ -9,8 +9,8 @@ import { paramHeaders } from "../protocol/headers.ts";
 import { openCase, type Case, type CaseOptions } from "./case.ts";
 import { runAsked, type TestRun } from "./run-asked.ts";
 
-export type { AnswerFor, CaseOptions } from "./case.ts";
-export type { AskedQuestion, Effect, KeptLink, LogLine, TestRun } from "./test-run.ts";
+export type { CaseOptions } from "./case.ts";
+export type { TestRun } from "./test-run.ts";
 
 /**
  * The result of a call, as a client gets it: in era 2026 after as many rounds as the handler asks in.

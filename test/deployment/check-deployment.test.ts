@@ -15,7 +15,8 @@ import {
   links,
   login,
 } from "../../src/tenantry.ts";
-import type { Feature, TenantDefinition, WorkerOptions } from "../../src/tenantry.ts";
+import type { WorkerOptions } from "../../src/http/create-worker.ts";
+import type { Feature, TenantDefinition } from "../../src/tenantry.ts";
 
 const tool = (name: string) => defineTool({ name, handler: () => "" });
 const prompt = (name: string) => definePrompt({ name, handler: () => "" });

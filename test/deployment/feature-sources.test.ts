@@ -3,8 +3,9 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { sectionPlace } from "../../src/deployment/leased-sections.ts";
-import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
+import { leasedSections, sectionPlace } from "../../src/deployment/leased-sections.ts";
+import { createWorker, type Env, type ServedTool } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
@@ -20,8 +21,8 @@ afterEach(() => {
 });
 
 /** One tool for each line of the section `shelf`. */
-function linesFeature(): Feature {
-  const tool = (name: string): ServedTool<unknown> => ({
+function linesFeature(): BuiltInFeature {
+  const tool = (name: string): ServedTool => ({
     name,
     wire: { name, inputSchema: { type: "object" } },
     paramHeaders: [],

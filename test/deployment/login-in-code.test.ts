@@ -3,10 +3,11 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
 import { createWorker, defineTool, login, type Env, type TenantDefinition } from "../../src/tenantry.ts";
 
 /** Reads no issuers: the objects here are those of a Worker without it. */
-const { tend: _tend, ...feature } = login();
+const { tend: _tend, ...feature } = login() as BuiltInFeature;
 const tools = ["look", "change"].map((name) => defineTool({ name, handler: () => name }));
 const scopes = { public: { tools: ["look"] }, all: { tools: ["*"] } };
 const auth = {

@@ -10,6 +10,7 @@ import {
 } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { NamedCaller } from "../../src/http/outside.ts";
 import {
   createWorker,
   definePrompt,
@@ -19,7 +20,6 @@ import {
   type CalledTool,
   type CallEvent,
   type Env,
-  type NamedCaller,
 } from "../../src/tenantry.ts";
 import page from "../../docs/api-outside.md?raw";
 import { LIMIT_NAMES } from "../../src/limits/limit-table.ts";

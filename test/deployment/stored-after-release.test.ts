@@ -4,7 +4,8 @@
 import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { createWorker, defineTool, type AppUser, type WorkerOptions } from "../../src/tenantry.ts";
+import type { WorkerOptions } from "../../src/http/create-worker.ts";
+import { createWorker, defineTool, type AppUser } from "../../src/tenantry.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { readerOf, sendTo, sessionAt } from "../support/worker/deployed.ts";
 import { rowsIn } from "../support/worker/session.ts";

@@ -162,7 +162,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
 /** Pays once, after it asked. Its calls may not run twice. */
 function payFeature() {
   let runs = 0;
-  const pay: ServedTool<unknown> = {
+  const pay: ServedTool = {
     name: "pay",
     wire: { name: "pay", inputSchema: { type: "object" } },
     paramHeaders: [],

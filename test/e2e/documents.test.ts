@@ -299,7 +299,7 @@ describe("docs/features.md", () => {
   test("a tool by hand in its place, which checks its arguments itself", async () => {
     const [source = "", byHand = ""] = await blocksOf("features.md");
     const replaced = source
-      .replace(/^const count = defineTool\(.*?^\}\);$/ms, byHand)
+      .replace(/^let asked.*?^\}\);$/ms, byHand.replace(/^import .*\n/, "").replace("export const", "const"))
       .replace("defineTool, type Feature", "type Feature, type ServedTool");
     const origin = await started(replaced);
     const client = await clientOf("2026-07-28", `${origin}/mcp/acme`);

@@ -3,6 +3,7 @@
 import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
+import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
 import { createWorker, defineTool, gateway, webhooks } from "../../src/tenantry.ts";
 import { limitTables } from "../../src/limits/limit-tables.ts";
 import { tellHooks, type HookGround } from "../../src/records/webhooks.ts";
@@ -100,7 +101,7 @@ describe("a message", () => {
     const bound = { ACME__X__KEY: "of acme--x-0123456789abcdef", ACME__KEY: "of acme-0123456789abcdef" };
     const told = async (tenant: string, secret: string) => {
       const ground = { ...groundOf({ ops: hook(url, { secret }) }), tenant, env: bound };
-      const broken = webhooks({}).checkDocument?.(ground.document, undefined);
+      const broken = (webhooks({}) as BuiltInFeature).checkDocument?.(ground.document, undefined);
       return [(await tellHooks(message, ground, {}))[0]?.why, broken?.length];
     };
     expect(await told("acme--x", "{{secret:KEY}}")).toEqual(["the tenant has no secret KEY", 0]);

@@ -4,7 +4,8 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Explained, Infer } from "../../../src/admin/contract.ts";
-import { admin, createWorker, definePrompt, defineResource, defineTool, type Viewer } from "../../../src/tenantry.ts";
+import type { Viewer } from "../../../src/calls/guarded.ts";
+import { admin, createWorker, definePrompt, defineResource, defineTool } from "../../../src/tenantry.ts";
 import { adminEnv, ORIGIN, ROOT } from "../../support/worker/admin.ts";
 
 const visible = ({ principal }: Viewer) => principal.subject === "ann";

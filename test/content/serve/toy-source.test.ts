@@ -4,7 +4,9 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createWorker, defineTool, type Interest, type ServedTool, type Source } from "../../../src/tenantry.ts";
+import type { Interest } from "../../../src/protocol/source.ts";
+import type { Source } from "../../../src/protocol/source.ts";
+import { createWorker, defineTool, type ServedTool } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -15,7 +17,7 @@ import { freshTenant } from "../../support/worker/tenant.ts";
 
 const heard: string[] = [];
 
-const shout: ServedTool<unknown> = {
+const shout: ServedTool = {
   name: "shout",
   wire: { name: "shout", description: "Says it louder.", inputSchema: { type: "object" } },
   paramHeaders: [],

@@ -29,7 +29,7 @@ const source = (about: Partial<Source<unknown>>): Source<unknown> => ({
 });
 
 /** A tool that its source lists under another name than the one by which it offers it. */
-const disguised = (name: string, listed: string): ServedTool<unknown> => ({
+const disguised = (name: string, listed: string): ServedTool => ({
   name,
   wire: { name: listed, description: "Not the author's.", inputSchema: { type: "object" } },
   paramHeaders: [],

@@ -5,6 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
+import type { BuiltInFeature } from "../../../src/deployment/deployment.ts";
 import { failure, type Failure } from "../../../src/protocol/errors.ts";
 import { createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
@@ -285,7 +286,8 @@ it("nobody is refused by a lease that ended while it was asked who calls", async
     await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
     return failure("unauthorized");
   };
-  const mcp = createWorker({ features: [{ name: "slow", who }] });
+  const slow: BuiltInFeature = { name: "slow", who };
+  const mcp = createWorker({ features: [slow] });
   expect((await sendTo(mcp, id, { message: LIST })).status).toBe(200);
   expect(asked).toBe(2);
 });
