@@ -5,7 +5,7 @@ import type { BuiltInRoutes } from "../deployment/deployment.ts";
 import type { LoginVisit } from "../login/login-visit.ts";
 import { refusedPage } from "../login/pages/refusal-page.ts";
 import { redirectTo } from "../login/server/answers.ts";
-import { LOGIN_PATHS, PROGRAM_PATHS, takeStep } from "../login/server/login-steps.ts";
+import { answerLogin, LOGIN_PATHS, PROGRAM_PATHS } from "../login/server/authorization-server.ts";
 import type { LoginDocument } from "../tenants/document/tenant-document.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
@@ -62,7 +62,7 @@ function loginEndpoint(at: AskedAt, path: string, asked: Headers): Endpoint {
     const isPerson = asked.get("accept")?.includes("text/html") === true && !isProgram;
     if (!isFailure(ready)) {
       // The issuer itself: programs know that there is nothing.
-      return path === "" && isPerson ? redirectTo(ready.urls.account) : takeStep(ready);
+      return path === "" && isPerson ? redirectTo(ready.urls.account) : answerLogin(ready);
     }
     const refused = refuseAt(visit, ready, isPerson);
     return isProgram && refused.status >= 429 ? asOAuth(refused) : refused;

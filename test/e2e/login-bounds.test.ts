@@ -203,7 +203,7 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
     expect(await statusOf(put(documentOf).id)).toBe(200);
     expectMet(await allowing(most), most, 303);
   },
-  "login/server/login-steps MOST_STEPS": async (most) => {
+  "login/server/authorization-server MOST_STEPS": async (most) => {
     const tenant = await keyTenant();
     const headers = newAddress();
     const statuses: number[] = [];

@@ -13,12 +13,12 @@ export const ASKED = {
   "http/login-endpoint MOST_BYTES": 65_536,
   "login/asked-beyond MOST_MESSAGES": 100,
   "login/oauth-scopes MOST_FIRST": 50,
+  "login/server/authorization-server MOST_STEPS": 1200,
   "login/server/client-document MOST_BYTES": 5120,
   "login/server/client-metadata LONGEST_NAME": 100,
   "login/server/client-metadata MOST_REDIRECTS": 50,
   "login/server/find-client LONGEST_ID": 2048,
   "login/server/find-client MOST_A_MINUTE": 30,
-  "login/server/login-steps MOST_STEPS": 1200,
   "login/server/redirects LONGEST": 2000,
   "login/server/register LONGEST": 8192,
   "login/server/transaction MOST_BEGUN": 4,
@@ -142,10 +142,11 @@ export interface Step {
   readonly path: string;
 }
 
-/** Those of the table of steps. */
+/** The routes of the authorization server. */
 export function stepsInSource(): readonly Step[] {
-  const text = readFileSync(join(SOURCE, "login/server/login-steps.ts"), "utf8");
-  return [...text.matchAll(/^ {2}"([A-Z]+) (\/[\w-]+)": /gm)].map(([, method = "", path = ""]) => ({ method, path }));
+  const text = readFileSync(join(SOURCE, "login/server/authorization-server.ts"), "utf8");
+  const routes = text.matchAll(/^ {2}app\.(get|post)\("(\/[\w-]+)"/gm);
+  return [...routes].map(([, method = "", path = ""]) => ({ method: method.toUpperCase(), path }));
 }
 
 /** Each bound that src has, by its file and name. Of what strangers meet, and of nothing that only a document says. */

@@ -47,26 +47,15 @@ export function awayFor(why: string, seconds = 5): OAuthError {
   return new OAuthError("temporarily_unavailable", why, 503, { "retry-after": String(seconds) });
 }
 
-/** For a program: what it did wrong becomes an answer, and so does what cannot be reached. */
-export async function orOAuthError(
-  { ground }: Pick<LoginVisit, "ground">,
-  work: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof OAuthError)) ground.onError(error);
-    const told = error instanceof OAuthError ? error : awayFor("this server cannot be reached right now: try again");
-    return answerJson({ error: told.error, error_description: told.message }, told.status, told.headers);
-  }
+/** For a program: what it did wrong, or that something cannot be reached. */
+export function oauthErrorFor({ ground }: Pick<LoginVisit, "ground">, error: unknown): Response {
+  if (!(error instanceof OAuthError)) ground.onError(error);
+  const told = error instanceof OAuthError ? error : awayFor("this server cannot be reached right now: try again");
+  return answerJson({ error: told.error, error_description: told.message }, told.status, told.headers);
 }
 
 /** For a person: the cookie of what they have begun is as it was, so the page can be asked for again. */
-export async function orPage(visit: LoginVisit, work: () => Response | Promise<Response>): Promise<Response> {
-  try {
-    return await work();
-  } catch (error) {
-    visit.ground.onError(error);
-    return refusePerson(visit, "This cannot be reached right now", "Wait a moment, and load this page again.", 503);
-  }
+export function unavailablePage(visit: LoginVisit, error: unknown): Response {
+  visit.ground.onError(error);
+  return refusePerson(visit, "This cannot be reached right now", "Wait a moment, and load this page again.", 503);
 }

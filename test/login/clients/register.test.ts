@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { hashToken } from "../../../src/auth/api-key.ts";
-import { orOAuthError } from "../../../src/login/server/answers.ts";
+import { oauthErrorFor } from "../../../src/login/server/answers.ts";
 import { register } from "../../../src/login/server/register.ts";
 import type { LoginVisit } from "../../../src/login/login-visit.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -14,7 +14,7 @@ const REDIRECT = "https://app.example/cb";
 async function registering(ground: LoginGround, body: unknown, login: Partial<LoginDocument> = {}, address = "a") {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const visit = { ground: ground.tend, address, body: text, login: { via: "key", ...login } } as LoginVisit;
-  const response = await orOAuthError(visit, () => register(visit));
+  const response = await register(visit).catch((error: unknown) => oauthErrorFor(visit, error));
   return { response, status: response.status, said: (await response.json()) as Record<string, unknown> };
 }
 
