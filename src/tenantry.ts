@@ -16,7 +16,7 @@ export { defineTool, type Tool } from "./content/define/tool.ts";
 export { definePrompt, type Prompt } from "./content/define/prompt.ts";
 export { defineResource, defineTemplate, type Resource, type ResourceTemplate } from "./content/define/resource.ts";
 
-export type { HandlerContext as Context } from "./calls/typed-context.ts";
+export type { Context } from "./calls/typed-context.ts";
 export type { CompletionAbout } from "./calls/run-completer.ts";
 export type { Infer } from "./calls/schema.ts";
 export type { Root } from "./calls/context.ts";

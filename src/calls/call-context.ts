@@ -22,7 +22,7 @@ import { announceTo, type Announcement } from "./announce.ts";
 import type { CallHost, Identity, LinkOptions } from "./call-host.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
 import type { Question } from "./answers.ts";
-import type { Context, Root } from "./context.ts";
+import type { UntypedContext, Root } from "./context.ts";
 import { accepted, type ElicitAnswer, type ElicitOptions } from "./eliciting.ts";
 import { eventOf } from "./fault.ts";
 import type { Interview } from "./interview.ts";
@@ -36,14 +36,14 @@ interface LogEntry {
   readonly params: JsonObject;
 }
 
-export class CallContext implements Context {
+export class CallContext implements UntypedContext {
   readonly #call: Call;
   readonly #host: CallHost;
   readonly #interview: Interview;
   readonly #name: string;
   #store: ResourceStore | undefined;
   #door: OutboundDoor | undefined;
-  #request: Context["request"] | undefined;
+  #request: UntypedContext["request"] | undefined;
   #abort: AbortController | undefined;
   #abortReason: unknown;
   #progress = Number.NEGATIVE_INFINITY;
@@ -155,7 +155,7 @@ export class CallContext implements Context {
     this.#abort?.abort(reason);
   }
 
-  get request(): Context["request"] {
+  get request(): UntypedContext["request"] {
     return (this.#request ??= { headers: shownHeaders(this.#host.headers) });
   }
 

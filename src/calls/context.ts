@@ -1,4 +1,4 @@
-// Owns `ctx` as authors know it: everything a handler may use, as an interface that a test can stand in for. What it
+// Owns the members of `ctx`: everything a handler may use, as an interface that a test can stand in for. What it
 // does not offer, a tool cannot reach.
 
 import type { Principal } from "../auth/principal.ts";
@@ -25,7 +25,7 @@ export interface RequestHeaders extends Iterable<[string, string]> {
   has(name: string): boolean;
 }
 
-export interface Context {
+export interface UntypedContext {
   readonly tenant: { readonly id: string; readonly profile: string | null };
   readonly principal: Principal;
   /** The person who calls, towards the tenant's own API. Throws in a Worker without the feature `login()`. */

@@ -11,7 +11,7 @@ import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import { CallContext } from "./call-context.ts";
-import type { Context } from "./context.ts";
+import type { UntypedContext } from "./context.ts";
 import { eventOf, outcomeOf } from "./fault.ts";
 import type { CallEnd, CallHost } from "./call-host.ts";
 import type { ClaimBook } from "./claims.ts";
@@ -30,7 +30,7 @@ export type Finished = { readonly result: JsonObject } | { readonly broken: stri
 export interface Handling<T> {
   readonly name: string;
   readonly timeoutMs: number;
-  readonly work: (ctx: Context) => T | Promise<T>;
+  readonly work: (ctx: UntypedContext) => T | Promise<T>;
   /** Makes the result of what the handler returned. */
   readonly finish: (value: T) => Finished | Promise<Finished>;
   /** Its results fit a schema, which no error does. */
@@ -80,7 +80,7 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   return outcome;
 }
 
-function start<T>({ name, work }: Handling<T>, ctx: Context, call: Call, host: CallHost): T | Promise<T> {
+function start<T>({ name, work }: Handling<T>, ctx: UntypedContext, call: Call, host: CallHost): T | Promise<T> {
   return owners.calls ? owners.calls.run({ name, call, host }, () => work(ctx)) : work(ctx);
 }
 

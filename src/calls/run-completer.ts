@@ -10,10 +10,10 @@ import { CallContext } from "./call-context.ts";
 import { eventOf, outcomeOf } from "./fault.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { StreamInterview } from "./stream-interview.ts";
-import type { HandlerContext } from "./typed-context.ts";
+import type { Context } from "./typed-context.ts";
 
 /** What a completer is told beside what was typed. `Name`: of all that may have been chosen before. */
-export interface CompletionAbout<Name extends string = string, Ctx = HandlerContext> {
+export interface CompletionAbout<Name extends string = string, Ctx = Context> {
   readonly arguments: Readonly<Partial<Record<Name, string>>>;
   readonly ctx: Ctx;
 }

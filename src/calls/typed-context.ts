@@ -1,7 +1,7 @@
 // Owns `ctx` as an author's TypeScript sees it: what the Worker, the tenant and a schema say of its members. No byte of it
 // is left in a bundle. What the members do is `context.ts`'s.
 
-import type { Context } from "./context.ts";
+import type { UntypedContext } from "./context.ts";
 import type { ElicitAnswer, Elicited, ElicitOptions } from "./eliciting.ts";
 import type { SampleOptions, SampleParams, SampleResult } from "./sampling.ts";
 import type { AnySchema } from "./schema.ts";
@@ -14,8 +14,8 @@ declare global {
 }
 
 /** What a handler is given. `Env`: the Worker's bindings, those of `wrangler types` where nothing else is said. */
-export interface HandlerContext<Env = Cloudflare.Env, Settings = Tenantry.Settings, Config = unknown> extends Omit<
-  Context,
+export interface Context<Env = Cloudflare.Env, Settings = Tenantry.Settings, Config = unknown> extends Omit<
+  UntypedContext,
   "config" | "env" | "settings" | "elicit" | "sample"
 > {
   /** The Worker's bindings. */

@@ -4,16 +4,16 @@ import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { CallContext } from "../../src/calls/call-context.ts";
 import { ReplayInterview } from "../../src/calls/interview.ts";
-import type { HandlerContext } from "../../src/calls/typed-context.ts";
+import type { Context } from "../../src/calls/typed-context.ts";
 import { callOf, hostOf } from "../support/worker/calls.ts";
 import { freshTenant } from "../support/worker/tenant.ts";
 
 /** A handler's context in the run in which the answer has come. */
-function answeredWith(content: unknown): HandlerContext {
+function answeredWith(content: unknown): Context {
   const answers = { order: { action: "accept", content } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
   const interview = new ReplayInterview({ elicitation: {} }, undefined, answers, claims);
-  return new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as HandlerContext;
+  return new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as Context;
 }
 
 const order = z.object({
@@ -50,7 +50,7 @@ it("of a URL is whatever the client says, and any object to the compiler", async
   const answers = { order: { action: "accept" } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
   const interview = new ReplayInterview({ elicitation: { url: {} } }, undefined, answers, claims);
-  const ctx = new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as HandlerContext;
+  const ctx = new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as Context;
   const answer = await ctx.elicit("order", { message: "Open", url: "https://example.com/pay" });
   expect(answer).toEqual({ action: "accept" });
 });

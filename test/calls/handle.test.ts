@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { handle, type Handling } from "../../src/calls/handle.ts";
-import type { Context } from "../../src/calls/context.ts";
+import type { UntypedContext } from "../../src/calls/context.ts";
 import type { CallHost, Hooks } from "../../src/calls/call-host.ts";
 import { toolResult } from "../../src/content/define/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/calls/request-state.ts";
@@ -14,7 +14,7 @@ import { DIALECTS } from "../../src/protocol/era.ts";
 import { callOf, hostOf, RecordingSink } from "../support/worker/calls.ts";
 import { freshTenant, rowsOf } from "../support/worker/tenant.ts";
 
-type Work = (ctx: Context) => ToolReturn | Promise<ToolReturn>;
+type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
 
 interface About {
   readonly call?: Partial<Call>;

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { defineResource, defineTemplate } from "../../src/content/define/resource.ts";
 import { definePrompt } from "../../src/content/define/prompt.ts";
 import { defineTool } from "../../src/content/define/tool.ts";
-import type { HandlerContext as Context } from "../../src/calls/typed-context.ts";
+import type { Context } from "../../src/calls/typed-context.ts";
 import { UserError } from "../../src/protocol/user-error.ts";
 import { listFrom, readFrom, runPrompt, runTool } from "../../src/testing/testing.ts";
 

@@ -4,7 +4,7 @@ import type { CallHost } from "../../calls/call-host.ts";
 import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
-import type { HandlerContext, Wants } from "../../calls/typed-context.ts";
+import type { Context, Wants } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
@@ -44,7 +44,7 @@ export interface PromptOptions<
   readonly arguments?: Declared & { readonly [One in Name]: PromptArgument<Name> };
   readonly handler: (
     args: PromptArguments<Declared>,
-    ctx: HandlerContext<Env, Settings>,
+    ctx: Context<Env, Settings>,
   ) => PromptReturn | Promise<PromptReturn>;
 }
 
@@ -68,7 +68,7 @@ declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
 /** What was written, whatever TypeScript makes of its functions. */
 interface WrittenPrompt extends Omit<PromptOptions, "arguments" | "handler"> {
   readonly arguments?: Readonly<Record<string, PromptArgument>>;
-  readonly handler: (args: Record<string, string>, ctx: HandlerContext) => PromptReturn | Promise<PromptReturn>;
+  readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
 }
 
 /** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */

@@ -5,7 +5,7 @@ import { surrounded } from "../../calls/around.ts";
 import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
-import type { HandlerContext, Wants } from "../../calls/typed-context.ts";
+import type { Context, Wants } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
@@ -48,7 +48,7 @@ export interface ResourceOptions<
    */
   readonly text?: string;
   readonly blob?: Uint8Array;
-  readonly read?: (ctx: HandlerContext<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
+  readonly read?: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
 }
 
 export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
@@ -69,7 +69,7 @@ export interface TemplateOptions<
   /** It returns undefined where there is no such resource. A template without `read` describes stored resources. */
   readonly read?: (
     variables: TemplateVariables<Template>,
-    ctx: HandlerContext<Env, Settings>,
+    ctx: Context<Env, Settings>,
   ) => ReadReturn | undefined | Promise<ReadReturn | undefined>;
   /** What there is, a page at a time; it needs `read`. Without it only stored resources are listed. */
   readonly list?: TemplateLister<Env, Settings>;

@@ -4,7 +4,7 @@
 import type { CallHost } from "../../calls/call-host.ts";
 import { eventOf } from "../../calls/fault.ts";
 import { runAside } from "../../calls/run-completer.ts";
-import type { HandlerContext } from "../../calls/typed-context.ts";
+import type { Context } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { ResourceDefinition } from "../../protocol/definition.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
@@ -39,7 +39,7 @@ export interface ListedPage {
  */
 export type TemplateLister<Env = Cloudflare.Env, Settings = Tenantry.Settings> = (
   page: { readonly cursor?: string; readonly limit: number },
-  ctx: HandlerContext<Env, Settings>,
+  ctx: Context<Env, Settings>,
 ) => ListedPage | Promise<ListedPage>;
 
 const TIMEOUT_MS = 5000;

@@ -6,7 +6,7 @@ import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { hasAtMost } from "../../calls/json-schema.ts";
 import { configuredBy, type Configured } from "../../calls/configured.ts";
 import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
-import type { HandlerContext, Wants } from "../../calls/typed-context.ts";
+import type { Context, Wants } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
@@ -64,7 +64,7 @@ export interface ToolOptions<
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /** A thrown UserError becomes a result with `isError` and its text; of any other error the client learns only an id. */
-  readonly handler: ToolHandler<ToolArguments<Input>, HandlerContext<Env, Settings, ConfigBy<Config>>, Returned> &
+  readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigBy<Config>>, Returned> &
     CheckedReturn<Output, Returned>;
 }
 

@@ -5,7 +5,7 @@ import { UserError } from "../../protocol/user-error.ts";
 import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
-import type { HandlerContext } from "../../calls/typed-context.ts";
+import type { Context } from "../../calls/typed-context.ts";
 import type { ContentBlock } from "../../calls/content-block.ts";
 import { createPrompt, type Prompt } from "../define/prompt.ts";
 
@@ -27,11 +27,7 @@ export function documentPrompt(name: string, document: PromptDocument): Prompt<n
   });
 }
 
-async function contentOf(
-  content: PromptContent,
-  args: Record<string, string>,
-  ctx: HandlerContext,
-): Promise<ContentBlock> {
+async function contentOf(content: PromptContent, args: Record<string, string>, ctx: Context): Promise<ContentBlock> {
   switch (content.type) {
     case "text":
       return { type: "text", text: fill(content.text, args) };
