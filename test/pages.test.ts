@@ -5,7 +5,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Upstream } from "../src/admin/document-schema.ts";
-import type { Shape } from "../src/admin/shapes.ts";
+import { jsonSchemaOf } from "../src/admin/contract-json-schema.ts";
+import type { Shape } from "../scripts/reference/shape-words.ts";
 import { errorCode } from "../src/protocol/errors.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -54,7 +55,7 @@ describe("the pages about upstreams", () => {
   const rowsUnder = (head: RegExp) =>
     (page.split(head)[1]?.split("\n\n")[0] ?? "").split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
 
-  it.each(Object.entries<Shape>(Upstream.properties))(
+  it.each(Object.entries(jsonSchemaOf(Upstream)["properties"] as Record<string, Shape>))(
     "has the member %s of an upstream, with its bounds",
     (name, shape) => {
       const [, , about = ""] =

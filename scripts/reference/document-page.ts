@@ -1,12 +1,12 @@
 // Owns docs/document.md: each member of a tenant document, from the schema that the admin API holds documents against.
 
 import { Document } from "../../src/admin/document-schema.ts";
-import type { Shape } from "../../src/admin/shapes.ts";
+import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import { BOUNDS } from "../../src/tenants/document/selection-bounds.ts";
 import { LIMITS } from "../../src/limits/limit-table.ts";
 import { TOPICS } from "../../src/clients/cli/commands/help-topics.ts";
 import { ALIKE, DOCUMENT_WORDS } from "./document-words.ts";
-import { shapeWords } from "./shape-words.ts";
+import { shapeWords, type Shape } from "./shape-words.ts";
 import { table, wordsOf } from "./table.ts";
 
 interface Member {
@@ -49,7 +49,7 @@ function within(shape: Shape, path: string): readonly Member[] {
 const paths = (members: readonly Member[]) => members.map(({ path }) => path);
 
 export function documentPage(): string {
-  const members = membersOf(Document);
+  const members = membersOf(jsonSchemaOf(Document));
   const isLimit = ({ path }: Member) => path.startsWith("limits.") && path !== "limits.exact";
   const spoken = members.filter((member) => !isLimit(member) && !Object.hasOwn(ALIKE, member.path));
   const words = new Map<string, string>([

@@ -1,8 +1,25 @@
 // Owns how a shape of the contract is said in a cell of a table: what a value may be, with its bounds.
 
-import type { Shape } from "../../src/admin/shapes.ts";
+/** JSON Schema, as far as the contract is written in it. */
+export interface Shape {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly format?: string;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Shape;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly maxProperties?: number;
+  readonly additionalProperties?: Shape | false;
+  readonly oneOf?: readonly Shape[];
+  readonly "x-rule"?: string;
+}
 
-const FORMATS: Readonly<Record<NonNullable<Shape["format"]>, string>> = {
+const FORMATS: Readonly<Record<string, string>> = {
   "date-time": "a time, RFC 3339",
   origin: "an origin, such as `https://app.example.com`",
   "secret-name": "the name of a secret",
@@ -34,7 +51,7 @@ function numeral(value: number | undefined): string {
 }
 
 function textWords({ format, maxLength, "x-rule": rule }: Shape): string {
-  if (format) return FORMATS[format];
+  if (format !== undefined) return FORMATS[format] ?? format;
   if (rule !== undefined) return rule.replaceAll("*", "\\*");
   return maxLength === undefined ? "a text" : `a text, at most ${numeral(maxLength)} characters`;
 }

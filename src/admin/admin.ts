@@ -9,7 +9,7 @@ import { registered } from "../deployment/registry.ts";
 import { refuseOptions } from "../protocol/members.ts";
 import { noteMet } from "../limits/note-met.ts";
 import { baseStep } from "./apply/base-step.ts";
-import { createAdmin } from "./create-admin.ts";
+import type { createAdmin } from "./create-admin.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 
 /** The admin API at `/admin/v1`. */
@@ -42,11 +42,17 @@ function optionsOf({ catalog, tenants, asked, hooks, path, features }: Deploymen
 }
 
 function open(deployment: Deployment) {
-  const app = createAdmin(optionsOf(deployment));
+  let app: ReturnType<typeof createAdmin> | undefined;
+  const answer = async (request: Request, env: unknown): Promise<Response> => {
+    // Evaluated at the first request, not when the Worker starts: it makes every schema of the contract.
+    const module = await import("./create-admin.ts");
+    app ??= module.createAdmin(optionsOf(deployment));
+    return app.fetch(request, env as AdminEnv);
+  };
   return (request: Request, env: unknown, ctx: Pick<ExecutionContext, "waitUntil">) => {
-    const answered = app.fetch(request, env as AdminEnv);
+    const answered = answer(request, env);
     // A write of several steps goes on to its end though whoever sent it has gone.
-    if (request.method !== "GET") ctx.waitUntil(Promise.resolve(answered));
+    if (request.method !== "GET") ctx.waitUntil(answered);
     return answered;
   };
 }

@@ -1,6 +1,7 @@
 // Owns what the admin API says and understands: one JSON Schema for each thing, from which validation, OpenAPI and the
 // command line's types come. Refuses logic. Clients import this file and nothing else of the server.
 
+import * as z from "zod";
 import { CAUSES } from "../protocol/cause.ts";
 import {
   BaseDocument,
@@ -21,21 +22,7 @@ import { GrantShape, LoginClientShape } from "./grant-schema.ts";
 import { LimitShown } from "./limit-schema.ts";
 import { RecordedLine, UsageLineShape, WebhooksShape, WebhookTested } from "./record-schema.ts";
 import { Decide, Decided, WaitingShape } from "./review-schema.ts";
-import {
-  ANYTHING,
-  COUNT,
-  DISTINCT,
-  FLAG,
-  list,
-  nullable,
-  object,
-  oneOf,
-  record,
-  STRING,
-  textUpTo,
-  Timestamp,
-  whole,
-} from "./shapes.ts";
+import { checked, list, MaybeText, MaybeTime, object, textUpTo, Timestamp, Uri, whole } from "./schema-parts.ts";
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
 export { Explained } from "./explain-schema.ts";
@@ -43,52 +30,54 @@ export { CountersShown, FaultRow, Problem } from "./fault-schema.ts";
 export { GrantShape, LoginClientShape } from "./grant-schema.ts";
 export { RecordedLine, UsageLineShape, WebhooksShape, WebhookTested } from "./record-schema.ts";
 export { LimitSet, LimitsShown } from "./limit-schema.ts";
-export { Timestamp } from "./shapes.ts";
+export { SecretName, Timestamp } from "./schema-parts.ts";
 export { Decide, Decided, WaitingShape } from "./review-schema.ts";
-export type { Infer } from "../calls/schema.ts";
+export type { infer as Infer } from "zod";
 
-const Region = oneOf("wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me");
-const Jurisdiction = oneOf("eu", "fedramp");
-
-const MaybeText = { type: ["string", "null"] } as const;
-const MaybeTime = nullable(Timestamp);
+const Region = z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]);
+const Jurisdiction = z.enum(["eu", "fedramp"]);
 
 /** `region`: near where its data was first kept; `jurisdiction`: where it must stay. */
 export const NewTenant = object({ id: TenantId }, { document: Document, region: Region, jurisdiction: Jurisdiction });
 
 /** null: nobody said. */
-const Placed = { region: nullable(Region), jurisdiction: nullable(Jurisdiction) } as const;
+const Placed = { region: z.nullable(Region), jurisdiction: z.nullable(Jurisdiction) } as const;
 /**
  * `code`: declared in the Worker's code. `gone`: the author's function knew it and does so no more, and what it stored is
  * still there. `unknown`: the function cannot say now.
  */
-const TenantState = oneOf("active", "deleting", "code", "gone", "unknown");
+const TenantState = z.enum(["active", "deleting", "code", "gone", "unknown"]);
 
 export const TenantShape = object({
-  id: STRING,
+  id: z.string(),
   created: Timestamp,
   state: TenantState,
   ...Placed,
-  url: { type: "string", format: "uri" },
-  revision: COUNT,
+  url: Uri,
+  revision: z.int(),
   own: Document,
   effective: Document,
   suspended: MaybeText,
 });
-export const MadeTenant = object(TenantShape.properties, Warned);
+export const MadeTenant = object(TenantShape.shape, Warned);
 
 /** `suspended`: what the directory was last told, moments ago; null: it is not told of a tenant in code. */
-export const TenantSummary = object({ id: STRING, created: MaybeTime, state: TenantState, suspended: nullable(FLAG) });
+export const TenantSummary = object({
+  id: z.string(),
+  created: MaybeTime,
+  state: TenantState,
+  suspended: z.nullable(z.boolean()),
+});
 
-export const pageShapeOf = <const T extends object>(item: T) => object({ items: list(item) }, { cursor: STRING });
+export const pageShapeOf = <T extends z.ZodType>(item: T) => object({ items: z.array(item) }, { cursor: z.string() });
 
-const Changes = list(object({ path: STRING }, { before: ANYTHING, after: ANYTHING }));
+const Changes = z.array(object({ path: z.string() }, { before: z.unknown(), after: z.unknown() }));
 
 export const Applied = object(
   {
-    revision: COUNT,
-    changed: FLAG,
-    dryRun: FLAG,
+    revision: z.int(),
+    changed: z.boolean(),
+    dryRun: z.boolean(),
     /** From then on no isolate serves what was before; null: none does now. */
     effectiveAt: MaybeTime,
     changes: Changes,
@@ -97,107 +86,106 @@ export const Applied = object(
 );
 
 /** A prompt of the tenant's own document. */
-export const NamedPrompt = object({ name: STRING, ...promptMembers }, promptOptions);
+export const NamedPrompt = object({ name: z.string(), ...promptMembers }, promptOptions);
 
 export const NewApiKey = object(
   { name: textUpTo(100, 1) },
-  { scopes: list(Name, { maxItems: 100, ...DISTINCT }), profile: ProfileName, expires: Timestamp },
+  { scopes: list(Name, { max: 100, isDistinct: true }), profile: ProfileName, expires: Timestamp },
 );
 
 export const ApiKey = object({
-  id: STRING,
-  name: STRING,
-  scopes: nullable(list(STRING)),
+  id: z.string(),
+  name: z.string(),
+  scopes: z.nullable(z.array(z.string())),
   profile: MaybeText,
   created: Timestamp,
   expires: MaybeTime,
-  lastUsed: {
-    ...MaybeTime,
+  lastUsed: MaybeTime.meta({
     description: "Exact to the hour: when it was seen first within the hour in which it was used last.",
-  },
+  }),
   retires: MaybeTime,
 });
 
 export const CreatedKey = object({
-  ...ApiKey.properties,
-  token: { type: "string", description: "Shown this once." },
+  ...ApiKey.shape,
+  token: z.string().meta({ description: "Shown this once." }),
 });
 
 export const RotateKey = object({}, { overlapSeconds: whole(0, 2_592_000) });
 
-/** Read without regard to case. */
-export const SecretName = { type: "string", format: "secret-name" } as const;
+const MAX_SECRET_BYTES = 8192;
 
 export const NewSecret = object({
-  value: { ...textUpTo(8192, 1), "x-maxBytes": 8192, pattern: String.raw`^\P{Cs}*$`, "x-rule": "must be text" },
+  value: checked(textUpTo(MAX_SECRET_BYTES, 1).regex(/^\P{Cs}*$/u, "must be text"), (text) =>
+    new TextEncoder().encode(text).byteLength > MAX_SECRET_BYTES ? `at most ${MAX_SECRET_BYTES} bytes` : undefined,
+  ).meta({ "x-maxBytes": MAX_SECRET_BYTES, "x-rule": "must be text" }),
 });
 
 /** No answer has its value. */
-export const Secret = object({ name: STRING, updated: Timestamp });
+export const Secret = object({ name: z.string(), updated: Timestamp });
 
 const Note = textUpTo(500, 1);
-export const SuspensionKind = oneOf("tenant", "profile", "principal", "tool");
+export const SuspensionKind = z.enum(["tenant", "profile", "principal", "tool"]);
 /** `name`: of the profile, principal or tool; absent for `tenant`. As long as that of somebody whom an issuer names. */
 export const NewSuspension = object({ kind: SuspensionKind, note: Note }, { name: textUpTo(512) });
 /** `onItsWay`: the tenant's object does not enforce it yet. */
 export const SuspensionShape = object(
-  { kind: SuspensionKind, name: STRING, note: STRING, since: Timestamp },
-  { onItsWay: FLAG },
+  { kind: SuspensionKind, name: z.string(), note: z.string(), since: Timestamp },
+  { onItsWay: z.boolean() },
 );
 
 export const NewBlock = object({ note: Note });
 /** A tool that is suspended in every tenant. */
-export const Block = object({ name: STRING, note: STRING, since: Timestamp });
+export const Block = object({ name: z.string(), note: z.string(), since: Timestamp });
 /** `rollout`: its version, for GET /rollouts/{version}. */
-export const BlockDone = object({ name: STRING, changed: FLAG, rollout: COUNT }, Warned);
+export const BlockDone = object({ name: z.string(), changed: z.boolean(), rollout: z.int() }, Warned);
 /**
  * `incomplete`: some tenants could not be reached twice, or refused the base. Those that could not be reached are tried again, up
  * to hourly.
  */
 export const Rollout = object(
   {
-    version: COUNT,
-    about: STRING,
-    state: oneOf("running", "done", "incomplete", "stopped"),
-    actor: STRING,
+    version: z.int(),
+    about: z.string(),
+    state: z.enum(["running", "done", "incomplete", "stopped"]),
+    actor: z.string(),
     begun: Timestamp,
     /** How many were visited. */
-    tenants: COUNT,
+    tenants: z.int(),
     /** Those that could not be reached, the first hundred. */
-    missing: list(STRING),
+    missing: z.array(z.string()),
     /** Those that keep the old base, because the new one does not fit them; the first hundred. */
-    refused: list(object({ tenant: STRING, error: STRING }, { errors: FieldRules })),
+    refused: z.array(object({ tenant: z.string(), error: z.string() }, { errors: FieldRules })),
   },
   /** Only of a dry run, for the first hundred tenants. */
-  { changes: list(object({ tenant: STRING, changes: Changes })) },
+  { changes: z.array(object({ tenant: z.string(), changes: Changes })) },
 );
-export const RollOut = object({}, { dryRun: FLAG });
+export const RollOut = object({}, { dryRun: z.boolean() });
 /** `rollout`: its version, for GET /rollouts/{version}. */
-export const RollingOut = object({ rollout: COUNT });
+export const RollingOut = object({ rollout: z.int() });
 
-export const Acknowledged = object({ revision: COUNT, changed: FLAG, effectiveAt: MaybeTime });
+export const Acknowledged = object({ revision: z.int(), changed: z.boolean(), effectiveAt: MaybeTime });
 
-export const Audience = list(oneOf("user", "assistant"));
+export const Audience = z.array(z.enum(["user", "assistant"]));
 const about = {
-  uri: STRING,
-  name: STRING,
-  mimeType: STRING,
-  binary: FLAG,
-  size: COUNT,
-  sha256: {
-    type: "string",
+  uri: z.string(),
+  name: z.string(),
+  mimeType: z.string(),
+  binary: z.boolean(),
+  size: z.int(),
+  sha256: z.string().meta({
     description: "Of the body, in hex: a copy elsewhere can be compared without loading it.",
-  },
-  etag: { type: "string", description: "As the ETag header shows it, with its quotes." },
+  }),
+  etag: z.string().meta({ description: "As the ETag header shows it, with its quotes." }),
   lastModified: Timestamp,
-  tags: list(STRING),
+  tags: z.array(z.string()),
 } as const;
-const perhaps = { title: STRING, description: STRING, audience: Audience, priority: { type: "number" } } as const;
+const perhaps = { title: z.string(), description: z.string(), audience: Audience, priority: z.number() } as const;
 export const ResourceAbout = object(about, perhaps);
 
 const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
-const Counts = object({ tools: COUNT, prompts: COUNT, resources: COUNT, resourceTemplates: COUNT });
-const Way = oneOf("2025", "2026", "http-sse");
+const Counts = object({ tools: z.int(), prompts: z.int(), resources: z.int(), resourceTemplates: z.int() });
+const Way = z.enum(["2025", "2026", "http-sse"]);
 /** For people: the same words wherever one of these states is shown. */
 export const STATE_WORDS = {
   fresh: "fresh",
@@ -207,23 +195,23 @@ export const STATE_WORDS = {
   disabled: "switched off",
 } as const;
 
-const Causes = list(object({ code: oneOf(...CAUSES) }, { name: STRING }));
+const Causes = z.array(object({ code: z.enum(CAUSES) }, { name: z.string() }));
 
 const aboutUpstream = {
-  id: STRING,
-  url: STRING,
-  enabled: FLAG,
-  era: oneOf("auto", "2025", "2026"),
+  id: z.string(),
+  url: z.string(),
+  enabled: z.boolean(),
+  era: z.literal(["auto", "2025", "2026"]),
   /** The names of those that are sent. */
-  headers: list(STRING),
-  setBy: oneOf("tenant", "base", "code"),
+  headers: z.array(z.string()),
+  setBy: z.enum(["tenant", "base", "code"]),
   /** review: what it lists waits until it is approved. */
-  trust: oneOf("auto", "review"),
+  trust: z.enum(["auto", "review"]),
   /**
    * lastGood: it cannot be read, and what it listed last stays. degraded: something is missing. unread: it never was read as it is
    * configured, or could not be.
    */
-  state: oneOf("fresh", "lastGood", "degraded", "unread", "disabled"),
+  state: z.enum(["fresh", "lastGood", "degraded", "unread", "disabled"]),
   why: MaybeText,
   /** `why` as codes. */
   causes: Causes,
@@ -232,37 +220,40 @@ const aboutUpstream = {
   /** When it was tried last, with or without success. */
   lastRead: MaybeTime,
   nextRead: MaybeTime,
-  reading: FLAG,
+  reading: z.boolean(),
 } as const;
 
 /** `content`: null where it was never read as it is configured. */
 export const UpstreamSummary = object({
   ...aboutUpstream,
-  content: nullable(object({ way: Way, revision: STRING, counts: Counts, quarantined: COUNT })),
+  content: z.nullable(object({ way: Way, revision: z.string(), counts: Counts, quarantined: z.int() })),
 });
 
 const UpstreamRead = object(
   {
     way: Way,
-    revision: STRING,
+    revision: z.string(),
     counts: Counts,
     /** Definitions that are not listed, each with its reason. */
-    quarantined: list(
-      object({ kind: oneOf(...ListedKinds, "instructions"), name: STRING, why: STRING }, { code: oneOf(...CAUSES) }),
+    quarantined: z.array(
+      object(
+        { kind: z.enum([...ListedKinds, "instructions"]), name: z.string(), why: z.string() },
+        { code: z.enum(CAUSES) },
+      ),
     ),
     /** How many more are not listed. */
-    unnamed: COUNT,
+    unnamed: z.int(),
     /** What was not read, because it was too much. */
     capped: MaybeText,
-    skipped: COUNT,
+    skipped: z.int(),
   },
   {
     /** Definitions that are listed and deserve a second look, the first hundred. */
-    flagged: list(object({ kind: oneOf(...ListedKinds), name: STRING, flags: list(STRING) })),
+    flagged: z.array(object({ kind: z.enum(ListedKinds), name: z.string(), flags: z.array(z.string()) })),
   },
 );
 
-export const UpstreamShape = object({ ...aboutUpstream, content: nullable(UpstreamRead) });
+export const UpstreamShape = object({ ...aboutUpstream, content: z.nullable(UpstreamRead) });
 
 /**
  * `fault`: why it could not be read; then there is no content. `causes`: the same as codes, or what its content lacks. `server`: what it
@@ -270,69 +261,67 @@ export const UpstreamShape = object({ ...aboutUpstream, content: nullable(Upstre
  */
 export const UpstreamTested = object(
   {
-    works: FLAG,
+    works: z.boolean(),
     fault: MaybeText,
     causes: Causes,
-    milliseconds: COUNT,
-    server: nullable(object({}, { name: STRING, version: STRING })),
-    content: nullable(UpstreamRead),
+    milliseconds: z.int(),
+    server: z.nullable(object({}, { name: z.string(), version: z.string() })),
+    content: z.nullable(UpstreamRead),
   },
   {
     /** Tools that are listed although a known client refuses them, the first hundred. */
-    refused: list(object({ name: STRING, why: STRING })),
+    refused: z.array(object({ name: z.string(), why: z.string() })),
   },
 );
 
 /** `effectiveAt`: from then on every isolate offers what was read; null: all do. */
-export const UpstreamRefreshed = object({ read: FLAG, effectiveAt: MaybeTime, upstream: UpstreamShape });
+export const UpstreamRefreshed = object({ read: z.boolean(), effectiveAt: MaybeTime, upstream: UpstreamShape });
 
 export const AuditRow = object({
-  sequence: COUNT,
+  sequence: z.int(),
   at: Timestamp,
-  actor: STRING,
-  action: STRING,
-  target: STRING,
-  before: ANYTHING,
-  after: ANYTHING,
+  actor: z.string(),
+  action: z.string(),
+  target: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
 });
 
 export const Usage = object({
-  resources: COUNT,
-  resourceBytes: COUNT,
-  keys: COUNT,
-  suspensions: COUNT,
-  limits: record(STRING, { type: "number" }),
+  resources: z.int(),
+  resourceBytes: z.int(),
+  keys: z.int(),
+  suspensions: z.int(),
+  limits: z.record(z.string(), z.number()),
 });
 
-export const BaseSummary = object({ name: STRING, revision: COUNT, tenants: COUNT, changed: Timestamp });
+export const BaseSummary = object({ name: z.string(), revision: z.int(), tenants: z.int(), changed: Timestamp });
 
 /** One line of an export. */
-export const ExportLine = {
-  oneOf: [
-    object({ kind: { type: "string", const: "tenant" }, id: STRING, ...Placed, revision: COUNT, document: Document }),
-    object({ kind: { type: "string", const: "resource" }, ...about }, perhaps),
-  ],
-} as const;
+export const ExportLine = z.discriminatedUnion("kind", [
+  object({ kind: z.literal("tenant"), id: z.string(), ...Placed, revision: z.int(), document: Document }),
+  object({ kind: z.literal("resource"), ...about }, perhaps),
+]);
 
-export const Role = oneOf("owner", "operator", "auditor", "tenant-admin");
+export const Role = z.enum(["owner", "operator", "auditor", "tenant-admin"]);
 /** `tenants`: of a `tenant-admin`, which no other role has. */
 export const NewOperator = object(
   { name: Name, role: Role },
-  { tenants: list(TenantId, { maxItems: 500, ...DISTINCT }), expires: Timestamp },
+  { tenants: list(TenantId, { max: 500, isDistinct: true }), expires: Timestamp },
 );
 export const Operator = object({
-  name: STRING,
+  name: z.string(),
   role: Role,
-  tenants: nullable(list(STRING)),
+  tenants: z.nullable(z.array(z.string())),
   created: Timestamp,
   expires: MaybeTime,
 });
-export const CreatedOperator = object({ ...Operator.properties, token: STRING });
+export const CreatedOperator = object({ ...Operator.shape, token: z.string() });
 
 /** What `GET /admin/login` says: how an operator signs in, where they do so with an authorization server. */
 export const OperatorClientShape = object(
-  { issuer: STRING, clientId: STRING, scopes: list(STRING) },
-  { audience: STRING },
+  { issuer: z.string(), clientId: z.string(), scopes: z.array(z.string()) },
+  { audience: z.string() },
 );
 
 /** What the description of the API refers to by name. */

@@ -1,6 +1,7 @@
 // Owns the schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
 // checked where a document meets its bases and the Worker's tools.
 
+import * as z from "zod";
 import { NEWS } from "../tenants/authority/tenant-news.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import {
@@ -18,32 +19,34 @@ import {
 import { LISTED_NAME, LISTED_NAME_RULE } from "../protocol/client-rules.ts";
 import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
 import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS, MODES } from "../tenants/document/tenant-document.ts";
-import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
+import { checked, list, matching, matchingUpTo, object, Origin, record, textUpTo, whole } from "./schema-parts.ts";
 
-const FEW = { maxProperties: BOUNDS.few } as const;
 /** Each limit that a tenant may have of its own, within what the table allows. */
 const LIMIT_SHAPES = Object.fromEntries(
   TENANT_LIMITS.map((name) => [name, whole(LIMITS[name].least, LIMITS[name].most)]),
 ) as Readonly<Record<TenantLimit, ReturnType<typeof whole>>>;
 
+const RESERVED = ["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"];
+
 const Slug = matching(SLUG, SLUG_RULE);
 
-export const TenantId = {
-  ...Slug,
+export const TenantId = checked(Slug, (text) => {
+  if (text.startsWith("xn--")) return "must not start with xn--";
+  return RESERVED.includes(text) ? "is a reserved word" : undefined;
+}).meta({
   format: "tenant-id",
   description: "Names a tenant in URLs and hostnames.",
   example: "acme",
-} as const;
+});
 
 export const Name = matching(NAME, NAME_RULE);
 export const ProfileName = Slug;
 export const ToolName = matching(TOOL_NAME, TOOL_NAME_RULE);
 
-const Pattern = {
-  ...textUpTo(BOUNDS.pattern, 1),
+const Pattern = textUpTo(BOUNDS.pattern, 1).meta({
   description: "A name or URI; `*` stands for any run of characters, `?` for one.",
-} as const;
-const Patterns = list(Pattern, { maxItems: BOUNDS.patterns });
+});
+const Patterns = list(Pattern, { max: BOUNDS.patterns });
 const Text = textUpTo(BOUNDS.text);
 const LongText = textUpTo(BOUNDS.longText);
 
@@ -51,7 +54,7 @@ const ListedName = matching(LISTED_NAME, LISTED_NAME_RULE);
 const Renaming = object({}, { name: ListedName, title: Text, description: LongText });
 const NamedPatterns = object(
   {},
-  { allow: Patterns, deny: Patterns, rename: record(matching(RENAMED, RENAMED_RULE), Renaming) },
+  { allow: Patterns, deny: Patterns, rename: record(matching(RENAMED, RENAMED_RULE), Renaming, BOUNDS.renamed) },
 );
 
 export const Profile = object(
@@ -63,7 +66,7 @@ export const Profile = object(
     tools: NamedPatterns,
     prompts: NamedPatterns,
     resources: object({}, { allow: Patterns, deny: Patterns }),
-    search: FLAG,
+    search: z.boolean(),
     resultBudget: object({}, { bytes: whole(...BUDGETS.bytes), tokens: whole(...BUDGETS.tokens) }),
   },
 );
@@ -71,58 +74,50 @@ export const Profile = object(
 export const Scope = object({}, { description: Text, tools: Patterns, prompts: Patterns, resources: Patterns });
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const kind = <const K extends string>(tag: K) => ({ type: "string", const: tag }) as const;
 
-const PromptContent = {
-  oneOf: [
-    object({ type: kind("text"), text: textUpTo(100_000) }),
-    object({
-      type: kind("image"),
-      data: { ...matching(BASE64, "must be Base64"), maxLength: 1_400_000 },
-      mimeType: textUpTo(100),
-    }),
-    object({ type: kind("resource"), uri: textUpTo(2048) }),
-  ],
-} as const;
+const PromptContent = z.discriminatedUnion("type", [
+  object({ type: z.literal("text"), text: textUpTo(100_000) }),
+  object({
+    type: z.literal("image"),
+    data: matchingUpTo(BASE64, "must be Base64", 1_400_000),
+    mimeType: textUpTo(100),
+  }),
+  object({ type: z.literal("resource"), uri: textUpTo(2048) }),
+]);
 
-const PromptArgument = object({ name: ToolName }, { title: Text, description: Text, required: FLAG });
-const PromptMessage = object({ role: oneOf("user", "assistant"), content: PromptContent });
+const PromptArgument = object({ name: ToolName }, { title: Text, description: Text, required: z.boolean() });
+const PromptMessage = object({ role: z.enum(["user", "assistant"]), content: PromptContent });
 
-export const promptMembers = { messages: list(PromptMessage, { minItems: 1, maxItems: 100 }) } as const;
+export const promptMembers = { messages: list(PromptMessage, { min: 1, max: 100 }) } as const;
 export const promptOptions = {
   title: Text,
   description: Text,
-  arguments: list(PromptArgument, { maxItems: 50, "x-uniqueBy": "name" }),
+  arguments: list(PromptArgument, { max: 50, uniqueBy: "name" }),
 } as const;
 
-export const DocumentPrompt = {
-  ...object(promptMembers, promptOptions),
+export const DocumentPrompt = object(promptMembers, promptOptions).meta({
   description: "`{{argument}}` stands for an argument's value in texts and URIs.",
-} as const;
+});
 
-const Hostname = {
-  ...matching(/^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])$/, "a lower-case host name with a dot"),
-  maxLength: 253,
-} as const;
+const Hostname = matchingUpTo(/^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])$/, "a lower-case host name with a dot", 253);
 /** In each answer of 2026-07-28, which says whose it is. */
-const Icon = { ...matching(/^https:\/\//, "begins with https://"), maxLength: 500 } as const;
+const Icon = matchingUpTo(/^https:\/\//, "begins with https://", 500);
 
-const Origin = { type: "string", format: "origin" } as const;
-
-const UpstreamHost = {
-  ...matching(UPSTREAM_HOST, "a lower-case host name, or *. and the end of one, and perhaps a port"),
-  maxLength: 259,
-} as const;
+const UpstreamHost = matchingUpTo(
+  UPSTREAM_HOST,
+  "a lower-case host name, or *. and the end of one, and perhaps a port",
+  259,
+);
 
 const UpstreamAuth = object(
   {
-    kind: oneOf("client_credentials"),
+    kind: z.enum(["client_credentials"]),
     tokenUrl: textUpTo(2048),
     clientId: textUpTo(500, 1),
     clientSecret: textUpTo(100),
   },
   {
-    method: oneOf("client_secret_basic", "client_secret_post"),
+    method: z.enum(["client_secret_basic", "client_secret_post"]),
     scope: textUpTo(1000),
     resource: textUpTo(2048),
   },
@@ -136,27 +131,27 @@ export const Upstream = object(
     url: textUpTo(2048),
     service: ServiceName,
     path: textUpTo(500, 1),
-    era: oneOf("auto", "2025", "2026"),
-    headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
+    era: z.literal(["auto", "2025", "2026"]),
+    headers: record(textUpTo(100, 1), textUpTo(4000), 50),
     auth: UpstreamAuth,
     timeoutMs: whole(100, 300_000),
     retry: whole(0, MAX_RETRIES),
-    trust: oneOf("auto", "review"),
-    uris: list(textUpTo(200, 1), { maxItems: 20, ...DISTINCT }),
-    enabled: FLAG,
+    trust: z.enum(["auto", "review"]),
+    uris: list(textUpTo(200, 1), { max: 20, isDistinct: true }),
+    enabled: z.boolean(),
   },
 );
 
 const claimed = {
   scopes: object(
-    { claim: textUpTo(200, 1), values: { ...record(textUpTo(200, 1), list(Name)), ...FEW } },
-    { first: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }) },
+    { claim: textUpTo(200, 1), values: record(textUpTo(200, 1), z.array(Name), BOUNDS.few) },
+    { first: list(textUpTo(200, 1), { max: 50, isDistinct: true }) },
   ),
-  claims: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }),
+  claims: list(textUpTo(200, 1), { max: 50, isDistinct: true }),
   identity: object(
     {
-      via: oneOf("provider", "exchange", "signed"),
-      audiences: list(textUpTo(1000, 1), { minItems: 1, maxItems: 50, ...DISTINCT }),
+      via: z.enum(["provider", "exchange", "signed"]),
+      audiences: list(textUpTo(1000, 1), { min: 1, max: 50, isDistinct: true }),
     },
     { tokenUrl: textUpTo(2048), clientId: textUpTo(500, 1), clientSecret: textUpTo(100) },
   ),
@@ -164,11 +159,11 @@ const claimed = {
 
 const Issuer = object(
   { issuer: textUpTo(200, 1) },
-  { audience: list(textUpTo(1000, 1), { minItems: 1, maxItems: 10, ...DISTINCT }), ...claimed },
+  { audience: list(textUpTo(1000, 1), { min: 1, max: 10, isDistinct: true }), ...claimed },
 );
 
 const Login = object(
-  { via: oneOf("oidc", "oauth2", "product", "key") },
+  { via: z.enum(["oidc", "oauth2", "product", "key"]) },
   {
     issuer: textUpTo(200, 1),
     clientId: textUpTo(500, 1),
@@ -182,8 +177,8 @@ const Login = object(
     ...claimed,
     accessMinutes: whole(5, 60),
     signInHours: whole(1, 720),
-    clients: list(textUpTo(2048, 1), { minItems: 1, maxItems: 100, ...DISTINCT }),
-    pinned: { ...record(textUpTo(2048, 1), ANYTHING), maxProperties: 10 },
+    clients: list(textUpTo(2048, 1), { min: 1, max: 100, isDistinct: true }),
+    pinned: record(textUpTo(2048, 1), z.unknown(), 10),
   },
 );
 
@@ -193,53 +188,54 @@ const shared = {
   description: Text,
   icon: Icon,
   instructions: LongText,
-  mode: oneOf(...MODES),
+  mode: z.enum(MODES),
   auth: object(
     {},
     {
-      issuers: list(Issuer, { minItems: 1, maxItems: 10, "x-uniqueBy": "issuer" }),
+      issuers: list(Issuer, { min: 1, max: 10, uniqueBy: "issuer" }),
       login: Login,
-      anonymous: object({ scopes: list(Name, { maxItems: 50, ...DISTINCT }) }),
+      anonymous: object({ scopes: list(Name, { max: 50, isDistinct: true }) }),
     },
   ),
   maxStalenessMs: whole(50, MAX_STALENESS_MS),
-  allowedOrigins: list(Origin, { maxItems: 100, ...DISTINCT }),
-  limits: object({}, { ...LIMIT_SHAPES, exact: FLAG }),
-  search: FLAG,
-  tools: { ...record(Pattern, object({}, { enabled: FLAG, config: ANYTHING })), ...FEW },
-  settings: { ...record(textUpTo(200, 1), ANYTHING), ...FEW },
-  scopes: { ...record(Name, Scope), ...FEW },
-  profiles: { ...record(ProfileName, Profile), ...FEW },
-  prompts: { ...record(ToolName, DocumentPrompt), ...FEW },
-  upstreams: { ...record(textUpTo(100, 1), Upstream), ...FEW },
-  services: list(ServiceName, { maxItems: 50, ...DISTINCT }),
-  upstreamBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }), most: whole(0, 50) }),
-  authBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }) }),
+  allowedOrigins: list(Origin, { max: 100, isDistinct: true }),
+  limits: object({}, { ...LIMIT_SHAPES, exact: z.boolean() }),
+  search: z.boolean(),
+  tools: record(Pattern, object({}, { enabled: z.boolean(), config: z.unknown() }), BOUNDS.few),
+  settings: record(textUpTo(200, 1), z.unknown(), BOUNDS.few),
+  scopes: record(Name, Scope, BOUNDS.few),
+  profiles: record(ProfileName, Profile, BOUNDS.few),
+  prompts: record(ToolName, DocumentPrompt, BOUNDS.few),
+  upstreams: record(textUpTo(100, 1), Upstream, BOUNDS.few),
+  services: list(ServiceName, { max: 50, isDistinct: true }),
+  upstreamBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }), most: whole(0, 50) }),
+  authBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }) }),
   audit: object(
-    { calls: oneOf("off", "digest", "redacted") },
-    { redact: list(textUpTo(200, 1), { maxItems: 100, ...DISTINCT }), wait: FLAG, days: whole(1, 400) },
+    { calls: z.enum(["off", "digest", "redacted"]) },
+    { redact: list(textUpTo(200, 1), { max: 100, isDistinct: true }), wait: z.boolean(), days: whole(1, 400) },
   ),
-  webhooks: {
-    ...record(
-      Slug,
-      object(
-        { url: textUpTo(2048, 1), secret: textUpTo(100, 1) },
-        { events: list(oneOf(...NEWS), DISTINCT), enabled: FLAG },
-      ),
+  webhooks: record(
+    Slug,
+    object(
+      { url: textUpTo(2048, 1), secret: textUpTo(100, 1) },
+      { events: list(z.enum(NEWS), { max: NEWS.length, isDistinct: true }), enabled: z.boolean() },
     ),
-    maxProperties: 10,
-  },
-  retirementDays: { type: "number", minimum: 0, maximum: 365 },
+    10,
+  ),
+  retirementDays: z.number().min(0).max(365),
 } as const;
 
 export const Document = object(
   {},
   {
     ...shared,
-    extends: list(Name, { maxItems: 10, ...DISTINCT }),
-    hostnames: list(Hostname, { maxItems: 20, ...DISTINCT }),
+    extends: list(Name, { max: 10, isDistinct: true }),
+    hostnames: list(Hostname, { max: 20, isDistinct: true }),
   },
 );
 
 /** A document that many tenants extend: it lacks the members that only one tenant can have. */
-export const BaseDocument = object({}, { ...shared, bind: list(oneOf(...BINDABLE), DISTINCT) });
+export const BaseDocument = object(
+  {},
+  { ...shared, bind: list(z.enum(BINDABLE), { max: BINDABLE.length, isDistinct: true }) },
+);

@@ -1,11 +1,11 @@
 // Owns answers that are lines of JSON, one text a line, made page by page as they are read.
 
+import type * as z from "zod";
 import type { Reply } from "./route.ts";
-import type { JsonObject } from "../protocol/jsonrpc.ts";
 
 const MEDIA_TYPE = "application/x-ndjson";
 
-export function linesReply(schema: JsonObject, about: string): Reply {
+export function linesReply(schema: z.ZodType, about: string): Reply {
   return { status: 200, schema, mediaType: MEDIA_TYPE, about };
 }
 

@@ -1,25 +1,35 @@
 // Owns the shape of what a backup has beside the document and the resources. Refuses logic. The command line hands it back as it
 // came, so contract.ts does not export it.
 
-import { COUNT, list, matching, object, record, STRING } from "./shapes.ts";
+import * as z from "zod";
+import { list, matching, object, Timestamp } from "./schema-parts.ts";
 
-const TIME = { type: "string", format: "date-time" } as const;
+const MANY = { max: 20_000 };
 
 /** What only reading it would show to be wrong is not judged: operators of the platform alone may write it. */
 const Rows = {
   keys: list(
     object(
       // By another id nobody could revoke it.
-      { id: matching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"), hash: STRING, name: STRING, created: TIME },
-      { scopes: STRING, profile: STRING, expires: COUNT, retires: COUNT, parent: STRING },
+      {
+        id: matching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
+        hash: z.string(),
+        name: z.string(),
+        created: Timestamp,
+      },
+      { scopes: z.string(), profile: z.string(), expires: z.int(), retires: z.int(), parent: z.string() },
     ),
+    MANY,
   ),
-  suspensions: list(object({ kind: STRING, name: STRING, note: STRING, since: TIME, by_operator: COUNT })),
-  secrets: list(object({ name: STRING, sealed: STRING, updated: TIME })),
+  suspensions: list(
+    object({ kind: z.string(), name: z.string(), note: z.string(), since: Timestamp, by_operator: z.int() }),
+    MANY,
+  ),
+  secrets: list(object({ name: z.string(), sealed: z.string(), updated: Timestamp }), MANY),
 } as const;
 
 /** Keys by their hashes; secrets as a Worker with the same SECRETS_KEY opens them, for a tenant of the same name. */
 export const PutBack = object(Rows);
 /** `approved`: digests of definitions, by upstream. */
-export const KeptShape = object({ ...Rows, approved: record(STRING, list(STRING)) });
-export const PutBackDone = object({ rows: COUNT });
+export const KeptShape = object({ ...Rows, approved: z.record(z.string(), z.array(z.string())) });
+export const PutBackDone = object({ rows: z.int() });

@@ -1,21 +1,22 @@
 // Owns the shapes of a tenant's limits, as the admin API shows and takes them.
 
-import { COUNT, FLAG, list, nullable, object, oneOf, STRING, Timestamp } from "./shapes.ts";
+import * as z from "zod";
+import { MaybeTime, object } from "./schema-parts.ts";
 
 export const LimitShown = object({
-  name: STRING,
+  name: z.string(),
   /** null: no limit. */
-  value: nullable(COUNT),
-  unit: oneOf("a minute", "a day", "at once", "bytes", "in all"),
-  about: STRING,
-  setBy: oneOf("tenant", "base", "code", "worker", "default"),
-  raisedBy: oneOf("operator", "tenant", "author"),
+  value: z.nullable(z.int()),
+  unit: z.enum(["a minute", "a day", "at once", "bytes", "in all"]),
+  about: z.string(),
+  setBy: z.enum(["tenant", "base", "code", "worker", "default"]),
+  raisedBy: z.enum(["operator", "tenant", "author"]),
   /** null: only counted where calls come in. */
-  used: nullable(COUNT),
+  used: z.nullable(z.int()),
   /** When somebody met it last; noted once an hour. */
-  met: nullable(Timestamp),
+  met: MaybeTime,
 });
 
-export const LimitsShown = object({ exact: FLAG, items: list(LimitShown) });
+export const LimitsShown = object({ exact: z.boolean(), items: z.array(LimitShown) });
 
-export const LimitSet = object({ value: COUNT });
+export const LimitSet = object({ value: z.int() });

@@ -1,11 +1,11 @@
 // Owns the OpenAPI 3.1 description of the admin API, made from the very schemas that validate it.
 // https://spec.openapis.org/oas/v3.1.1
 
-import { isObject } from "../protocol/jsonrpc.ts";
+import * as z from "zod";
 import { COMPONENTS } from "./contract.ts";
+import { withoutOwn } from "./contract-json-schema.ts";
 import { PROBLEM_KEYS, statusOf } from "./problem.ts";
-import type { ParameterShape, Reply, Route } from "./route.ts";
-import type { Shape } from "./shapes.ts";
+import type { Reply, Route } from "./route.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,8 +18,9 @@ const ROOT = "/admin/v1";
 
 /** `path`: where the Worker is mounted; empty at the root. */
 export function describe(routes: readonly Route[], version: string, path = ""): OpenApi {
+  const writer = new SchemaWriter(routes);
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) (paths[ROOT + route.path] ??= {})[route.method] = operationOf(route);
+  for (const route of routes) (paths[ROOT + route.path] ??= {})[route.method] = operationOf(route, writer);
   return {
     openapi: "3.1.1",
     info: {
@@ -31,67 +32,91 @@ export function describe(routes: readonly Route[], version: string, path = ""): 
     security: [{ token: [] }],
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(COMPONENTS).map(([name, schema]) => [name, written(schema)])),
+      schemas: writer.components,
       securitySchemes: { token: { type: "http", scheme: "bearer", description: "An operator's token." } },
       responses: {
         Problem: {
           description: `One of ${PROBLEM_KEYS.map((key) => `${statusOf(key)} ${key}`).join(", ")}`,
-          content: { "application/problem+json": { schema: referred(COMPONENTS.Problem) } },
+          content: { "application/problem+json": { schema: writer.written(COMPONENTS.Problem) } },
         },
       },
     },
   };
 }
 
-const NAMES: ReadonlyMap<unknown, string> = new Map(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
+type WrittenSchema = z.core.JSONSchema.BaseSchema;
 
-/** A schema as it stands, with references to the components in it. */
-function written(schema: Json): Json {
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, referred(value)]));
+/** All schemas of the routes as JSON Schema, in which what is among the components is referred to by its name. */
+class SchemaWriter {
+  readonly #ids = z.registry<{ id: string }>();
+  readonly #written: Readonly<Record<string, Json>>;
+
+  constructor(routes: readonly Route[]) {
+    for (const [id, schema] of Object.entries(COMPONENTS)) this.#ids.add(schema, { id });
+    for (const schema of routes.flatMap(schemasOf)) {
+      if (!this.#ids.has(schema)) this.#ids.add(schema, { id: `inline ${crypto.randomUUID()}` });
+    }
+    const { schemas } = z.toJSONSchema(this.#ids, { io: "input", uri: refOf, override: withoutOwn });
+    this.#written = Object.fromEntries(Object.entries(schemas).map(([id, json]) => [id, { ...json, ...UNSAID }]));
+  }
+
+  get components(): Readonly<Record<string, Json>> {
+    return Object.fromEntries(Object.entries(this.#written).filter(([id]) => Object.hasOwn(COMPONENTS, id)));
+  }
+
+  written(schema: z.ZodType): Json {
+    const { id = "" } = this.#ids.get(schema) ?? {};
+    return Object.hasOwn(COMPONENTS, id) ? { $ref: refOf(id) } : (this.#written[id] ?? {});
+  }
 }
 
-function referred<T>(value: T): T {
-  const name = NAMES.get(value);
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` } as T;
-  if (Array.isArray(value)) return value.map(referred) as T;
-  return isObject(value) ? (written(value) as T) : value;
+function schemasOf({ params, query, body, replies }: Route): z.ZodType[] {
+  const sent = body === undefined || body === "stream" ? [] : [body];
+  return [params, query, ...sent, ...replies.flatMap(({ schema }) => schema ?? [])];
 }
 
-function operationOf(route: Route): Json {
+/** The document says both where it must. JSON leaves them out. */
+const UNSAID = { $id: undefined, $schema: undefined };
+
+const refOf = (id: string) => `#/components/schemas/${id}`;
+
+function operationOf(route: Route, writer: SchemaWriter): Json {
   const { method, path, summary, roles, isForKeys, body, replies } = route;
   return {
     operationId: `${method}${path.replaceAll(/[/{}]+(.)?/g, (_whole, letter: string | undefined) => letter?.toUpperCase() ?? "")}`,
     summary,
     description: isForKeys ? "Authorization: Bearer, and the key itself." : `Roles: ${roles.join(", ")}.`,
     tags: [path.startsWith("/tenants/{id}/") ? (path.split("/")[3] ?? "") : (path.split("/")[1] ?? "")],
-    parameters: parametersOf(route),
-    ...(body === undefined ? {} : { requestBody: { required: body !== "stream", content: contentOf(body) } }),
+    parameters: parametersOf(route, writer),
+    ...(body === undefined ? {} : { requestBody: { required: body !== "stream", content: contentOf(body, writer) } }),
     responses: {
-      ...Object.fromEntries(replies.map((reply) => [String(reply.status), replyOf(reply)])),
+      ...Object.fromEntries(replies.map((reply) => [String(reply.status), replyOf(reply, writer)])),
       default: { $ref: "#/components/responses/Problem" },
     },
   };
 }
 
-function parametersOf({ params, query, conditions = [] }: Route): Json[] {
-  const members = ({ properties, required = [] }: ParameterShape, where: "path" | "query") =>
-    Object.entries(properties).map(([name, { description, ...schema }]) => ({
+function parametersOf({ params, query, conditions = [] }: Route, writer: SchemaWriter): Json[] {
+  const members = (parameters: z.ZodObject, where: "path" | "query") => {
+    const { properties = {}, required = [] } = writer.written(parameters) as WrittenSchema;
+    return Object.entries(properties as Record<string, WrittenSchema>).map(([name, { description, ...schema }]) => ({
       name,
       in: where,
       required: required.includes(name),
       ...(description === undefined ? {} : { description }),
-      schema: referred(schema),
+      schema,
     }));
+  };
   const headers = conditions.map((name) => ({ name, in: "header", required: false, schema: { type: "string" } }));
   return [...members(params, "path"), ...members(query, "query"), ...headers];
 }
 
-function contentOf(body: Shape | "stream"): Json {
-  return body === "stream" ? { "*/*": {} } : { "application/json": { schema: referred(body) } };
+function contentOf(body: z.ZodType | "stream", writer: SchemaWriter): Json {
+  return body === "stream" ? { "*/*": {} } : { "application/json": { schema: writer.written(body) } };
 }
 
-function replyOf({ about, schema, mediaType }: Reply): Json {
+function replyOf({ about, schema, mediaType }: Reply, writer: SchemaWriter): Json {
   if (schema === undefined && mediaType === undefined) return { description: about };
-  const content = schema === undefined ? {} : { schema: referred(schema) };
+  const content = schema === undefined ? {} : { schema: writer.written(schema) };
   return { description: about, content: { [mediaType ?? "application/json"]: content } };
 }

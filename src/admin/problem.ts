@@ -9,7 +9,7 @@ import { isGone, UNRELEASED } from "../tenants/authority/incarnation.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import { isUnreleased, mayPass } from "../tenants/isolate/asked-again.ts";
-import type { FieldRule } from "./inspect.ts";
+import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
 
 const PROBLEMS = {
   "bad-request": { status: 400, title: "The request cannot be read" },
@@ -101,9 +101,22 @@ export function respondProblem(
   const requestId = requestIdOf(request);
   if (key === "internal") onError(error, { method: `${request.method} /admin`, requestId });
   const { status, title } = PROBLEMS[key];
-  const { detail, errors, headers } = about;
-  const body = { type: `urn:tenantry:problem:${key}`, title, status, detail, errors, requestId };
+  const { errors, headers } = about;
+  const detail = [about.detail, cutText(errors)].filter(Boolean).join(". ") || undefined;
+  const body = {
+    type: `urn:tenantry:problem:${key}`,
+    title,
+    status,
+    detail,
+    errors: errors?.slice(0, MAX_ERRORS),
+    requestId,
+  };
   return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
+}
+
+/** Whoever mends a hundred asks again, and an answer is not much larger than what was sent. */
+function cutText(errors: readonly FieldRule[] = []): string | undefined {
+  return errors.length > MAX_ERRORS ? `These are the first ${MAX_ERRORS} errors, there are more` : undefined;
 }
 
 /** As the platform words it, also where an object was told so. */

@@ -1,55 +1,55 @@
 // Owns the shapes of what is noted of a tenant's calls, as the admin API gives it out.
 
-import { ANYTHING, COUNT, FLAG, list, nullable, object, oneOf, STRING, Timestamp } from "./shapes.ts";
+import * as z from "zod";
+import { object, Timestamp } from "./schema-parts.ts";
 
 /**
  * A line of a tenant's use: how often something was called from `from` to `to`. `closed`: it never changes any more, and its
  * `id` is of it alone, so who takes it twice knows.
  */
 export const UsageLineShape = object({
-  id: STRING,
-  tenant: STRING,
+  id: z.string(),
+  tenant: z.string(),
   from: Timestamp,
   to: Timestamp,
-  profile: nullable(STRING),
-  kind: oneOf("tool", "prompt", "resource", "request"),
+  profile: z.nullable(z.string()),
+  kind: z.enum(["tool", "prompt", "resource", "request"]),
   /** null: of no one name. */
-  name: nullable(STRING),
-  upstream: nullable(STRING),
-  calls: COUNT,
-  errors: COUNT,
-  refused: COUNT,
-  bytesIn: COUNT,
-  bytesOut: COUNT,
-  closed: FLAG,
+  name: z.nullable(z.string()),
+  upstream: z.nullable(z.string()),
+  calls: z.int(),
+  errors: z.int(),
+  refused: z.int(),
+  bytesIn: z.int(),
+  bytesOut: z.int(),
+  closed: z.boolean(),
 });
 
-const kind = <const K extends string>(tag: K) => ({ type: "string", const: tag }) as const;
-const hung = { sequence: COUNT, hash: STRING } as const;
+const hung = { sequence: z.int(), hash: z.string() } as const;
 
 /**
  * A line of recorded calls. `hash` is the SHA-256, in hex, of the one before, a line feed, and `entry` as JSON without blanks.
  * `anchor`: what the next one hangs on; `head`: the newest that the server knows of.
  */
-export const RecordedLine = {
-  oneOf: [
-    object({ kind: kind("anchor"), ...hung }),
-    object({ kind: kind("call"), ...hung, entry: ANYTHING }),
-    object({ kind: kind("head"), ...hung }),
-  ],
-} as const;
+export const RecordedLine = z.discriminatedUnion("kind", [
+  object({ kind: z.literal("anchor"), ...hung }),
+  object({ kind: z.literal("call"), ...hung, entry: z.unknown() }),
+  object({ kind: z.literal("head"), ...hung }),
+]);
 
 /** `events`: null: all. `waiting`: messages that somebody does not have yet; `dropped`: that were given up. */
 export const WebhooksShape = object({
-  items: list(object({ name: STRING, url: STRING, events: nullable(list(STRING)), enabled: FLAG })),
-  waiting: COUNT,
-  dropped: COUNT,
+  items: z.array(
+    object({ name: z.string(), url: z.string(), events: z.nullable(z.array(z.string())), enabled: z.boolean() }),
+  ),
+  waiting: z.int(),
+  dropped: z.int(),
 });
 
 /** `status`: null: there was no answer. */
 export const WebhookTested = object({
-  delivered: FLAG,
-  status: nullable(COUNT),
-  why: nullable(STRING),
-  milliseconds: COUNT,
+  delivered: z.boolean(),
+  status: z.nullable(z.int()),
+  why: z.nullable(z.string()),
+  milliseconds: z.int(),
 });

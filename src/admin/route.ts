@@ -1,9 +1,7 @@
 // Owns what a route of the admin API is: one declaration from which it is registered, validated and described. Refuses
 // unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
 
-import { applyDefaults } from "../calls/json-schema.ts";
-import type { Infer } from "../calls/schema.ts";
-import type { JsonObject } from "../protocol/jsonrpc.ts";
+import * as z from "zod";
 import type { AskedTenants } from "../deployment/asked-tenants.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import type { OperatorCaller, OperatorRole } from "../deployment/operator-sign-in.ts";
@@ -17,10 +15,11 @@ import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
-import { faultsOf, type FieldRule } from "./inspect.ts";
+import type { FieldRule } from "./field-rule.ts";
+import { validate } from "./validate.ts";
 import { readJson, WHOLE_TEXT } from "./json-body.ts";
 import { ProblemError } from "./problem.ts";
-import { object, textUpTo, type Shape } from "./shapes.ts";
+import { object, textUpTo, told } from "./schema-parts.ts";
 
 /** What the admin API needs of a Worker's bindings. */
 export interface AdminEnv extends DirectoryEnv, HostVars, OriginVars, SecretsKeyEnv {
@@ -98,7 +97,7 @@ export type Method = "get" | "post" | "put" | "delete";
 export interface Reply {
   readonly status: number;
   /** undefined: no body. */
-  readonly schema?: JsonObject;
+  readonly schema?: z.ZodType;
   /** application/json when absent. */
   readonly mediaType?: string;
   readonly about: string;
@@ -117,36 +116,27 @@ interface Declared {
   readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
 }
 
-/** Parameters by name. */
-export interface ParameterShape extends Shape {
-  readonly properties: NonNullable<Shape["properties"]>;
-}
-
 export interface Route extends Declared {
-  readonly params: ParameterShape;
-  readonly query: ParameterShape;
+  readonly params: z.ZodObject;
+  readonly query: z.ZodObject;
   /** "stream": raw bytes, which the handler reads. */
-  readonly body: Shape | "stream" | undefined;
+  readonly body: z.ZodType | "stream" | undefined;
   serve(desk: Desk, params: Readonly<Record<string, string>>): Promise<Response>;
 }
 
-export interface RouteOptions<
-  P extends ParameterShape,
-  Q extends ParameterShape,
-  B extends Shape | undefined,
-> extends Declared {
+export interface RouteOptions<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> extends Declared {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B | "stream";
-  readonly handle: (call: RouteCall<Infer<P>, Infer<Q>, Infer<B>>) => Promise<RouteAnswer | Response>;
+  readonly handle: (call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<RouteAnswer | Response>;
 }
 
 const NOTHING = object({});
 
 export function route<
-  P extends ParameterShape = typeof NOTHING,
-  Q extends ParameterShape = typeof NOTHING,
-  B extends Shape | undefined = undefined,
+  P extends z.ZodObject = typeof NOTHING,
+  Q extends z.ZodObject = typeof NOTHING,
+  B extends z.ZodType = z.ZodUndefined,
 >(options: RouteOptions<P, Q, B>): Route {
   const { params = NOTHING, query = NOTHING, body, handle: _, ...declared } = options;
   return {
@@ -158,11 +148,11 @@ export function route<
       const { request } = desk;
       const call = {
         ...desk,
-        params: held(params, given) as Infer<P>,
-        query: held(query, queryOf(request, query)) as Infer<Q>,
+        params: held(params, given) as z.output<P>,
+        query: held(query, queryOf(request, query)) as z.output<Q>,
         body: (body === undefined || body === "stream"
           ? undefined
-          : heldBody(body, await readJson(request))) as Infer<B>,
+          : heldBody(body, await readJson(request))) as z.output<B>,
       };
       return responseOf(await options.handle(call));
     },
@@ -176,34 +166,51 @@ function responseOf(answer: RouteAnswer | Response): Response {
   return Response.json(body, { status, headers });
 }
 
-/** The value. Throws a problem that names each field and its rule. */
-function held(shape: Shape, value: unknown): unknown {
-  const errors = faultsOf(shape, value);
-  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return value;
+/** The value, with defaults. Throws a problem that names each field and its rule. */
+function held<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const validated = validate(schema, value);
+  if ("faults" in validated) throw new ProblemError("invalid-input", { errors: validated.faults });
+  return validated.value;
 }
 
-/** Members of a document have the same paths whether it is sent alone or, to make a tenant of it, in another. */
-function heldBody(shape: Shape, value: unknown): unknown {
-  const errors = faultsOf(shape, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
-  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return value;
+/** As it was sent: members keep their order. Those of a document have the same paths alone and in what makes a tenant. */
+function heldBody(schema: z.ZodType, value: unknown): unknown {
+  const validated = validate(schema, value);
+  if (!("faults" in validated)) return value;
+  const errors = validated.faults.map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
+  throw new ProblemError("invalid-input", { errors });
 }
 
-function queryOf(request: Request, shape: ParameterShape): unknown {
+function queryOf(request: Request, { shape }: z.ZodObject): unknown {
   const { search, searchParams: given } = new URL(request.url);
   const errors: FieldRule[] = brokenTexts(search);
   const query: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     const values = given.getAll(name);
-    const wanted = Object.hasOwn(shape.properties, name) ? shape.properties[name] : undefined;
-    if (!wanted) errors.push({ field: name, rule: "is not a known parameter" });
-    else if (wanted.type === "array") query[name] = values;
+    const type = Object.hasOwn(shape, name) ? typeOf(shape[name]) : undefined;
+    if (type === undefined) errors.push({ field: name, rule: "is not a known parameter" });
+    else if (type === "array") query[name] = values;
     else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
-    else query[name] = readText(wanted, values[0] ?? "");
+    else query[name] = readText(type, values[0] ?? "");
   }
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return applyDefaults(shape, query);
+  return query;
+}
+
+interface ParameterDef {
+  readonly type: string;
+  readonly format?: string;
+  /** Of one that may be absent, and of a list. */
+  readonly innerType?: z.core.$ZodType;
+  readonly out?: z.core.$ZodType;
+}
+
+/** What a parameter is when it is there. */
+function typeOf(schema: z.core.$ZodType | undefined): string | undefined {
+  const def: ParameterDef | undefined = schema?._zod.def;
+  const inner = def?.innerType ?? def?.out;
+  if (inner) return typeOf(inner);
+  return def?.format === "safeint" ? "integer" : def?.type;
 }
 
 const FLAGS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
@@ -220,19 +227,21 @@ function brokenTexts(search: string): FieldRule[] {
 /** JavaScript reads more as a number: `0x10`, `1e2`, blanks, nothing at all. */
 const DECIMAL = { integer: /^\d+$/, number: /^\d+(?:\.\d+)?$/ } as const;
 
-/** Reads a parameter, which is text, as the type that its shape wants. The shape refuses what does not fit. */
-function readText({ type }: Shape, text: string): unknown {
+/** Reads a parameter, which is text, as the type that its schema wants. The schema refuses what does not fit. */
+function readText(type: string, text: string): unknown {
   if (type === "number" || type === "integer") return DECIMAL[type].test(text) ? Number(text) : text;
   return type === "boolean" && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
 }
 
 /** Parameters that several routes share. */
-export const Flag = { type: "boolean", "x-rule": "1 or 0" } as const;
-export const UnknownNames = {
-  ...Flag,
+export const Flag = z.boolean(told("1 or 0")).meta({ "x-rule": "1 or 0" });
+export const UnknownNames = Flag.meta({
   description: "A name that matches nothing yet is taken, with a warning, in place of being refused.",
-} as const;
+});
+export const Position = (maximum: number, minimum = 0) =>
+  z.int(told(WHOLE)).min(minimum).max(maximum).meta({ "x-rule": WHOLE });
+const WHOLE = "must be a whole number";
 export const PageQuery = {
-  cursor: textUpTo(8192),
-  limit: { type: "integer", minimum: 1, maximum: 1000, default: 100, "x-rule": "must be a whole number" },
-} as const;
+  cursor: textUpTo(8192).exactOptional(),
+  limit: Position(1000, 1).default(100),
+};

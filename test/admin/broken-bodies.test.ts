@@ -2,6 +2,9 @@
 // piece of it.
 
 import { expect, it } from "vitest";
+import type { Infer, Problem } from "../../src/admin/contract.ts";
+import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
+import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import { ask, newTenant, rules, send } from "../support/worker/admin.ts";
 
@@ -121,7 +124,7 @@ it("refuses half of a surrogate pair in a parameter", async () => {
 });
 
 const COUNTED = ROUTES.flatMap(({ method, path, query }) =>
-  Object.entries(query.properties).flatMap(([name, { type }]) =>
+  Object.entries(jsonSchemaOf(query)["properties"] as Record<string, JsonObject>).flatMap(([name, { type }]) =>
     type === "integer" || type === "number" ? [[method, path, name, type] as const] : [],
   ),
 );
@@ -138,4 +141,17 @@ it.each(COUNTED)("%s %s takes %s in decimal digits alone", async (method, path, 
     const refused = await ask(method.toUpperCase() as "GET", `${place}?${name}=${value}`);
     expect(rules(refused), value).toContainEqual([name, expect.stringContaining("number")]);
   }
+});
+
+it("lists a hundred errors at most, and says that there are more", async () => {
+  const id = await newTenant();
+  const wrong = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
+  const said = async (json: unknown) => {
+    const { errors, detail } = (await ask("PUT", `/tenants/${id}/document`, { json })).body as Infer<typeof Problem>;
+    return [errors?.length, detail];
+  };
+  expect(await said(wrong(100))).toEqual([100, undefined]);
+  expect(await said(wrong(101))).toEqual([100, "These are the first 100 errors, there are more"]);
+  const tools = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`none-${at}`, {}]));
+  expect(await said({ tools })).toEqual([100, "These are the first 100 errors, there are more"]);
 });

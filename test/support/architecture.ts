@@ -46,8 +46,9 @@ const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^cloudflare:workers$/, files: /(-(object|entrypoint)|\/directory\/namespaces)\.ts$/ },
   { name: /^eventsource-parser$/, files: /^src\/mcp-client\/server-sent-events\.ts$/ },
   { name: /^hono(\/|$)/, files: /^src\/(http|admin|login\/server)\// },
-  // Of zod nothing but the writer that authors with zod/mini import: docs/decisions/0024-contract-in-json-schema.md
+  // The writer that authors with zod/mini import.
   { name: /^zod\/(v4\/core|locales)$/, files: /^src\/zod-mini\.ts$/ },
+  { name: /^zod$/, files: /^src\/admin\/(?!apply\/|platform\/)/ },
   { name: /^jose$/, files: /^src\/(auth\/jwt|login\/(identity|issuers|operators)\/[a-z-]+)\.ts$/ },
   { name: /^oauth4webapi$/, files: /^src\/clients\/cli\/sign-in\// },
   { name: /^(node:.*|commander|yaml)$/, files: /^src\/clients\/cli\// },

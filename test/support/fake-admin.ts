@@ -9,10 +9,10 @@ import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ZodType } from "zod";
 import * as contract from "../../src/admin/contract.ts";
 import type { Infer } from "../../src/admin/contract.ts";
-import { faultsOf } from "../../src/admin/inspect.ts";
-import type { Shape } from "../../src/admin/shapes.ts";
+import { faultsOf } from "../../src/admin/validate.ts";
 import {
   diffDocuments,
   mergeDocuments,
@@ -59,7 +59,7 @@ interface Asked {
   readonly request: IncomingMessage;
   /** Lower-case. */
   readonly header: (name: string) => string | undefined;
-  readonly json: <S extends Shape>(shape: S) => Promise<Infer<S>>;
+  readonly json: <S extends ZodType>(schema: S) => Promise<Infer<S>>;
 }
 
 interface Answer {
@@ -170,8 +170,8 @@ export class FakeAdmin {
     if (header("authorization") !== `Bearer ${TOKEN}`) throw new Refused(401, "A token is needed");
     const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
     if (path[0] !== "admin" || path[1] !== "v1") throw new Refused(404, "Not found");
-    const json = async <S extends Shape>(shape: S): Promise<Infer<S>> =>
-      held(shape, JSON.parse((await bodyOf(request)).toString("utf8")));
+    const json = async <S extends ZodType>(schema: S): Promise<Infer<S>> =>
+      held(schema, JSON.parse((await bodyOf(request)).toString("utf8")));
     const asked: Asked = { method, path: path.slice(2), query: url.searchParams, request, header, json };
     return this.#route(asked);
   }
@@ -301,8 +301,8 @@ export class FakeAdmin {
   }
 }
 
-function held<S extends Shape>(shape: S, value: unknown): Infer<S> {
-  const errors = faultsOf(shape, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
+function held<S extends ZodType>(schema: S, value: unknown): Infer<S> {
+  const errors = faultsOf(schema, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
   if (errors.length > 0) throw new Refused(422, "The input breaks a rule", errors);
   return value as Infer<S>;
 }

@@ -13,7 +13,7 @@ import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
 import { innerLength, isVisible } from "../../tenants/document/visibility.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import type { Desk } from "../route.ts";
 import { judgeNames } from "./named-things.ts";
 

@@ -13,7 +13,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import type { Desk } from "../route.ts";
 import { findManaged, readRecord, type Managed } from "./tenant-access.ts";
 

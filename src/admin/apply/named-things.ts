@@ -7,13 +7,13 @@ import { splitName } from "../../gateway/listed-name.ts";
 import type { CatalogNames } from "../../tenants/document/retirement.ts";
 import { isInner, matcherOf } from "../../tenants/document/glob.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { FieldRule } from "../inspect.ts";
+import { MAX_ERRORS, type FieldRule } from "../field-rule.ts";
 import { nearName } from "../near-name.ts";
 
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The most refusals, and the most warnings, of one answer: warnings hide no refusal. The next write shows the rest. */
+/** The most warnings of one answer, which hide no refusal. One refusal more than an answer lists shows that there are others. */
 const MOST_SAID = 100;
 /** Of these it is said what was meant: each is compared with the names that there are. */
 const MOST_MEANT = 5;
@@ -69,7 +69,7 @@ export function judgeNames(own: TenantDocument, before: TenantDocument, things: 
       work += characters[reference.kind] * (isInner(reference.name) ? reference.name.length : 1);
       if (!isWarned || work > MOST_WORK) continue;
     }
-    if (said.refused.length >= MOST_SAID) break;
+    if (said.refused.length > MAX_ERRORS) break;
     const isCompared = said.refused.length + said.warnings.length < MOST_MEANT;
     judge(reference, things, said, isCompared);
   }

@@ -5,7 +5,7 @@ import { hostnameOf } from "../../auth/origin.ts";
 import { pathBelow } from "../../deployment/mount.ts";
 import { idInHostname } from "../../tenants/directory/worker-hosts.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import type { Desk } from "../route.ts";
 
 const ENDPOINTS = new Set(["mcp", "gateway"]);

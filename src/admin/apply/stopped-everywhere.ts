@@ -8,7 +8,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { rolloutTables } from "../platform/rollout-tables.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";

@@ -13,7 +13,7 @@ import {
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
 import { ProblemError } from "../problem.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import type { Desk } from "../route.ts";
 import { authOutOfBounds } from "./auth-bounds.ts";
 import { findManaged, readRecord, type Managed } from "./tenant-access.ts";

@@ -9,7 +9,7 @@ import { operatorTables } from "../platform/operator-tables.ts";
 import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
@@ -40,7 +40,7 @@ export const auditRoutes: readonly Route[] = [
     path: "/audit",
     summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
     roles: ROLES.platformRead,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async ({ env, query }) => ({
       body: await auditPage("platform", query, (page) => remote(platformOf(env), operatorTables).audit(page)),
@@ -52,7 +52,7 @@ export const auditRoutes: readonly Route[] = [
     summary: "A tenant's audit log",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async (call) => {
       const { policy, edits } = await findManaged(call, call.params.id);

@@ -12,7 +12,7 @@ import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 import { anyOf, namedBy } from "../apply/tenant-access.ts";
 
 const BaseParams = object({ name: Name });
@@ -24,7 +24,7 @@ export const baseRoutes: readonly Route[] = [
     path: "/bases",
     summary: "List base documents",
     roles: ROLES.platformRead,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(BaseSummary), about: "Bases, by name" }],
     handle: async ({ env, query }) => {
       const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);

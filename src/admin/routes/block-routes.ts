@@ -6,13 +6,13 @@ import { searchTools } from "../../content/serve/search-tools.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf } from "../contract.ts";
 import { rolloutsOf } from "../apply/stopped-everywhere.ts";
 import { warned } from "../apply/named-things.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import { nearest } from "../../protocol/nearest.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 
 const ToolParams = object({ name: textUpTo(BOUNDS.pattern, 1) });
 const DONE = { status: 202, schema: BlockDone, about: "Recorded, and on its way to every tenant" };
@@ -23,7 +23,7 @@ export const blockRoutes: readonly Route[] = [
     path: "/tools/blocked",
     summary: "List the tools that are blocked in every tenant",
     roles: ROLES.platformRead,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Block), about: "Blocked tools, by name" }],
     handle: async ({ env, query }) => ({
       body: pageOfAll("blocks", await rolloutsOf(env).blocks(), query),

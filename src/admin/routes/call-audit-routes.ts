@@ -6,12 +6,12 @@ import { findManaged } from "../apply/tenant-access.ts";
 import { RecordedLine, type Infer } from "../contract.ts";
 import { linesReply, respondLines } from "../json-lines.ts";
 import { lackingFeature } from "../problem.ts";
-import { ROLES, route, type Route } from "../route.ts";
-import { object, whole } from "../shapes.ts";
+import { Position, ROLES, route, type Route } from "../route.ts";
+import { object } from "../schema-parts.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 type Line = Infer<typeof RecordedLine>;
-const Sequence = { ...whole(0, Number.MAX_SAFE_INTEGER), "x-rule": "must be a whole number" } as const;
+const Sequence = Position(Number.MAX_SAFE_INTEGER);
 
 export const callAuditRoutes: readonly Route[] = [
   route({

@@ -9,17 +9,17 @@ import { limitJudge } from "../apply/limit-rules.ts";
 import { boundsJudge } from "../apply/upstream-bounds.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
-import type { FieldRule } from "../inspect.ts";
+import type { FieldRule } from "../field-rule.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, UnknownNames, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 import { warned } from "../apply/named-things.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const PromptParams = object({ ...TenantParams.properties, name: ToolName });
+const PromptParams = object({ ...TenantParams.shape, name: ToolName });
 const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
-const DocumentQuery = object({}, { ...WriteQuery.properties, unknownNames: UnknownNames });
+const DocumentQuery = object({}, { ...WriteQuery.shape, unknownNames: UnknownNames });
 const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
 
 export const documentRoutes: readonly Route[] = [
@@ -68,7 +68,7 @@ export const documentRoutes: readonly Route[] = [
     summary: "List the prompts of a tenant's document",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(NamedPrompt), about: "Prompts, by name" }],
     handle: async (call) => {
       const { own } = await readRecord(await findManaged(call, call.params.id));

@@ -1,6 +1,7 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
+import * as z from "zod";
 import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
 import type { Offer } from "../../content/serve/sources.ts";
@@ -15,7 +16,7 @@ import { judge, type Eyes } from "../../tenants/document/visibility.ts";
 import { Explained, type Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, oneOf, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { askerOf, type Asker } from "../apply/explain-asker.ts";
 import { sourceReasons } from "../apply/explain-sources.ts";
 import { verdictOf } from "../apply/explain-verdict.ts";
@@ -27,16 +28,15 @@ import { TenantParams } from "./tenant-routes.ts";
 
 const ExplainQuery = object(
   {
-    kind: oneOf("tools", "prompts", "resources"),
-    name: { ...textUpTo(2048, 1), description: "In code or as it is listed; a URI for resources." },
+    kind: z.enum(["tools", "prompts", "resources"]),
+    name: textUpTo(2048, 1).meta({ description: "In code or as it is listed; a URI for resources." }),
   },
   {
     profile: textUpTo(40),
-    key: { ...textUpTo(40), description: "A key's id; nobody in particular when absent." },
-    user: {
-      ...textUpTo(4096, 1),
+    key: textUpTo(40).meta({ description: "A key's id; nobody in particular when absent." }),
+    user: textUpTo(4096, 1).meta({
       description: "A user of the app that mounts the Worker: JSON, as its `authenticate` says it.",
-    },
+    }),
   },
 );
 type Ask = Infer<typeof ExplainQuery>;

@@ -12,12 +12,12 @@ import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { lackingFeature } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 /** Rows are up to 8 KB. */
 const MOST_ROWS = 100;
-const Query = object({}, { ...PageQuery, requestId: textUpTo(200, 1) });
+const Query = object(PageQuery, { requestId: textUpTo(200, 1) });
 const REPLIES = [{ status: 200, schema: pageShapeOf(FaultRow), about: "Errors, newest first" }];
 
 type Asked = PageAsk & { readonly requestId?: string | undefined };

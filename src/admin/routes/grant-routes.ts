@@ -9,11 +9,11 @@ import { Acknowledged, GrantShape, LoginClientShape, pageShapeOf, type Infer } f
 import { pageFrom, positionOf } from "../page.ts";
 import { lackingFeature } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const GrantParams = object({ ...TenantParams.properties, grant: textUpTo(100, 1) });
-const ClientParams = object({ ...TenantParams.properties, client: textUpTo(2048, 1) });
+const GrantParams = object({ ...TenantParams.shape, grant: textUpTo(100, 1) });
+const ClientParams = object({ ...TenantParams.shape, client: textUpTo(2048, 1) });
 const ENDED = {
   status: 200,
   schema: Acknowledged,
@@ -27,7 +27,7 @@ export const grantRoutes: readonly Route[] = [
     summary: "List grants",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, { ...PageQuery, principal: textUpTo(512, 1) }),
+    query: object(PageQuery, { principal: textUpTo(512, 1) }),
     replies: [{ status: 200, schema: pageShapeOf(GrantShape), about: "Grants" }],
     handle: async (call) => {
       const { principal, limit } = call.query;
@@ -54,7 +54,7 @@ export const grantRoutes: readonly Route[] = [
     summary: "List login clients",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(LoginClientShape), about: "Clients" }],
     handle: async (call) => {
       const { limit } = call.query;

@@ -12,12 +12,12 @@ import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route, type RouteAnswer } from "../route.ts";
-import { matching, object } from "../shapes.ts";
+import { matching, object } from "../schema-parts.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const KeyParams = object({
-  ...TenantParams.properties,
+  ...TenantParams.shape,
   key: matching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
 });
 /** The id of a key, and when it was made. */
@@ -31,7 +31,7 @@ export const keyRoutes: readonly Route[] = [
     summary: "List API keys",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
     handle: async (call) => {
       const { policy } = await findManaged(call, call.params.id);

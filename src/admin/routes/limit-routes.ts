@@ -1,6 +1,7 @@
 // Owns the routes for a tenant's limits: which hold, who said so, what is used of them, and setting one. A limit is a
 // member of the document, so that it has its history and its bases.
 
+import * as z from "zod";
 import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../limits/limit-table.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { LimitName, Limits } from "../../tenants/document/tenant-document.ts";
@@ -9,11 +10,11 @@ import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts
 import { Applied, LimitSet, LimitsShown, type Infer } from "../contract.ts";
 import { ProblemError } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, oneOf } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 import { applied } from "./document-routes.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const LimitParams = object({ ...TenantParams.properties, name: oneOf(...TENANT_LIMITS) });
+const LimitParams = object({ ...TenantParams.shape, name: z.enum([...TENANT_LIMITS]) });
 const APPLIED = { status: 200, schema: Applied, about: "What changed" };
 
 export const limitRoutes: readonly Route[] = [

@@ -9,7 +9,7 @@ import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 
 const operatorsOf = (env: AdminEnv) => remote(platformOf(env), operatorTables);
 
@@ -19,7 +19,7 @@ export const operatorRoutes: readonly Route[] = [
     path: "/operators",
     summary: "List operators",
     roles: ROLES.ownerRead,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Operator), about: "Operators, by name" }],
     handle: async ({ env, query }) => ({ body: pageOfAll("operators", await operatorsOf(env).operators(), query) }),
   }),

@@ -1,6 +1,7 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
+import * as z from "zod";
 import { limitsInForce } from "../../limits/limit-table.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
 import { MAX_RESOURCE_BYTES, openStore, digestOf, fullText } from "../../content/store/open-store.ts";
@@ -12,26 +13,24 @@ import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../eta
 import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type AdminEnv, type RouteAnswer, type Desk, type Route } from "../route.ts";
-import { list, object, textUpTo } from "../shapes.ts";
+import { list, object, textUpTo, told, Uri } from "../schema-parts.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 
-const UriMember = { uri: { type: "string", format: "uri" } } as const;
+const UriMember = { uri: Uri } as const;
 const UriQuery = object(UriMember);
 const PutQuery = object(UriMember, {
   name: textUpTo(500, 1),
   title: textUpTo(2000),
   description: textUpTo(20_000),
-  tag: list(textUpTo(100, 1), { maxItems: 100 }),
-  audience: { ...Audience, maxItems: 2 },
-  priority: { type: "number", minimum: 0, maximum: 1, "x-rule": "must be a number" },
-  lastModified: {
-    ...Timestamp,
-    maxLength: 40,
+  tag: list(textUpTo(100, 1), { max: 100 }),
+  audience: Audience.max(2),
+  priority: z.number(told("must be a number")).min(0).max(1).meta({ "x-rule": "must be a number" }),
+  lastModified: Timestamp.max(40).meta({
     description: "When its content last changed, as the source of a copy says; now when absent.",
-  },
-  binary: { ...Flag, description: "Whether it is bytes rather than text; by Content-Type when absent." },
+  }),
+  binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
 });
 
 /** A URI in its normal form. What is none was refused before. */
@@ -50,7 +49,7 @@ export const resourceRoutes: readonly Route[] = [
     summary: "List resources",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, { ...PageQuery, prefix: textUpTo(2048) }),
+    query: object(PageQuery, { prefix: textUpTo(2048) }),
     replies: [{ status: 200, schema: pageShapeOf(ResourceAbout), about: "Resources, by URI" }],
     handle: async (call) => {
       const { content } = await findManaged(call, call.params.id);

@@ -6,7 +6,7 @@ import type { RolloutRecord } from "../platform/rollout-tables.ts";
 import { NUMBER, pageFrom, positionOf } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Route } from "../route.ts";
-import { matching, object } from "../shapes.ts";
+import { matching, object } from "../schema-parts.ts";
 
 const RolloutParams = object({
   version: matching(/^[1-9]\d{0,15}$/, "a version, as the answer to the change says it"),
@@ -18,7 +18,7 @@ export const rolloutRoutes: readonly Route[] = [
     path: "/rollouts",
     summary: "List the latest rollouts",
     roles: ROLES.platformRead,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Rollout), about: "Rollouts, newest first" }],
     handle: async ({ env, query }) => {
       const limit = Math.min(query.limit, 50);

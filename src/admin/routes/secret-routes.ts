@@ -12,11 +12,11 @@ import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const SecretParams = object({ ...TenantParams.properties, name: SecretName });
+const SecretParams = object({ ...TenantParams.shape, name: SecretName });
 
 export const secretRoutes: readonly Route[] = [
   route({
@@ -25,7 +25,7 @@ export const secretRoutes: readonly Route[] = [
     summary: "List secrets, without their values, which nothing shows",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Secret), about: "Secrets, by name" }],
     handle: async (call) => {
       const { policy } = await findManaged(call, call.params.id);

@@ -15,15 +15,15 @@ import { holdResumed, onItsWay, rolloutsOf, withBlocks } from "../apply/stopped-
 import { pageOfAll } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const KindParams = object({ ...TenantParams.properties, kind: SuspensionKind });
+const KindParams = object({ ...TenantParams.shape, kind: SuspensionKind });
 /** Whom the Worker's own code names outside of a call: nobody has a list of them either. */
 const WORKER_ID = /^worker [\w.:@/+-]{1,200}$/;
 
-const NameParams = object({ ...KindParams.properties, name: textUpTo(512, 1) });
+const NameParams = object({ ...KindParams.shape, name: textUpTo(512, 1) });
 type Kind = Infer<typeof SuspensionKind>;
 const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
 
@@ -34,7 +34,7 @@ export const suspensionRoutes: readonly Route[] = [
     summary: "List what is suspended, tools that are blocked in every tenant included",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
     handle: async (call) => {
       const managed = await findManaged(call, call.params.id);

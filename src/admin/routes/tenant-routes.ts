@@ -30,7 +30,7 @@ import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, UnknownNames, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import {
   anyOf,
   lookUpTenant,
@@ -49,7 +49,7 @@ export const tenantRoutes: readonly Route[] = [
     path: "/tenants",
     summary: "List tenants",
     roles: ROLES.tenantRead,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [
       { status: 200, schema: pageShapeOf(TenantSummary), about: "Tenants, by id; a tenant-admin sees its own" },
     ],

@@ -16,10 +16,10 @@ import { Decide, Decided, pageShapeOf, WaitingShape, type Infer } from "../contr
 import { NUMBER, positionOf } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const UpstreamParams = object({ ...TenantParams.properties, upstream: textUpTo(100, 1) });
+const UpstreamParams = object({ ...TenantParams.shape, upstream: textUpTo(100, 1) });
 const LIST = "pending";
 
 export const upstreamReviewRoutes: readonly Route[] = [
@@ -29,7 +29,7 @@ export const upstreamReviewRoutes: readonly Route[] = [
     summary: "List the definitions of an upstream that wait for approval, with all in which they differ",
     roles: ROLES.tenantRead,
     params: UpstreamParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(WaitingShape), about: "As the upstream lists them" }],
     handle: async (call) => {
       const { upstream } = call.params;

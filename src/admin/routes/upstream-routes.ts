@@ -22,11 +22,11 @@ import {
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { applied } from "./document-routes.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const UpstreamParams = object({ ...TenantParams.properties, upstream: textUpTo(100, 1) });
+const UpstreamParams = object({ ...TenantParams.shape, upstream: textUpTo(100, 1) });
 const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
 const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
 const PATH = "/tenants/{id}/upstreams/{upstream}";
@@ -40,7 +40,7 @@ export const upstreamRoutes: readonly Route[] = [
     summary: "List a tenant's upstreams and how each is doing",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, PageQuery),
+    query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(UpstreamSummary), about: "Upstreams, by id" }],
     handle: async (call) => {
       const all = await lookAt(call, call.params.id);

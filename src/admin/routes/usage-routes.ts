@@ -1,5 +1,6 @@
 // Owns the route for a tenant's use, as lines that can be taken again. Refuses a Worker that counts nothing.
 
+import * as z from "zod";
 import type { UsageAsk, UsageLine } from "../../deployment/record-readers.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { findManaged } from "../apply/tenant-access.ts";
@@ -7,7 +8,7 @@ import { Timestamp, UsageLineShape, type Infer } from "../contract.ts";
 import { linesReply, respondLines } from "../json-lines.ts";
 import { lackingFeature } from "../problem.ts";
 import { Flag, ROLES, route, type Route } from "../route.ts";
-import { object, oneOf } from "../shapes.ts";
+import { object } from "../schema-parts.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const HOUR_MS = 3_600_000;
@@ -20,7 +21,7 @@ export const usageRoutes: readonly Route[] = [
     summary: "What a tenant's callers called, by hour or day; what is closed is given out the same again",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, { by: oneOf("hour", "day"), from: Timestamp, to: Timestamp, open: Flag }),
+    query: object({}, { by: z.enum(["hour", "day"]), from: Timestamp, to: Timestamp, open: Flag }),
     replies: [linesReply(UsageLineShape, "One JSON text a line, by time")],
     handle: async (call) => {
       const usage = call.options.features?.find((feature) => feature.usage)?.usage;

@@ -7,10 +7,10 @@ import { upstreamGround } from "../apply/upstream-access.ts";
 import { WebhooksShape, WebhookTested, type Infer } from "../contract.ts";
 import { lackingFeature, notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../shapes.ts";
+import { object, textUpTo } from "../schema-parts.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const WebhookParams = object({ ...TenantParams.properties, webhook: textUpTo(100, 1) });
+const WebhookParams = object({ ...TenantParams.shape, webhook: textUpTo(100, 1) });
 
 export const webhookRoutes: readonly Route[] = [
   route({

@@ -10,6 +10,7 @@ export const BOUNDS = {
   text: 2000,
   longText: 20_000,
   few: 500,
+  renamed: 10_000,
 } as const;
 
 /** Of profiles, and of tenants. */

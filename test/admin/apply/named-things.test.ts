@@ -133,7 +133,7 @@ describe("what may become something", () => {
   });
 });
 
-it("says no more than a hundred of them, however many there are", () => {
+it("says a hundred of them and one more, by which an answer knows of others, however many there are", () => {
   const tools = Object.fromEntries(Array.from({ length: 5000 }, (_none, at) => [`x${at}`, {}]));
-  expect(judgeNames({ tools }, {}, thingsOf({ tools: ["a"], prompts: [], search: [] }, {})).refused).toHaveLength(100);
+  expect(judgeNames({ tools }, {}, thingsOf({ tools: ["a"], prompts: [], search: [] }, {})).refused).toHaveLength(101);
 });

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { Problem, type CreatedOperator, type Role, type Infer } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
+import { jsonSchemaOf } from "../../../src/admin/contract-json-schema.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
 import { compileJsonSchema } from "../../../src/calls/json-schema.ts";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
@@ -77,7 +78,7 @@ export async function ask(method: Method, path: string, asking: Asking = {}): Pr
   const body = /^application\/(?:problem\+)?json$/.test(type) ? (JSON.parse(text) as never) : (undefined as never);
   // What is said here is for who asked, now; each test of the admin API holds it.
   if (response.headers.get("cache-control") !== "no-store") throw new Error(`${method} ${path} may be stored`);
-  if (!response.ok && response.status !== 304) hold(Problem, body);
+  if (!response.ok && response.status !== 304) hold(jsonSchemaOf(Problem), body);
   else holdAgainst(routeOf(method, path), response.status, body);
   return { status: response.status, headers: response.headers, text, body };
 }
@@ -96,7 +97,7 @@ function routeOf(method: Method, path: string): Route {
 function holdAgainst(route: Route, status: number, body: unknown): void {
   const reply = route.replies.find((one) => one.status === status);
   if (!reply) throw new Error(`${route.method} ${route.path} does not say that it answers ${status}`);
-  if (reply.schema && reply.mediaType === undefined) hold(reply.schema, body);
+  if (reply.schema && reply.mediaType === undefined) hold(jsonSchemaOf(reply.schema), body);
   else if (!reply.mediaType && body !== undefined) throw new Error("a body that is not described");
 }
 

@@ -24,8 +24,9 @@ export async function installedSource(project: string): Promise<string> {
 
 /** The versions that this release was tested with. */
 export async function testedVersions(names: readonly string[]): Promise<Record<string, string>> {
-  const { devDependencies = {} } = await manifestIn(PACKAGE_FOLDER);
-  return Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? "latest"]));
+  const { dependencies, devDependencies } = await manifestIn(PACKAGE_FOLDER);
+  const versions = { ...dependencies, ...devDependencies };
+  return Object.fromEntries(names.map((name) => [name, versions[name] ?? "latest"]));
 }
 
 async function manifestIn(folder: string): Promise<Manifest> {

@@ -123,10 +123,10 @@ test("the document that help shows has every member that the contract knows", as
   const { cli } = await commandLine();
   const { stdout } = await cli.run(["help", "document"]);
   const shown = [...stdout.matchAll(/^ {2}(\w+):/gm)].map(([, member = ""]) => member);
-  const known = Object.keys(Document.properties);
+  const known = Object.keys(Document.shape);
   expect(known.filter((member) => !shown.includes(member))).toEqual([]);
-  for (const inner of [Profile, Upstream, Upstream.properties.auth]) {
-    const unsaid = Object.keys(inner.properties).filter((member) => !new RegExp(`\\b${member}\\b`).test(stdout));
+  for (const inner of [Profile, Upstream, Upstream.shape.auth.unwrap()]) {
+    const unsaid = Object.keys(inner.shape).filter((member) => !new RegExp(`\\b${member}\\b`).test(stdout));
     expect(unsaid).toEqual([]);
   }
 });

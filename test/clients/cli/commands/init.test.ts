@@ -77,7 +77,8 @@ test("its packages are those that this release is tested with", async () => {
   const { cli, folder } = await commandLine();
   await cli.run(["init"]);
   const { dependencies, devDependencies } = await manifestIn(folder);
-  const ours = (await manifestIn(ROOT)).devDependencies;
+  const { dependencies: needed, devDependencies: tested } = await manifestIn(ROOT);
+  const ours = { ...needed, ...tested };
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, tenantry: undefined })) {
     expect(version, name).toBe(ours[name]);
   }
