@@ -102,7 +102,7 @@ interface Stream {
 }
 
 /** It listens: what it asked for is acknowledged. */
-async function openStream(agent: Agent, url: URL, path: string): Promise<Stream> {
+export async function openStream(agent: Agent, url: URL, path: string): Promise<Stream> {
   const notifications = { toolsListChanged: true, resourceSubscriptions: [URI] };
   const { headers, body } = request2026(1, "subscriptions/listen", { notifications }, { path });
   const sent = request(new URL(path, url), { agent, method: "POST", headers });

@@ -45,6 +45,8 @@ export class AskedTenants {
   readonly #names = new RecentMap<SingleFlight<Told>>(MAX_NAMES);
   /** Under leases: by what is held of one version of a tenant. */
   readonly #versions = new WeakMap<Snapshot["derived"], SingleFlight<Told>>();
+  /** What it said last, by what is held of the tenant's catalogs. */
+  readonly #declared = new WeakMap<Snapshot["offers"], Declared>();
 
   /** `declare`: throws a TypeError for what is no definition. */
   constructor(
@@ -95,7 +97,6 @@ export class AskedTenants {
     const said = this.#saidIn(before);
     if (!said || before.version !== snapshot.version || before.created !== snapshot.created) return;
     snapshot.derived.set(this, { ...said, until: snapshot.validUntil } satisfies Said);
-    snapshot.offers.set(this, before.offers.get(this));
   }
 
   /** Its errors say which function could not say what. */
@@ -114,20 +115,20 @@ export class AskedTenants {
     // Who asked later, under a lease that began since, and was answered sooner was told what is true now.
     const before = this.#saidIn(snapshot);
     if (before && before !== known && before.asked >= validUntil) return before.tenant;
-    const tenant = this.#declared(snapshot, told);
+    const tenant = this.#same(snapshot, told);
     derived.set(this, { tenant, asked: validUntil, until: validUntil } satisfies Said);
     return tenant;
   }
 
   /** The same again stays the same object, and everything that was made of it. Its functions are none of JSON. */
-  #declared({ offers, tenant: id }: Snapshot, told: Tenant<NewResource>): Tenant<NewResource> {
+  #same({ offers, tenant: id }: Snapshot, told: Tenant<NewResource>): Tenant<NewResource> {
     const text = JSON.stringify(told.definition);
-    const before = offers.get(this) as Declared | undefined;
+    const before = this.#declared.get(offers);
     if (before?.text === text) {
       Object.assign(before.tenant.definition ?? {}, { around: undefined, ...told.definition });
       return before.tenant;
     }
-    offers.set(this, { tenant: told, text } satisfies Declared);
+    this.#declared.set(offers, { tenant: told, text });
     weighText(id, text.length - (before?.text.length ?? 0));
     return told;
   }

@@ -3,8 +3,7 @@
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import { recallSection, loadSection, type Section, type SectionPlace } from "../tenants/isolate/sections.ts";
-import { weighSections } from "../tenants/isolate/snapshot.ts";
+import { keepOnly, recallSection, loadSection, type Section, type SectionPlace } from "../tenants/isolate/sections.ts";
 import type { LeasedSections, SectionGround } from "./deployment.ts";
 
 type Named = readonly [name: string, hash: string];
@@ -16,7 +15,7 @@ export function leasedSections(wants: (name: string) => boolean): LeasedSections
       const wanted = [...ground.leased].filter(([name]) => wants(name));
       const known = wanted.map(([name, hash]) => [name, recallSection(ground.kept, hash)] as const);
       const missing = known.some(([, section]) => section === undefined);
-      return missing ? loadAll(wanted, ground) : loaded(ground, known);
+      return missing ? loadAll(wanted, ground) : loaded(known);
     },
   };
 }
@@ -28,21 +27,16 @@ export function sectionPlace(kept: string, bodies: KVNamespace, stub: () => Tena
 
 async function loadAll(wanted: readonly Named[], ground: SectionGround) {
   const place = sectionPlace(ground.kept, ground.bodies, ground.stub);
-  return loaded(
-    ground,
-    await Promise.all(
-      // Its source says in each list that it is missing.
-      wanted.map(async ([name, hash]) => [name, await loadSection(place, hash).catch(() => undefined)] as const),
-    ),
+  const found = await Promise.all(
+    // Its source says in each list that it is missing.
+    wanted.map(async ([name, hash]) => [name, await loadSection(place, hash).catch(() => undefined)] as const),
   );
+  keepOnly(ground.kept, ground.leased.values());
+  return loaded(found);
 }
 
 /** A section that could not be loaded is left out: its source says that it is missing. */
-function loaded({ tenant }: SectionGround, found: readonly (readonly [string, Section | undefined])[]) {
+function loaded(found: readonly (readonly [string, Section | undefined])[]) {
   const sections = new Map(found.filter((entry): entry is [string, Section] => entry[1] !== undefined));
-  weighSections(
-    tenant,
-    Array.from(sections.values(), ({ hash, bytes }) => [hash, bytes.byteLength]),
-  );
   return { sections, whole: sections.size === found.length };
 }

@@ -14,7 +14,7 @@ import type { BuiltInFeature } from "../deployment/deployment.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
 import { registered } from "../deployment/registry.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { sectionTables } from "../tenants/authority/section-tables.ts";
+import { MAX_SECTIONS_BYTES, sectionTables } from "../tenants/authority/section-tables.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
@@ -149,7 +149,10 @@ export class NotRead extends Error {
   }
 }
 
-const FULL = reasonFor("too-much", "the upstreams of this tenant list more than it may hold");
+const FULL = reasonFor(
+  "too-much",
+  `with its lists, those of the tenant's upstreams are more than ${MAX_SECTIONS_BYTES} bytes together`,
+);
 
 interface RefreshedAt {
   readonly env: RefreshEnv;

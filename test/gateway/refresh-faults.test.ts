@@ -12,6 +12,7 @@ import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
 import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
+import { MAX_SECTION_BYTES, sectionTables } from "../../src/tenants/authority/section-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import { loadSection } from "../../src/tenants/isolate/sections.ts";
@@ -161,6 +162,19 @@ it("is listed where KV takes nothing at all, and an upstream that cannot be read
   const dead = await sceneOf(upstreamAt(away), "auto");
   await dead.refresh(kvIsAway);
   expect(await stateOf(dead)).toMatchObject({ isClaimed: false, isFailing: true, hasNote: true });
+});
+
+it("that would have the tenant list more than it may is not listed, and says how much that is", async () => {
+  const lines = loggedStates();
+  const scene = await sceneOf(workerAt(working), "auto");
+  const body = new ArrayBuffer(MAX_SECTION_BYTES);
+  for (const name of ["b", "c", "d", "e"]) {
+    const put = { name: `upstream:${name}`, hash: `hash of ${name}`, body, resent: null };
+    expect(await remote(scene.tenant.stub, sectionTables).put(put)).toMatchObject({ state: "written" });
+  }
+  await scene.refresh();
+  expect(await stateOf(scene)).toMatchObject({ isClaimed: false, isFailing: true });
+  expect(JSON.stringify(lines)).toContain("more than 8388608 bytes together");
 });
 
 it("is one line in the log when it cannot be read, with no secret in it, and one when it is read again", async () => {

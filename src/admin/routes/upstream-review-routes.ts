@@ -8,6 +8,7 @@ import { reviewTables, type ReviewVerdict, type WaitingDefinition } from "../../
 import { encodeCursor } from "../../protocol/cursor.ts";
 import { nearest } from "../../protocol/nearest.ts";
 import { documentOf } from "../../content/serve/sources.ts";
+import { MAX_SECTIONS_BYTES } from "../../tenants/authority/section-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { policyOf } from "../apply/tenant-offer.ts";
@@ -67,7 +68,8 @@ function decision(verdict: ReviewVerdict, summary: string): Route {
       }
       const written = await listDecided(upstream, { ...managed, bodies: call.env.BODIES });
       if (written?.state === "full") {
-        throw new ProblemError("conflict", { detail: "The upstreams of this tenant list more than it may hold" });
+        const detail = `The lists of this tenant's upstreams would be more than ${MAX_SECTIONS_BYTES} bytes together`;
+        throw new ProblemError("conflict", { detail });
       }
       const effectiveAt = written?.state === "written" ? fromNow(written.leftMs) : null;
       if (call.query.wait && effectiveAt !== null) await untilInForce(effectiveAt);

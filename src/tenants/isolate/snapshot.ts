@@ -24,8 +24,8 @@ const HOUR_MS = 3_600_000;
 function hourOf(time: number): number {
   return Math.floor(time / HOUR_MS);
 }
-/** What is made of a section and kept in `derived` costs several times the section's own bytes. */
-const SECTION_FACTOR = 4;
+/** What is made of a text of JSON costs several times its characters. */
+const TEXT_FACTOR = 4;
 
 export interface Snapshot {
   readonly tenant: string;
@@ -249,27 +249,16 @@ function hold(snapshot: Snapshot): void {
   }
 }
 
-/**
- * What is made of these sections is kept in the snapshot's `derived` from now on, and counts towards the budget: each
- * hash once for a version.
- */
-export function weighSections(tenant: string, sections: Iterable<readonly [hash: string, bytes: number]>): void {
-  const snapshot = held.get(tenant);
-  if (!snapshot) return;
-  const weighed = (snapshot.derived.get(weighSections) as Set<string> | undefined) ?? new Set<string>();
-  snapshot.derived.set(weighSections, weighed);
-  let bytes = 0;
-  for (const [hash, size] of sections) {
-    if (!weighed.has(hash)) bytes += SECTION_FACTOR * size;
-    weighed.add(hash);
-  }
-  if (bytes > 0) hold({ ...snapshot, bytes: snapshot.bytes + bytes });
-}
-
-/** The same for what is kept there that has no hash: so many characters of JSON more than before. */
+/** So many characters of JSON more than before are kept of the tenant, beside its policy. */
 export function weighText(tenant: string, characters: number): void {
   const snapshot = held.get(tenant);
-  if (snapshot) hold({ ...snapshot, bytes: snapshot.bytes + SECTION_FACTOR * characters });
+  if (snapshot) hold({ ...snapshot, bytes: snapshot.bytes + TEXT_FACTOR * characters });
+}
+
+/** What was made of sections that are held no more goes with them. `kept`: as `keptUnder` makes it. */
+export function dropOffers(kept: string): void {
+  const [tenant = ""] = kept.split("@");
+  held.get(tenant)?.offers.clear();
 }
 
 export function dropSnapshot(tenant: string): void {
