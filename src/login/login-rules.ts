@@ -14,7 +14,7 @@ import {
 import { brokenIdentity } from "./identity/identity-ways.ts";
 import { issuerRule } from "./issuers/issuer-rule.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
-import { brokenPins } from "./server/client-document.ts";
+import { brokenPins } from "./server/find-client.ts";
 import { brokenSignIn } from "./sign-in/sign-in-rules.ts";
 
 /** `allow`: what the Worker's operator allows beside the public internet; undefined: nobody knows yet. */

@@ -160,7 +160,7 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
     };
     expect([await named(most), await named(most + 1)]).toEqual([most, most]);
   },
-  "login/server/client-document MOST_BYTES": async (most) => {
+  "login/server/find-client MOST_DOCUMENT_BYTES": async (most) => {
     const { put, statusOf } = await documentWorld();
     const { id: fits } = put((id) => padded(documentOf(id), most));
     const { id: over } = put((id) => padded(documentOf(id), most + 1));
@@ -226,7 +226,7 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
       expect([place, (await ask(tenant, place)).status === 429]).toEqual([place, false]);
     }
   },
-  "login/server/redirects LONGEST": async (most) => {
+  "login/server/client-metadata LONGEST_REDIRECT": async (most) => {
     const tenant = await keyTenant();
     const of = (length: number) => registered(tenant, { redirect_uris: [`${REDIRECT}?`.padEnd(length, "x")] });
     expect([(await of(most)).status, (await of(most + 1)).status]).toEqual([201, 400]);

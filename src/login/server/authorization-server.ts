@@ -6,9 +6,8 @@ import type { LoginVisit } from "../login-visit.ts";
 import { account } from "./account.ts";
 import { answerJson, awayFor, oauthErrorFor, refusePerson, unavailablePage } from "./answers.ts";
 import { waitOf } from "./find-client.ts";
-import { answerToken } from "./redeem.ts";
+import { answerToken, answerRevoke } from "./token-endpoint.ts";
 import { register } from "./register.ts";
-import { answerRevoke } from "./revoke.ts";
 import { beginAuthorize, consent, finishSignIn, showConsent, showSignIn } from "./sign-in-steps.ts";
 
 /** Of one address in a minute: nearly each step asks the object that grants the tenant's leases, whoever takes it. */

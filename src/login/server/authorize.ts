@@ -1,13 +1,15 @@
-// Owns what a client asks at `/authorize`: checked in the order in which it is safe to answer. Who asks and where to go back
+// What a client asks at `/authorize`: checked in the order in which it is safe to answer. Who asks and where to go back
 // come first: what is wrong with those is told to the person, and never sent to an address that nobody vouches for.
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.1
 
-import type { LoginVisit } from "../login-visit.ts";
+import type { LoginVisit, LoginUrls } from "../login-visit.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { findClient } from "./find-client.ts";
 import type { LoginClient } from "./login-records.ts";
-import { mayRedirect } from "./redirects.ts";
-import { resourceOf } from "./resources.ts";
+import { mayRedirect } from "./client-metadata.ts";
 import type { AuthorizeRequest } from "./transaction.ts";
+
+const S256 = /^[\w-]{43}$/;
 
 /** What a client is told at its redirect URI. */
 export interface AuthorizeError {
@@ -23,8 +25,6 @@ export type AuthorizeAsked =
   | AuthorizeError
   /** What the person is told. */
   | { readonly kind: "wrong"; readonly why: string };
-
-const S256 = /^[\w-]{43}$/;
 
 export async function readAuthorize(visit: LoginVisit, query: URLSearchParams): Promise<AuthorizeAsked> {
   const twice = repeatedIn(query);
@@ -101,4 +101,30 @@ export function answerTo(
     url.searchParams.set(name, value);
   }
   return url.href;
+}
+
+interface NamedResource {
+  readonly resource: string;
+  readonly profile: string | null;
+}
+
+/** `named`: as a client writes it; none: the tenant's endpoint without a profile. undefined: it is none of this tenant's. */
+export function resourceOf(
+  { resource, shared }: LoginUrls,
+  { profiles = {} }: Pick<TenantDocument, "profiles">,
+  named: readonly string[],
+): NamedResource | undefined {
+  const [one, ...more] = new Set(named.map(written));
+  if (one === undefined) return { resource, profile: null };
+  if (more.length > 0) return undefined;
+  if (one === resource || one === shared) return { resource: one, profile: null };
+  const profile = one.startsWith(`${resource}/`) ? one.slice(resource.length + 1) : "";
+  return Object.hasOwn(profiles, profile) ? { resource: one, profile } : undefined;
+}
+
+/** The name of the endpoint at a URL, without slashes at the end and without query; empty where there is none. */
+function written(text: string): string {
+  if (!URL.canParse(text)) return "";
+  const { origin, pathname, hash } = new URL(text);
+  return hash === "" ? origin + pathname.replace(/\/+$/, "") : "";
 }

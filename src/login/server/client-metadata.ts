@@ -1,10 +1,18 @@
-// Owns reading what a client says of itself, in its document or when it registers. Pure. Refuses a way to authenticate
-// that is not here, and takes no notice of what it need not know.
+// What a client may say of itself, as it registers or in its document: its name, its redirect URIs, how it shows a secret. Refuses whatever a
+// browser would run, or read otherwise than we do.
 // https://datatracker.ietf.org/doc/html/rfc7591#section-2
 
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { LoginClient } from "./login-records.ts";
-import { isRedirect } from "./redirects.ts";
+
+const LONGEST_NAME = 100;
+const MOST_REDIRECTS = 50;
+const LONGEST_REDIRECT = 2000;
+/** Programs listen wherever there is room: https://datatracker.ietf.org/doc/html/rfc8252#section-7.3 */
+const LOOPBACK = /^(https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(\/.*)?$/;
+/** No program's own: what browsers and systems do something with, whoever is asked. */
+const TAKEN =
+  /^(?:about|blob|chrome|data|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|ms-.*|search-ms|sms|tel|vbscript|view-source|wss?):/;
 
 export interface ClientFault {
   readonly kind: "fault";
@@ -15,8 +23,6 @@ export interface ClientFault {
 export type ClientMetadata = Pick<LoginClient, "name" | "site" | "redirects" | "method">;
 
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"];
-const LONGEST_NAME = 100;
-const MOST_REDIRECTS = 50;
 
 /** What registers. Without a method it is the one that RFC 7591 names, with a secret. */
 export function registeredMetadata(said: unknown): ClientMetadata | ClientFault {
@@ -69,4 +75,30 @@ function isList<T>(value: unknown, isOne: (one: unknown) => one is T): value is 
 function shownOf({ client_name: name, client_uri: site }: JsonObject): Pick<LoginClient, "name" | "site"> {
   const isSite = typeof site === "string" && URL.canParse(site) && new URL(site).protocol === "https:";
   return { name: typeof name === "string" ? name.slice(0, LONGEST_NAME) : "", site: isSite ? site : undefined };
+}
+
+/** Whether a client may have it. Written as a browser writes it, so that nobody can take it for another one. */
+export function isRedirect(text: unknown): text is string {
+  if (typeof text !== "string" || text.length > LONGEST_REDIRECT || text.includes("#") || !URL.canParse(text))
+    return false;
+  const { href, protocol, username, password } = new URL(text);
+  if ((href !== text && href !== `${text}/`) || username !== "" || password !== "") return false;
+  // A program's own scheme: https://datatracker.ietf.org/doc/html/rfc8252#section-7.1
+  return protocol === "https:" || isLoopbackRedirect(text) || (/^[^:]+:\/./.test(text) && !TAKEN.test(text));
+}
+
+/** Whether any program on the person's machine could be meant. */
+export function isLoopbackRedirect(redirect: string): boolean {
+  return LOOPBACK.test(redirect);
+}
+
+export function mayRedirect({ redirects }: Pick<LoginClient, "redirects">, redirect: string): boolean {
+  const anyPort = withoutPort(redirect);
+  return redirects.some((one) => one === redirect || (anyPort !== undefined && withoutPort(one) === anyPort));
+}
+
+/** undefined: the port is part of it. */
+function withoutPort(redirect: string): string | undefined {
+  const [, origin, path = "/"] = LOOPBACK.exec(redirect) ?? [];
+  return origin && origin + path;
 }

@@ -9,7 +9,7 @@ import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { takesTokens, type LoginDocument, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { scopesIn, shownOf } from "../claims.ts";
 import type { SignedIn } from "../sign-in/sign-in.ts";
-import { grantIn, type GrantRow } from "./login-schema.ts";
+import { grantIn, type GrantRow } from "./login-records.ts";
 
 /** Who vouches for people who sign in so: `SignedIn.issuer`. */
 export function voucherOf({ via, issuer, authorizeUrl, productUrl }: LoginDocument): string | undefined {

@@ -2,7 +2,7 @@
 
 import type { Actor, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { grantIn, type GrantRow } from "./login-schema.ts";
+import { grantIn, type GrantRow } from "./login-records.ts";
 
 /** Its code is good for nothing without it, and is deleted in its time. */
 const OF_A_GRANT = ["login_access", "login_refresh"] as const;

@@ -1,4 +1,5 @@
-// Owns the shapes that cross between a tenant's object and the Workers that are its authorization server.
+// What a tenant's own authorization server stores: records as Workers see them, the rows of the tenant's object, and how a row becomes
+// a record. Of tokens and codes it has hashes alone.
 
 import type { Narrowing } from "../../auth/principal.ts";
 import type { SignedIn } from "../sign-in/sign-in.ts";
@@ -51,4 +52,92 @@ export interface Grant {
   /** When the provider was last known to let the person in. */
   readonly confirmedAt: number;
   readonly expires: number;
+}
+
+export const LOGIN_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE login_clients (id TEXT PRIMARY KEY, metadata TEXT NOT NULL, fresh_until INTEGER NOT NULL,
+     used_at INTEGER NOT NULL) WITHOUT ROWID`,
+  `CREATE TABLE login_grants (id TEXT PRIMARY KEY, client TEXT NOT NULL, client_name TEXT NOT NULL, digest TEXT NOT NULL,
+     principal TEXT NOT NULL, person TEXT NOT NULL, provider TEXT, key_hash TEXT, home TEXT NOT NULL, resource TEXT NOT NULL,
+     profile TEXT, scopes TEXT, narrowing TEXT NOT NULL, created INTEGER NOT NULL, used_at INTEGER NOT NULL,
+     confirmed_at INTEGER NOT NULL, expires INTEGER NOT NULL, sign_in_until INTEGER NOT NULL,
+     claimed_until INTEGER NOT NULL DEFAULT 0, offline INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
+  "CREATE INDEX login_grants_principal ON login_grants (principal, used_at)",
+  "CREATE INDEX login_grants_client ON login_grants (client, created)",
+  "CREATE INDEX login_grants_expires ON login_grants (expires)",
+  `CREATE TABLE login_codes (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, redirect TEXT NOT NULL, challenge TEXT NOT NULL,
+     expires INTEGER NOT NULL, redeemed INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
+  "CREATE TABLE login_access (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE INDEX login_access_grant ON login_access (grant_id)",
+  `CREATE TABLE login_refresh (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, created INTEGER NOT NULL, claimed_at INTEGER,
+     answer TEXT) WITHOUT ROWID`,
+  "CREATE INDEX login_refresh_grant ON login_refresh (grant_id, created)",
+  "CREATE INDEX login_access_expires ON login_access (expires)",
+  // Grants of a client that was removed are none from then on, and are deleted by and by: `created` until `at` tells which.
+  "CREATE TABLE login_removed (client TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
+  `CREATE VIEW login_kept AS SELECT * FROM login_grants AS g
+     WHERE NOT EXISTS (SELECT 1 FROM login_removed AS r WHERE r.client = g.client AND g.created <= r.at)`,
+  `CREATE TABLE login_sign_ins (nonce TEXT PRIMARY KEY, principal TEXT NOT NULL, record TEXT NOT NULL,
+     expires INTEGER NOT NULL)`,
+  "CREATE INDEX login_sign_ins_principal ON login_sign_ins (principal, expires, nonce)",
+  "CREATE INDEX login_sign_ins_expires ON login_sign_ins (expires, nonce)",
+];
+
+export interface GrantRow {
+  [column: string]: SqlStorageValue;
+  id: string;
+  client: string;
+  client_name: string;
+  digest: string;
+  principal: string;
+  person: string;
+  provider: string | null;
+  key_hash: string | null;
+  home: string;
+  resource: string;
+  profile: string | null;
+  scopes: string | null;
+  offline: number;
+  narrowing: string;
+  created: number;
+  used_at: number;
+  confirmed_at: number;
+  expires: number;
+  sign_in_until: number;
+  claimed_until: number;
+}
+
+/** As it is asked for: `LoginMethods.addGrant` says the rest. */
+export interface NewGrant extends Omit<Grant, "created" | "usedAt" | "confirmedAt"> {
+  /** The tenant's own issuer, as the person reached it. */
+  readonly home: string;
+  /** Tokens of the provider, sealed; null: there are none. */
+  readonly provider: string | null;
+  /** Of the key that was pasted, without which the grant is none; null: none was. */
+  readonly keyHash: string | null;
+}
+
+export interface NewCode {
+  readonly hash: string;
+  readonly redirect: string;
+  /** S256 of the verifier. */
+  readonly challenge: string;
+}
+
+export function grantIn(row: GrantRow): Grant {
+  return {
+    id: row.id,
+    client: { id: row.client, name: row.client_name, digest: row.digest },
+    principal: row.principal,
+    person: JSON.parse(row.person) as Grant["person"],
+    resource: row.resource,
+    profile: row.profile,
+    scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as string[]),
+    offline: row.offline === 1,
+    narrowing: JSON.parse(row.narrowing) as Grant["narrowing"],
+    created: row.created,
+    usedAt: row.used_at,
+    confirmedAt: row.confirmed_at,
+    expires: row.sign_in_until,
+  };
 }

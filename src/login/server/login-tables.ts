@@ -9,8 +9,14 @@ import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
 import { clientMethods, type ClientMethods } from "./client-tables.ts";
 import { createdNow, deleteEnded, endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
-import { LOGIN_MIGRATIONS, grantIn, type NewCode, type NewGrant } from "./login-schema.ts";
-import type { Grant, SignInRecord } from "./login-records.ts";
+import {
+  LOGIN_MIGRATIONS,
+  grantIn,
+  type NewCode,
+  type NewGrant,
+  type Grant,
+  type SignInRecord,
+} from "./login-records.ts";
 import type { SignedIn } from "../sign-in/sign-in.ts";
 import { bearerOfGrant } from "./grant-bearer.ts";
 import { redeem, refresh, type RedeemAsk, type Redeemed, type TokenRefreshAsk, type Refreshed } from "./token-rows.ts";

@@ -22,7 +22,7 @@ import { findClient, waitOf } from "./find-client.ts";
 import { shownPerson, theirScopes, within } from "./grant-bearer.ts";
 import { loginOf } from "./login-door.ts";
 import type { LoginClient, SignInRecord } from "./login-records.ts";
-import { isLoopbackRedirect, mayRedirect } from "./redirects.ts";
+import { isLoopbackRedirect, mayRedirect } from "./client-metadata.ts";
 import { openProvider, sealProvider } from "./provider-seal.ts";
 import {
   beginCookie,

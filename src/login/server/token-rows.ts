@@ -6,8 +6,7 @@ import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
 import { endGrants, grantWhere } from "./grant-rows.ts";
-import { grantIn, type GrantRow } from "./login-schema.ts";
-import type { Grant } from "./login-records.ts";
+import { grantIn, type GrantRow, type Grant } from "./login-records.ts";
 
 /** Within this time the same old refresh token has the same answer. */
 const SAME_ANSWER_MS = 30_000;

@@ -1,7 +1,7 @@
 // Which redirect URIs a client may have, and which it may name: hostile ones, and those of the clients that people use.
 
 import { describe, expect, test } from "vitest";
-import { isLoopbackRedirect, isRedirect, mayRedirect } from "../../../src/login/server/redirects.ts";
+import { isLoopbackRedirect, isRedirect, mayRedirect } from "../../../src/login/server/client-metadata.ts";
 
 /** Of clients in use: docs/login-people.md has the table. */
 const USED = [

@@ -2,7 +2,7 @@
 // The tables are the real ones, the provider is told what to say.
 
 import { expect, it, vi } from "vitest";
-import { confirmedRefresh } from "../../../src/login/server/refresh.ts";
+import { confirmedRefresh } from "../../../src/login/server/token-endpoint.ts";
 import { loginTables } from "../../../src/login/server/login-tables.ts";
 import { sealProvider } from "../../../src/login/server/provider-seal.ts";
 import type { Confirmed, ProviderTokens, SignIn } from "../../../src/login/sign-in/sign-in.ts";

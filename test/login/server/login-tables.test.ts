@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import type { NewGrant } from "../../../src/login/server/login-schema.ts";
+import type { NewGrant } from "../../../src/login/server/login-records.ts";
 import type { RedeemAsk, TokenRefreshAsk } from "../../../src/login/server/token-rows.ts";
 import { createWorker } from "../../../src/tenantry.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
