@@ -4,7 +4,6 @@
 import { canonicalJson } from "../auth/seal.ts";
 import { charactersOf } from "../protocol/characters.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { isMultiple } from "./multiple-of.ts";
 import { isOfFormat } from "./text-formats.ts";
 import { REFERENCES as REFERRING, targetOf, type SchemaPlaces } from "./schema-references.ts";
 
@@ -341,3 +340,19 @@ const STRING: Table = [
 ];
 
 const OF_KIND: Readonly<Record<string, Table>> = { object: OBJECT, array: ARRAY, number: NUMBER, string: STRING };
+
+/** Digits, and by how many places they stand to the left: 0.25 is 25 and -2. */
+function decimal(value: number): readonly [bigint, number] {
+  const [digits = "", exponent = 0] = String(Math.abs(value)).split("e");
+  const [whole = "", part = ""] = digits.split(".");
+  return [BigInt(whole + part), Number(exponent) - part.length];
+}
+
+/** As people write numbers: 19.99 is a multiple of 0.01, whatever their bits say. */
+function isMultiple(of: number, value: number): boolean {
+  if (!Number.isFinite(value)) return false;
+  const [digits, places] = decimal(value);
+  const [divisor, itsPlaces] = decimal(of);
+  const least = Math.min(places, itsPlaces);
+  return (digits * 10n ** BigInt(places - least)) % (divisor * 10n ** BigInt(itsPlaces - least)) === 0n;
+}

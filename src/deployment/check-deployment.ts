@@ -1,5 +1,5 @@
-// Owns the mistakes that only show when everything is put together: a name that is there twice, a tenant that lists
-// what nobody defines. Refuses what one definition alone can check.
+// Owns the mistakes in what createWorker is given, alone and put together: a member that there is not, a name that is there twice, a
+// tenant that lists what nobody defines. Refuses what one definition alone can check.
 
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
@@ -13,6 +13,7 @@ import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Bindings, BrokenMember, Deployment, BuiltInFeature } from "./deployment.ts";
+import { checkShape, refuseStray } from "../protocol/members.ts";
 
 /** Throws a TypeError that names what is wrong, and where. */
 export function checkDeployment({ catalog, tenants, asked, features, defaultTenant }: Deployment): void {
@@ -125,4 +126,31 @@ function checkSeed(id: string, { seed }: Declaration<NewResource>): void {
 
 function unknown(known: readonly string[], name: string, what: string): string {
   return `there is no ${what} "${name}"${meant(name, known)}`;
+}
+
+const MEMBERS =
+  "name version title description websiteUrl instructions extensions settings tools prompts resources limits tenants defaultTenant path features hooks around authenticate";
+
+/**
+ * What an author's editor would have said: a member that there is not, a list that is none, a definition in the wrong list. Throws a
+ * TypeError that names the member.
+ */
+export function checkOptions(options: Readonly<Record<string, unknown>>): void {
+  const what = "createWorker";
+  checkShape(what, options, MEMBERS);
+  const { hooks = {}, tenants = {} } = options;
+  checkShape(`${what}: hooks`, hooks, "beforeCall afterCall onError");
+  if (typeof tenants !== "function") refuseStray(`${what}: tenants`, tenants);
+  for (const member of ["tools", "prompts", "resources", "features"]) checkList(member, options[member]);
+}
+
+function checkList(member: string, list: unknown = []): void {
+  if (!Array.isArray(list)) throw new TypeError(`createWorker: ${member} is a list`);
+  const at = list.findIndex((one?: { readonly kind?: string }) => {
+    if (member === "features") return typeof one !== "object";
+    // Of a definition with a mistake there is none under `wrangler dev`.
+    return one && `${one.kind}s`.replace("template", "resource") !== member;
+  });
+  if (at >= 0)
+    throw new TypeError(`createWorker: ${member}: ${at} is none: what define... gives, or admin() with its ()`);
 }

@@ -7,11 +7,10 @@ import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { tellMet } from "./daily-limits.ts";
 import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
-import { atOnceFailure, runningOf } from "./limit-messages.ts";
+import { atOnceFailure, runningOf, tellMet } from "./limit-messages.ts";
 import { failureOf } from "./on-error.ts";
 import { isAuthored, tellRefused } from "./refused-calls.ts";
 

@@ -15,10 +15,8 @@ import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import { saidOf, type Tool } from "../content/define/tool.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
-import { hearing } from "../deployment/heard-calls.ts";
-import { checkOptions } from "../deployment/check-options.ts";
 import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
-import { checkDeclared, checkDeployment } from "../deployment/check-deployment.ts";
+import { checkDeclared, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { mountPath } from "../deployment/mount.ts";
@@ -29,11 +27,15 @@ import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
 import { createApp } from "./app.ts";
-import { respondFaulty } from "./faulty-worker.ts";
 import { tenantOutside, type TenantOutside } from "./outside.ts";
 import { CURRENT_EVENT, startBindings } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
+import { failure } from "../protocol/errors.ts";
+import { giveUpBody, MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { DEFAULT_MAX_BODY_BYTES, textOf } from "./body.ts";
+import { NO_STORE } from "./respond.ts";
+import { respondEach } from "./respond-each.ts";
 
 /**
  * Gives what a tenant is, from the author's database; undefined: there is none of this id. Asked when a lease begins, and
@@ -261,3 +263,36 @@ function heardHooks({ onError = toLog, ...others }: Hooks = {}): Hooks {
 
 /** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
 const toLog: NonNullable<Hooks["onError"]> = (error, _event, place = {}) => logFault(error, place);
+
+/** Each request is answered at once and with its own id, so no client waits. `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
+async function respondFaulty(request: Request, why: string): Promise<Response> {
+  if (request.method !== "POST" || request.bodyUsed) {
+    giveUpBody(request);
+    const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
+    return new Response(`${why}\n`, { status: 500, headers });
+  }
+  const body = new RequestBody(request, MESSAGE_PACE);
+  try {
+    return respondEach(request, await textOf(body, DEFAULT_MAX_BODY_BYTES), failure("internal", why));
+  } finally {
+    body.release();
+  }
+}
+
+/** Tells the features of calls that were answered. One that fails changes no answer. undefined: no feature hears of calls. */
+function hearing(features: readonly BuiltInFeature[], { onError }: Deployment["hooks"]): Deployment["heard"] {
+  const all = features.flatMap(({ heard }) => heard ?? []);
+  const tell = (error: unknown) => onError?.(error, undefined);
+  if (all.length === 0) return undefined;
+  return (call) => {
+    const waited = all.flatMap((heard) => {
+      try {
+        return heard(call)?.catch(tell) ?? [];
+      } catch (error) {
+        tell(error);
+        return [];
+      }
+    });
+    return waited.length > 0 ? Promise.all(waited) : undefined;
+  };
+}

@@ -27,8 +27,7 @@ import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
 import { usualBodyBytes } from "./body.ts";
 import { Entered } from "./entered.ts";
-import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
-import { hold, noEndpoint, tenantAway, unauthorized } from "./hold-tenant.ts";
+import { hold, isWorthKnown, noEndpoint, renewAhead, tenantAway, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {

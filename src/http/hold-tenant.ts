@@ -1,20 +1,32 @@
 // Owns holding the tenant that a visit is to: under a lease, and as the author's function says where one does; or what is
 // answered where there is none. Refuses to let anybody in.
 
-import type { Credential } from "../auth/credential.ts";
+import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { UNRELEASED, keptUnder } from "../tenants/authority/incarnation.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { isTenantId, managedTenant } from "../tenants/document/tenant-definition.ts";
+import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import { isUnreleased } from "../tenants/isolate/asked-again.ts";
-import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
-import { holdSnapshot } from "./hold-snapshot.ts";
+import {
+  dropSnapshot,
+  isLeased,
+  askSnapshot,
+  lastSnapshot,
+  validSnapshot,
+  type Snapshot,
+  type SnapshotAsk,
+} from "../tenants/isolate/snapshot.ts";
 import { awayRetryAfter } from "./on-error.ts";
 import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
+import { storeSeed } from "../content/store/seed.ts";
+import { RecentMap } from "../limits/recent-map.ts";
+import { LONGEST_MS, Overdue } from "../streams/overdue.ts";
+import { SingleFlight } from "../tenants/isolate/single-flight.ts";
+import type { NewResource } from "../calls/resource-store.ts";
 
 /** The tenant's object cannot be reached. Never 401 or 404: clients would log in again, or drop their session. */
 export function tenantAway(error?: unknown): Failure {
@@ -93,4 +105,108 @@ export function unauthorized({ kind }: Credential): Failure {
   if (kind === "none") return failure("unauthorized");
   if (kind === "app") return failure("unauthorized", "Invalid credential");
   return { ...failure("unauthorized", INVALID), challenge: `${CHALLENGE}, error="invalid_token"` };
+}
+
+/** undefined: the authority has no such tenant. `revision`: the least revision of the policy that will do. */
+async function holdSnapshot(visit: Visit, tenant: Tenant<NewResource>, revision = 0): Promise<Snapshot | undefined> {
+  const held = heldSnapshot(tenant, revision);
+  return held && isWorthKnown(held, visit.knock.credential) ? held : takeSnapshot(visit, tenant, revision);
+}
+
+function heldSnapshot({ id }: Tenant<NewResource>, revision: number): Snapshot | undefined {
+  const held = validSnapshot(id);
+  return held && held.version >= revision ? held : undefined;
+}
+
+/** Whether the authority was asked about this credential already, or need not be, because it cannot be a key. */
+export function isWorthKnown({ asked }: Snapshot, credential: Credential): boolean {
+  const memo = memoOf(credential);
+  return memo === undefined || asked.has(memo);
+}
+
+/** How many leases and keys are asked for at a time before somebody asks once more than needed. */
+const MAX_FLIGHTS = 4000;
+
+const flights = new RecentMap<SingleFlight<Snapshot | undefined>>(MAX_FLIGHTS);
+
+/** Those who ask for the same: a lease of the tenant where it is thought to be, or what a key of it is worth. */
+function flightFor(
+  { id, definition, placement: { jurisdiction } }: Tenant<NewResource>,
+  memo = "",
+): SingleFlight<Snapshot | undefined> {
+  const where = definition ? "in code" : jurisdiction;
+  // Most often the id alone, which nobody has to put together; it has no blank in it.
+  const name = where === null && memo === "" ? id : `${id} ${where} ${memo}`;
+  let flight = flights.get(name);
+  if (!flight) flights.set(name, (flight = new SingleFlight()));
+  return flight;
+}
+
+async function takeSnapshot(
+  visit: Visit,
+  tenant: Tenant<NewResource>,
+  revision: number,
+): Promise<Snapshot | undefined> {
+  const { credential } = visit.knock;
+  const memo = memoOf(credential);
+  const isKnown = memo === undefined || lastSnapshot(tenant.id)?.asked.has(memo) === true;
+  const flight = flightFor(tenant, isKnown ? undefined : memo);
+  const isShared = flight.isUnderWay;
+  const ask = () => leaseOf(visit, tenant);
+  let found = await flight.run(ask);
+  // The lease that another request asked for, perhaps before this one came, will do only while it holds. That there was no
+  // such tenant says nothing.
+  const willDo = found && isLeased(found) && found.version >= revision;
+  if (isShared && !willDo) found = await flight.runNext(ask);
+  // What another one brought may be a new version, of which nobody has asked about this key.
+  return !found || isWorthKnown(found, credential) ? found : takeSnapshot(visit, tenant, revision);
+}
+
+/**
+ * Asks for the next lease beside the request of somebody who was let in. Once for each lease; where it fails, who finds the
+ * lease ended asks again. Not where an author's function says under each lease what the tenant is: it would be asked more
+ * often, and waited for in the middle of one.
+ */
+export function renewAhead(visit: Visit, tenant: Tenant<NewResource>, { renewal }: Snapshot): void {
+  const flight = flightFor(tenant);
+  if (flight.isUnderWay || visit.deployment.asked?.last(tenant.id)) return;
+  renewal.from = Infinity;
+  const renewing = flight.run(async () => askLease(visit, await leaseAskOf(visit, tenant)));
+  visit.waitUntil(
+    renewing.catch((error: unknown) => {
+      visit.onError(error);
+    }),
+  );
+}
+
+async function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): Promise<SnapshotAsk> {
+  const { definition, maxStalenessMs, placement } = tenant;
+  const { credential } = visit.knock;
+  const memo = memoOf(credential);
+  const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key: null };
+  if (memo === undefined) return ask;
+  const hash = await keyHashOf(credential);
+  return { ...ask, key: hash === null ? null : { memo, hash } };
+}
+
+async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
+  const { id, definition } = tenant;
+  const ask = await leaseAskOf(visit, tenant);
+  const snapshot = await askLease(visit, ask);
+  if (!snapshot || snapshot.seeded || !definition) return snapshot;
+  // The first lease of a tenant in code also stores its first content.
+  dropSnapshot(id);
+  const place = { kept: keptUnder(id, snapshot.created), bodies: visit.env.BODIES };
+  const objects = { stub: visit.stub(snapshot.created), content: visit.contentStub(snapshot.created) };
+  await storeSeed(place, objects, definition.seed?.() ?? []);
+  return askSnapshot(id, visit.stub(), ask);
+}
+
+/** Whoever takes longer is one that cannot be reached. */
+const ANSWERED_WITHIN_MS = LONGEST_MS;
+/** Bound: the calls that are under way. */
+const ASKS = new Overdue();
+
+function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
+  return ASKS.inTime(askSnapshot(visit.tenant, visit.stub(), ask), ANSWERED_WITHIN_MS, visit);
 }

@@ -1,15 +1,14 @@
 // Owns the one place where MCP answers become HTTP responses.
 
-import type { Answer } from "../protocol/dispatch.ts";
-import { encodeFailure } from "../protocol/dispatch.ts";
+import { encodeFailure, type Answer } from "../protocol/dispatch.ts";
 import { eraOfVersion, type Era } from "../protocol/era.ts";
 import type { ErrorKey, Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
-import { whenSlow } from "../streams/slow.ts";
-import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
-import { bodyOfAnswer } from "./large-answer.ts";
+import { encodeEvent, SSE_HEADERS, MAX_PAUSE_MS, stopTimer, type Timer } from "./event-stream.ts";
 import type { CallSink } from "./call-sink.ts";
 import type { RequestStream } from "./request-stream.ts";
+import { HELD, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
+import { Overdue, type Lasting } from "../streams/overdue.ts";
 
 /** What is answered is for who asked, now. Objects that are always the same, because every answer takes one. */
 export const NO_STORE = { "cache-control": "no-store" };
@@ -100,4 +99,73 @@ export async function respondWhenReady(running: Promise<Answer>, responding: Res
   }
   responding.waitUntil(running.then((done) => sink.finish(done.json)));
   return stream.events.respond();
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * A large answer is sent as fast as its client reads it, and its bytes are counted until then; a client that reads nothing ends it. A
+ * short one is sent as it is: what a connection itself takes in is not counted.
+ */
+function bodyOfAnswer(json: string, holder?: string): string | ReadableStream<Uint8Array> {
+  if (json.length <= SMALL_BYTES) return json;
+  const bytes = encoder.encode(json);
+  const share = HELD.open(holder);
+  share.resize(bytes.byteLength, true);
+  let at = 0;
+  let timer: Timer;
+  const over = () => {
+    stopTimer(timer);
+    share.release();
+  };
+  const watch = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    stopTimer(timer);
+    timer = setTimeout(() => {
+      over();
+      controller.error(new Error("the reader does not read"));
+    }, MAX_PAUSE_MS);
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start: watch,
+      pull: (controller) => {
+        controller.enqueue(bytes.subarray(at, at + SMALL_BYTES));
+        at += SMALL_BYTES;
+        share.resize(Math.max(0, bytes.byteLength - at), true);
+        watch(controller);
+        if (at < bytes.byteLength) return;
+        over();
+        controller.close();
+      },
+      cancel: over,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const SLOW_AFTER_MS = 2000;
+
+/** Apart from others, because all that wait here wait equally long. Bound: what requests under way wait for. */
+const SLOW = new Overdue();
+
+/**
+ * Runs it once, in the caller's own invocation, if the work is still under way then; work that ends sooner costs no timer. It may be a
+ * second later. The work waits for I/O or has a timer of its own, because the platform ends an invocation that waits for nothing.
+ * Gives what takes it back.
+ */
+function whenSlow(by: Lasting, now: number, run: () => void): () => void {
+  let isOver = false;
+  let giveUp = () => {};
+  const slow = new Promise<void>((resolve) => {
+    giveUp = resolve;
+  });
+  void slow.then(() => {
+    if (!isOver) run();
+  });
+  const one = { due: now + SLOW_AFTER_MS, giveUp };
+  SLOW.begin(one, now, by);
+  return () => {
+    isOver = true;
+    SLOW.end(one);
+  };
 }

@@ -8,10 +8,18 @@ import { migrate } from "../tenants/authority/tables.ts";
 import { createWake, type Wake } from "../tenants/authority/wake.ts";
 import { CallDesk, type AskQuestions, type AskResult, type StoredRun } from "./call-desk.ts";
 import { CANCELLED_KEPT_MS, type NewCall } from "./call-tables.ts";
-import { SESSION_MIGRATIONS } from "./session-schema.ts";
 import { attachmentOf, socketsOf, tell, type Attachment, type Sockets } from "./session-sockets.ts";
-import { createSubscriptions, type Subscription, type Subscriptions } from "./subscriptions.ts";
 import { CLOSE, isOutdated } from "../streams/wire.ts";
+
+/** In versions. One is never edited once it was released. */
+export const SESSION_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
+     memos TEXT NOT NULL, over INTEGER, shown INTEGER, parked INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL, repeatable INTEGER NOT NULL) WITHOUT ROWID`,
+  "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, at)) WITHOUT ROWID",
+  "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, seq INTEGER, answer TEXT) WITHOUT ROWID",
+  "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, asked TEXT NOT NULL) WITHOUT ROWID",
+];
 
 /** How long an HTTP+SSE session waits for its client to come back. */
 const DETACHED_MS = 600_000;
@@ -285,4 +293,43 @@ export class SessionObject extends DurableObject {
     if (!runs) throw new Error(`the Worker does not export ${STORED_RUNS}`);
     return runs.run({ session: name, jurisdiction, key, attempt });
   }
+}
+
+export const MAX_SUBSCRIPTIONS = 1000;
+/** Of all URIs of a session together, in both spellings: whoever holds its stream has them in memory. */
+const MAX_CHARACTERS = 262_144;
+
+type Subscription = readonly [uri: string, asked: string];
+
+/** The resources of which the session wants to hear, as its object stores them. */
+interface Subscriptions {
+  all(): readonly Subscription[];
+  /** `uri`: normalized; `asked`: how the client wrote it. false: the session has as many as it may. */
+  add(uri: string, asked: string): boolean;
+  remove(uri: string): void;
+}
+
+function createSubscriptions(sql: SqlStorage): Subscriptions {
+  return {
+    all: () =>
+      sql
+        .exec<{ uri: string; asked: string }>("SELECT uri, asked FROM subscriptions ORDER BY uri")
+        .toArray()
+        .map(({ uri, asked }) => [uri, asked] as const),
+    add: (uri, asked) => {
+      sql.exec(
+        `INSERT OR REPLACE INTO subscriptions (uri, asked) SELECT ?1, ?2 FROM
+           (SELECT count(*) AS many, total(length(uri) + length(asked)) AS characters FROM subscriptions WHERE uri <> ?1)
+           WHERE many < ?3 AND characters + length(?1) + length(?2) <= ?4`,
+        uri,
+        asked,
+        MAX_SUBSCRIPTIONS,
+        MAX_CHARACTERS,
+      );
+      return sql.exec("SELECT 1 FROM subscriptions WHERE uri = ?", uri).toArray().length > 0;
+    },
+    remove: (uri) => {
+      sql.exec("DELETE FROM subscriptions WHERE uri = ?", uri);
+    },
+  };
 }

@@ -4,8 +4,7 @@
 import { configuredBy } from "../calls/configured.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { saidOf } from "../content/define/tool.ts";
-import { checkDeployment } from "../deployment/check-deployment.ts";
-import { checkOptions } from "../deployment/check-options.ts";
+import { checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
 import type { Deployment } from "../deployment/deployment.ts";
 import { mountPath } from "../deployment/mount.ts";
 import type { WorkerOptions } from "../http/create-worker.ts";

@@ -122,7 +122,7 @@ describe("a Worker whose author has said nothing", () => {
 
 /** Of what is sent: what is taken at the bound, and refused beyond it. */
 const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
-  "http/login-endpoint MOST_BYTES": async (most) => {
+  "http/login-feature MOST_BYTES": async (most) => {
     const tenant = await keyTenant();
     const posted = STEPS.filter(({ method }) => method === "POST");
     for (const place of posted) {

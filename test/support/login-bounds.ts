@@ -10,7 +10,7 @@ const BOUND = /^(?:export )?const ((?:MOST|LONGEST)(?:_(?!MS\b|S\b)[A-Z]+)*) = (
 
 /** What a request meets: test/e2e/login-bounds.test.ts has a case of each, on both sides of the number. */
 export const ASKED = {
-  "http/login-endpoint MOST_BYTES": 65_536,
+  "http/login-feature MOST_BYTES": 65_536,
   "login/asked-beyond MOST_MESSAGES": 100,
   "login/oauth-scopes MOST_FIRST": 50,
   "login/server/authorization-server MOST_STEPS": 1200,

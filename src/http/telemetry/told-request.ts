@@ -13,7 +13,8 @@ import { LEVELS } from "../../telemetry/levels.ts";
 import type { RequestEvent } from "../../telemetry/request-event.ts";
 import { traceIdOf, traceIn } from "../../telemetry/trace-context.ts";
 import { requestIdOf } from "../../telemetry/request-id.ts";
-import { callerHash } from "./caller-hash.ts";
+import { ANONYMOUS } from "../../auth/principal.ts";
+import { toBase64Url, type KeyRing, type SealingKey } from "../../auth/seal.ts";
 
 interface Told {
   readonly request: Request;
@@ -123,4 +124,22 @@ function nameIn({ method, params = {} }: SentMessage, host: TrailVisit["host"]):
   const { view } = host;
   const found = method === "tools/call" ? view.tool(name, Date.now()) : view.prompt(name, Date.now());
   return found && !isFailure(found) ? found.wire.name : "";
+}
+
+const imported = new WeakMap<SealingKey, CryptoKey>();
+const SHOWN_BYTES = 8;
+
+/**
+ * The name under which a caller stands in events. Without a key of the tenant's nobody can read it back; in another tenant, and with
+ * other keys, it is another one. null: anonymous, or the tenant has no keys yet.
+ */
+async function callerHash([key]: KeyRing, principal: string): Promise<string | null> {
+  if (!key || principal === ANONYMOUS.id) return null;
+  let known = imported.get(key);
+  if (!known) {
+    known = await crypto.subtle.importKey("raw", key.secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    imported.set(key, known);
+  }
+  const signed = await crypto.subtle.sign("HMAC", known, new TextEncoder().encode(`telemetry ${principal}`));
+  return toBase64Url(new Uint8Array(signed).slice(0, SHOWN_BYTES));
 }

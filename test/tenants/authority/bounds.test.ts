@@ -4,7 +4,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { SESSION_MIGRATIONS } from "../../../src/sessions/session-schema.ts";
+import { SESSION_MIGRATIONS } from "../../../src/sessions/session-object.ts";
 import { UPSTREAM_MIGRATIONS } from "../../../src/gateway/sessions/upstream-object.ts";
 import { CLASSES, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
 import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
