@@ -52,9 +52,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     return withHeaders(options, c, Response.json(client satisfies Infer<typeof OperatorClientShape>));
   });
   for (const route of ROUTES) {
-    app.on(route.method.toUpperCase(), `/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, (c) =>
-      serve(options, route, c),
-    );
+    app.on(route.method, `/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, (c) => serve(options, route, c));
   }
   app.all("*", async (c) => {
     // A caller without a token does not learn which routes exist.
@@ -88,7 +86,7 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
     await known();
   };
   const isAwaited = route.body !== undefined && request.body !== null;
-  if (!isAwaited && (route.method !== "get" || caller.tenants)) await again();
+  if (!isAwaited && (route.method !== "GET" || caller.tenants)) await again();
   const sent = isAwaited ? checkedAtEnd(request, again) : request;
   // 5. The route.
   try {
@@ -112,9 +110,7 @@ function checkedAtEnd(request: Request, check: () => Promise<void>): Request {
 /** 405 for a path that exists with another method, else 404. */
 function refuse(method: string, path: string): ProblemError {
   const below = path.replace(/^.*?\/v1(?=\/)/, "").replace(/\/$/, "");
-  const allowed = ROUTES.filter((route) => patternOf(route.path).test(below)).map((route) =>
-    route.method.toUpperCase(),
-  );
+  const allowed = ROUTES.filter((route) => patternOf(route.path).test(below)).map((route) => route.method);
   if (allowed.length === 0) return notFound(`route ${path.slice(0, 200)}`);
   const allow = allowed.join(", ");
   return new ProblemError("method-not-allowed", { detail: `${method} is not ${allow}`, headers: { allow } });

@@ -1,13 +1,6 @@
 // Owns answers that are lines of JSON, one text a line, made page by page as they are read.
 
-import type * as z from "zod";
-import type { Reply } from "./route.ts";
-
-const MEDIA_TYPE = "application/x-ndjson";
-
-export function linesReply(schema: z.ZodType, about: string): Reply {
-  return { status: 200, schema, mediaType: MEDIA_TYPE, about };
-}
+import { LINES_TYPE } from "./endpoint.ts";
 
 /** `next`: the lines that come next, until there are none. The first are read before the answer begins, so it can fail. */
 export async function respondLines(next: () => Promise<readonly unknown[]>): Promise<Response> {
@@ -21,5 +14,5 @@ export async function respondLines(next: () => Promise<readonly unknown[]>): Pro
       page = undefined;
     },
   });
-  return new Response(body, { headers: { "content-type": MEDIA_TYPE } });
+  return new Response(body, { headers: { "content-type": LINES_TYPE } });
 }

@@ -5,7 +5,8 @@ import * as z from "zod";
 import { COMPONENTS } from "./contract.ts";
 import { withoutOwn } from "./contract-json-schema.ts";
 import { PROBLEM_KEYS, statusOf } from "./problem.ts";
-import type { Reply, Route } from "./route.ts";
+import type { Reply } from "./endpoint.ts";
+import type { Route } from "./route.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -20,7 +21,8 @@ const ROOT = "/admin/v1";
 export function describe(routes: readonly Route[], version: string, path = ""): OpenApi {
   const writer = new SchemaWriter(routes);
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) (paths[ROOT + route.path] ??= {})[route.method] = operationOf(route, writer);
+  for (const route of routes)
+    (paths[ROOT + route.path] ??= {})[route.method.toLowerCase()] = operationOf(route, writer);
   return {
     openapi: "3.1.1",
     info: {
@@ -83,7 +85,7 @@ const refOf = (id: string) => `#/components/schemas/${id}`;
 function operationOf(route: Route, writer: SchemaWriter): Json {
   const { method, path, summary, roles, isForKeys, body, replies } = route;
   return {
-    operationId: `${method}${path.replaceAll(/[/{}]+(.)?/g, (_whole, letter: string | undefined) => letter?.toUpperCase() ?? "")}`,
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[/{}]+(.)?/g, (_whole, letter: string | undefined) => letter?.toUpperCase() ?? "")}`,
     summary,
     description: isForKeys ? "Authorization: Bearer, and the key itself." : `Roles: ${roles.join(", ")}.`,
     tags: [path.startsWith("/tenants/{id}/") ? (path.split("/")[3] ?? "") : (path.split("/")[1] ?? "")],

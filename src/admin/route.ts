@@ -1,10 +1,10 @@
 // Owns what a route of the admin API is: one declaration from which it is registered, validated and described. Refuses
 // unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
 
-import * as z from "zod";
+import type * as z from "zod";
 import type { AskedTenants } from "../deployment/asked-tenants.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
-import type { OperatorCaller, OperatorRole } from "../deployment/operator-sign-in.ts";
+import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -19,7 +19,8 @@ import type { FieldRule } from "./field-rule.ts";
 import { validate } from "./validate.ts";
 import { readJson, WHOLE_TEXT } from "./json-body.ts";
 import { ProblemError } from "./problem.ts";
-import { object, textUpTo, told } from "./schema-parts.ts";
+import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
+import { object } from "./schema-parts.ts";
 
 /** What the admin API needs of a Worker's bindings. */
 export interface AdminEnv extends DirectoryEnv, HostVars, OriginVars, SecretsKeyEnv {
@@ -78,69 +79,41 @@ export interface RouteAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const OWNER: readonly OperatorRole[] = ["owner"];
-const WRITERS: readonly OperatorRole[] = ["owner", "operator"];
-const READERS: readonly OperatorRole[] = [...WRITERS, "auditor"];
-
-/** Who may use a route. `authorize` lets a tenant-admin in only where the path names one of its tenants. */
-export const ROLES = {
-  owner: OWNER,
-  ownerRead: [...OWNER, "auditor"],
-  platform: WRITERS,
-  platformRead: READERS,
-  tenant: [...WRITERS, "tenant-admin"],
-  tenantRead: [...READERS, "tenant-admin"],
-} as const satisfies Record<string, readonly OperatorRole[]>;
-
-export type Method = "get" | "post" | "put" | "delete";
-
-export interface Reply {
-  readonly status: number;
-  /** undefined: no body. */
-  readonly schema?: z.ZodType;
-  /** application/json when absent. */
-  readonly mediaType?: string;
-  readonly about: string;
-}
-
-interface Declared {
+/** An endpoint, and what serves it. */
+export interface Route extends Pick<AdminEndpoint, "summary" | "roles" | "isForKeys" | "replies" | "conditions"> {
   readonly method: Method;
   /** The path below /admin/v1, with {name} for parameters. */
   readonly path: string;
-  readonly summary: string;
-  readonly roles: readonly OperatorRole[];
-  /** Whoever has a key of the tenant calls it with that, and nobody with another token. */
-  readonly isForKeys?: true;
-  readonly replies: readonly Reply[];
-  /** Headers that the description names. The handler reads them itself. */
-  readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
-}
-
-export interface Route extends Declared {
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
-  /** "stream": raw bytes, which the handler reads. */
   readonly body: z.ZodType | "stream" | undefined;
   serve(desk: Desk, params: Readonly<Record<string, string>>): Promise<Response>;
 }
 
-export interface RouteOptions<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> extends Declared {
-  readonly params?: P;
-  readonly query?: Q;
-  readonly body?: B | "stream";
-  readonly handle: (call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<RouteAnswer | Response>;
+type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
+type Member<E, Name extends string> = E extends { readonly [N in Name]: infer S } ? Output<S> : Record<string, never>;
+type CallOf<E> = RouteCall<Member<E, "params">, Member<E, "query">, Member<E, "body">>;
+type Handler<E> = (call: CallOf<E>) => Promise<RouteAnswer | Response>;
+
+/** One route for each endpoint of a table. */
+export function routes<T extends Readonly<Record<EndpointName, AdminEndpoint>>>(
+  table: T,
+  handlers: { readonly [Name in keyof T]: Handler<T[Name]> },
+): readonly Route[] {
+  return Object.entries<AdminEndpoint>(table).map(([name, endpoint]) =>
+    routeOf(name, endpoint, handlers[name as keyof T] as Handler<unknown>),
+  );
 }
 
 const NOTHING = object({});
 
-export function route<
-  P extends z.ZodObject = typeof NOTHING,
-  Q extends z.ZodObject = typeof NOTHING,
-  B extends z.ZodType = z.ZodUndefined,
->(options: RouteOptions<P, Q, B>): Route {
-  const { params = NOTHING, query = NOTHING, body, handle: _, ...declared } = options;
+function routeOf(name: string, endpoint: AdminEndpoint, handle: Handler<unknown>): Route {
+  const [method = "", path = ""] = name.split(" ");
+  const { params = NOTHING, query = NOTHING, body } = endpoint;
   return {
-    ...declared,
+    ...endpoint,
+    method: method as Method,
+    path,
     params,
     query,
     body,
@@ -148,13 +121,11 @@ export function route<
       const { request } = desk;
       const call = {
         ...desk,
-        params: held(params, given) as z.output<P>,
-        query: held(query, queryOf(request, query)) as z.output<Q>,
-        body: (body === undefined || body === "stream"
-          ? undefined
-          : heldBody(body, await readJson(request))) as z.output<B>,
+        params: held(params, given),
+        query: held(query, queryOf(request, query)),
+        body: body === undefined || body === "stream" ? undefined : heldBody(body, await readJson(request)),
       };
-      return responseOf(await options.handle(call));
+      return responseOf(await handle(call as CallOf<unknown>));
     },
   };
 }
@@ -232,16 +203,3 @@ function readText(type: string, text: string): unknown {
   if (type === "number" || type === "integer") return DECIMAL[type].test(text) ? Number(text) : text;
   return type === "boolean" && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
 }
-
-/** Parameters that several routes share. */
-export const Flag = z.boolean(told("1 or 0")).meta({ "x-rule": "1 or 0" });
-export const UnknownNames = Flag.meta({
-  description: "A name that matches nothing yet is taken, with a warning, in place of being refused.",
-});
-export const Position = (maximum: number, minimum = 0) =>
-  z.int(told(WHOLE)).min(minimum).max(maximum).meta({ "x-rule": WHOLE });
-const WHOLE = "must be a whole number";
-export const PageQuery = {
-  cursor: textUpTo(8192).exactOptional(),
-  limit: Position(1000, 1).default(100),
-};

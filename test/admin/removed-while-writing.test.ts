@@ -65,10 +65,10 @@ function pathOf({ path }: Route, tenant: string): string {
 }
 
 // What a key alone may use has a test of its own: own-keys.test.ts.
-const writes = ROUTES.filter(({ method, isForKeys }) => method !== "get" && !isForKeys);
+const writes = ROUTES.filter(({ method, isForKeys }) => method !== "GET" && !isForKeys);
 
 describe("an operator who was removed meanwhile", () => {
-  it.each(writes.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const))(
+  it.each(writes.map((route) => [`${route.method} ${route.path}`, route] as const))(
     "is refused at the end of %s",
     async (_title, route) => {
       const tenant = await newTenant({ maxStalenessMs: 50, profiles: { profile: {} } });
@@ -76,7 +76,7 @@ describe("an operator who was removed meanwhile", () => {
       const { platform, done } = onceKnown(async () => {
         expect((await ask("DELETE", `/operators/${name}`)).status).toBe(204);
       });
-      const method = route.method.toUpperCase() as "POST";
+      const { method } = route;
       const answer = await send(method, pathOf(route, tenant), {
         token,
         env: { PlatformObject: platform },
@@ -92,7 +92,7 @@ describe("an operator who was removed meanwhile", () => {
 
 describe("a tenant's administrator", () => {
   const reads = ROUTES.filter(
-    ({ method, path, roles }) => method === "get" && path.startsWith("/tenants/{id}") && roles.includes("tenant-admin"),
+    ({ method, path, roles }) => method === "GET" && path.startsWith("/tenants/{id}") && roles.includes("tenant-admin"),
   );
 
   it.each(reads.map((route) => [route.path, route] as const))(

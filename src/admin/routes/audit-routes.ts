@@ -4,14 +4,12 @@ import type { AuditEntry } from "../../tenants/authority/policy-records.ts";
 import { fittingEntries } from "../../tenants/authority/audit-log.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
-import { AuditRow, pageShapeOf, Usage } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
-import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
+import { routes, type Desk } from "../route.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { AUDIT_ENDPOINTS } from "../endpoints/audit-endpoints.ts";
 
 /** The most that the object answers with at once, because entries may be large. */
 const MAX_ENTRIES = 100;
@@ -34,48 +32,23 @@ async function namedFor({ env, caller }: Desk, id: string, entries: readonly Aud
   return entries.map((entry) => (isOwn(entry.actor) ? entry : { ...entry, actor: "operator" }));
 }
 
-export const auditRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/audit",
-    summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
-    roles: ROLES.platformRead,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
-    handle: async ({ env, query }) => ({
-      body: await auditPage("platform", query, (page) => remote(platformOf(env), operatorTables).audit(page)),
-    }),
+export const auditRoutes = routes(AUDIT_ENDPOINTS, {
+  "GET /audit": async ({ env, query }) => ({
+    body: await auditPage("platform", query, (page) => remote(platformOf(env), operatorTables).audit(page)),
   }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/audit",
-    summary: "A tenant's audit log",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
-    handle: async (call) => {
-      const { policy, edits } = await findManaged(call, call.params.id);
-      // Edits are audited a moment after they were answered, unless somebody looks.
-      await edits.deliver().catch((error: unknown) => call.options.onError?.(error));
-      const page = await auditPage("audit", call.query, (ask) => policy.audit(ask));
-      return { body: { ...page, items: await namedFor(call, call.params.id, page.items) } };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/usage",
-    summary: "How much a tenant has",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    replies: [{ status: 200, schema: Usage, about: "Counts, and the limits that hold" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const { effective, suspensions } = await readRecord(managed);
-      const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.countKeys()]);
-      const { exact: _, ...limits } = mergeDocuments([managed.tenant.base, effective]).limits ?? {};
-      const counts = { resources, resourceBytes: bytes, keys, suspensions: suspensions.length };
-      return { body: { ...counts, limits } };
-    },
-  }),
-];
+  "GET /tenants/{id}/audit": async (call) => {
+    const { policy, edits } = await findManaged(call, call.params.id);
+    // Edits are audited a moment after they were answered, unless somebody looks.
+    await edits.deliver().catch((error: unknown) => call.options.onError?.(error));
+    const page = await auditPage("audit", call.query, (ask) => policy.audit(ask));
+    return { body: { ...page, items: await namedFor(call, call.params.id, page.items) } };
+  },
+  "GET /tenants/{id}/usage": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    const { effective, suspensions } = await readRecord(managed);
+    const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.countKeys()]);
+    const { exact: _, ...limits } = mergeDocuments([managed.tenant.base, effective]).limits ?? {};
+    const counts = { resources, resourceBytes: bytes, keys, suspensions: suspensions.length };
+    return { body: { ...counts, limits } };
+  },
+});

@@ -4,107 +4,59 @@
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Acknowledged, BaseDocument, BaseSummary, Name, pageShapeOf, RollingOut, RollOut } from "../contract.ts";
 import { brokenBase } from "../apply/document-rules.ts";
 import { rolloutsOf } from "../apply/stopped-everywhere.ts";
 import { changedMeanwhile, ifMatchOf, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
+import { routes, type AdminEnv, type Desk } from "../route.ts";
 import { anyOf, namedBy } from "../apply/tenant-access.ts";
+import { BASE_ENDPOINTS } from "../endpoints/base-endpoints.ts";
 
-const BaseParams = object({ name: Name });
 const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
 
-export const baseRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/bases",
-    summary: "List base documents",
-    roles: ROLES.platformRead,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(BaseSummary), about: "Bases, by name" }],
-    handle: async ({ env, query }) => {
-      const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);
-      return { body: pageFrom("bases", rows, query.limit, ({ name }) => name) };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/bases/{name}",
-    summary: "Get a base document",
-    roles: ROLES.platformRead,
-    params: BaseParams,
-    replies: [{ status: 200, schema: BaseDocument, about: "The document; the ETag is its revision" }],
-    handle: async ({ env, params }) => {
-      const base = await basesOf(env).base(params.name);
-      if (!base) throw notFound(`base ${params.name}`);
-      return { body: base.document, headers: { etag: quoted(base.revision) } };
-    },
-  }),
-  route({
-    method: "put",
-    path: "/bases/{name}",
-    summary: "Write a base document, which changes no tenant yet",
-    roles: ROLES.platform,
-    params: BaseParams,
-    body: BaseDocument,
-    conditions: ["If-Match"],
-    replies: [
-      { status: 200, schema: Acknowledged, about: "Written, or as it was already" },
-      { status: 201, schema: Acknowledged, about: "Made" },
-    ],
-    handle: async (call) => {
-      const { env, caller, request } = call;
-      const { name } = call.params;
-      const document = call.body as TenantDocument;
-      const stored = await basesOf(env).base(name);
-      const errors = brokenBase(call, document, stored?.document ?? {});
-      if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-      const expected = await expectedRevision(env, name, ifMatchOf(request));
-      const done = await basesOf(env).putBase(name, document, expected, caller);
-      if (done.state === "conflict") throw changedMeanwhile(done.revision === 0 ? null : done.revision);
-      const created = done.state === "written" && done.created;
-      return {
-        status: created ? 201 : 200,
-        body: { revision: done.revision, changed: done.state === "written", effectiveAt: null },
-        headers: { etag: quoted(done.revision) },
-      };
-    },
-  }),
-  route({
-    method: "post",
-    path: "/bases/{name}/rollout",
-    summary: "Bring a base document to every tenant that extends it; dryRun says what would change",
-    roles: ROLES.platform,
-    params: BaseParams,
-    body: RollOut,
-    replies: [{ status: 202, schema: RollingOut, about: "Begun; the server goes on by itself" }],
-    handle: async ({ env, params, body, caller }) => {
-      const rollout = await rolloutsOf(env).rollOut(params.name, body.dryRun ?? false, caller);
-      if (rollout === undefined) throw notFound(`base ${params.name}`);
-      return { status: 202, body: { rollout } };
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/bases/{name}",
-    summary: "Delete a base document that no tenant extends",
-    roles: ROLES.platform,
-    params: BaseParams,
-    replies: [{ status: 204, about: "Deleted" }],
-    handle: async (call) => {
-      const { name } = call.params;
-      await forgetUses(call, name);
-      const left = await basesOf(call.env).removeBase(name, call.caller);
-      if (left === null) throw notFound(`base ${name}`);
-      if (left > 0) throw new ProblemError("conflict", { detail: `Tenants extend it still: ${left}` });
-      return {};
-    },
-  }),
-];
+export const baseRoutes = routes(BASE_ENDPOINTS, {
+  "GET /bases": async ({ env, query }) => {
+    const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);
+    return { body: pageFrom("bases", rows, query.limit, ({ name }) => name) };
+  },
+  "GET /bases/{name}": async ({ env, params }) => {
+    const base = await basesOf(env).base(params.name);
+    if (!base) throw notFound(`base ${params.name}`);
+    return { body: base.document, headers: { etag: quoted(base.revision) } };
+  },
+  "PUT /bases/{name}": async (call) => {
+    const { env, caller, request } = call;
+    const { name } = call.params;
+    const document = call.body as TenantDocument;
+    const stored = await basesOf(env).base(name);
+    const errors = brokenBase(call, document, stored?.document ?? {});
+    if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
+    const expected = await expectedRevision(env, name, ifMatchOf(request));
+    const done = await basesOf(env).putBase(name, document, expected, caller);
+    if (done.state === "conflict") throw changedMeanwhile(done.revision === 0 ? null : done.revision);
+    const created = done.state === "written" && done.created;
+    return {
+      status: created ? 201 : 200,
+      body: { revision: done.revision, changed: done.state === "written", effectiveAt: null },
+      headers: { etag: quoted(done.revision) },
+    };
+  },
+  "POST /bases/{name}/rollout": async ({ env, params, body, caller }) => {
+    const rollout = await rolloutsOf(env).rollOut(params.name, body.dryRun ?? false, caller);
+    if (rollout === undefined) throw notFound(`base ${params.name}`);
+    return { status: 202, body: { rollout } };
+  },
+  "DELETE /bases/{name}": async (call) => {
+    const { name } = call.params;
+    await forgetUses(call, name);
+    const left = await basesOf(call.env).removeBase(name, call.caller);
+    if (left === null) throw notFound(`base ${name}`);
+    if (left > 0) throw new ProblemError("conflict", { detail: `Tenants extend it still: ${left}` });
+    return {};
+  },
+});
 
 /** The revision that must be current; null for no condition. Throws when If-Match does not hold. */
 async function expectedRevision(

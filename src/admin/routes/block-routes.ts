@@ -3,63 +3,33 @@
 
 import { splitName } from "../../gateway/listed-name.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
-import { Block, BlockDone, NewBlock, pageShapeOf } from "../contract.ts";
 import { rolloutsOf } from "../apply/stopped-everywhere.ts";
 import { warned } from "../apply/named-things.ts";
 import type { FieldRule } from "../field-rule.ts";
 import { nearest } from "../../protocol/nearest.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields } from "../problem.ts";
-import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
-import { object, textUpTo } from "../schema-parts.ts";
+import { routes, type Desk } from "../route.ts";
+import { BLOCK_ENDPOINTS } from "../endpoints/block-endpoints.ts";
 
-const ToolParams = object({ name: textUpTo(BOUNDS.pattern, 1) });
-const DONE = { status: 202, schema: BlockDone, about: "Recorded, and on its way to every tenant" };
-
-export const blockRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tools/blocked",
-    summary: "List the tools that are blocked in every tenant",
-    roles: ROLES.platformRead,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(Block), about: "Blocked tools, by name" }],
-    handle: async ({ env, query }) => ({
-      body: pageOfAll("blocks", await rolloutsOf(env).blocks(), query),
-    }),
+export const blockRoutes = routes(BLOCK_ENDPOINTS, {
+  "GET /tools/blocked": async ({ env, query }) => ({
+    body: pageOfAll("blocks", await rolloutsOf(env).blocks(), query),
   }),
-  route({
-    method: "post",
-    path: "/tools/{name}/block",
-    summary: "Block a tool, or `ID__tool` of an upstream, in every tenant; callers are told the note",
-    roles: ROLES.platform,
-    params: ToolParams,
-    body: NewBlock,
-    replies: [DONE],
-    handle: async (call) => {
-      const { params, body, env, caller } = call;
-      const name = nameToBlock(call, params.name);
-      if (name === undefined) throw invalidFields(["name", unknownTool(call, params.name)]);
-      const { changed, version } = await rolloutsOf(env).block(name, body.note, caller);
-      const done = { name, changed, rollout: version };
-      return { status: 202, body: { ...done, ...warned(isInCode(call, name) ? [] : [ofUpstreams(name)]) } };
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tools/{name}/block",
-    summary: "Let a tool be called again where its tenant allows it",
-    roles: ROLES.platform,
-    params: ToolParams,
-    replies: [DONE],
-    handle: async (call) => {
-      const name = nameToBlock(call, call.params.name) ?? call.params.name;
-      const { changed, version } = await rolloutsOf(call.env).unblock(name, call.caller);
-      return { status: 202, body: { name, changed, rollout: version } };
-    },
-  }),
-];
+  "POST /tools/{name}/block": async (call) => {
+    const { params, body, env, caller } = call;
+    const name = nameToBlock(call, params.name);
+    if (name === undefined) throw invalidFields(["name", unknownTool(call, params.name)]);
+    const { changed, version } = await rolloutsOf(env).block(name, body.note, caller);
+    const done = { name, changed, rollout: version };
+    return { status: 202, body: { ...done, ...warned(isInCode(call, name) ? [] : [ofUpstreams(name)]) } };
+  },
+  "DELETE /tools/{name}/block": async (call) => {
+    const name = nameToBlock(call, call.params.name) ?? call.params.name;
+    const { changed, version } = await rolloutsOf(call.env).unblock(name, call.caller);
+    return { status: 202, body: { name, changed, rollout: version } };
+  },
+});
 
 /** undefined: it is nobody's. What upstreams have may be blocked before any tenant lists it. */
 function nameToBlock({ options }: Desk, name: string): string | undefined {

@@ -3,47 +3,36 @@
 
 import type { RecordedCall } from "../../deployment/record-readers.ts";
 import { findManaged } from "../apply/tenant-access.ts";
-import { RecordedLine, type Infer } from "../contract.ts";
-import { linesReply, respondLines } from "../json-lines.ts";
+import type { RecordedLine, Infer } from "../contract.ts";
+import { respondLines } from "../json-lines.ts";
 import { lackingFeature } from "../problem.ts";
-import { Position, ROLES, route, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes } from "../route.ts";
+import { CALL_AUDIT_ENDPOINTS } from "../endpoints/call-audit-endpoints.ts";
 
 type Line = Infer<typeof RecordedLine>;
-const Sequence = Position(Number.MAX_SAFE_INTEGER);
 
-export const callAuditRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/calls",
-    summary: "The recorded calls of a tenant, oldest first, each with the hash that hangs on the one before",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object({}, { after: Sequence, last: Sequence }),
-    replies: [linesReply(RecordedLine, "What the first one hangs on, the calls, and the newest as it is known")],
-    handle: async (call) => {
-      const audit = call.options.features?.find((feature) => feature.callAudit)?.callAudit;
-      if (!audit) throw lackingFeature("Recorded calls need the feature callAudit()");
-      const { stub } = await findManaged(call, call.params.id);
-      const reader = audit(stub());
-      const { head } = await reader.page(Number.MAX_SAFE_INTEGER);
-      const { last, after = last === undefined ? 0 : Math.max(0, head.sequence - last) } = call.query;
-      let at: number | undefined;
-      return respondLines(async () => {
-        if (at !== undefined && at >= head.sequence) return [];
-        const { anchor, calls } = await reader.page(at ?? after);
-        // What was to come next may have gone meanwhile.
-        const isAnchored = at === undefined ? anchor.sequence >= after : anchor.sequence > at;
-        const lines: Line[] = isAnchored ? [{ kind: "anchor", ...anchor }] : [];
-        lines.push(...calls.filter(({ sequence }) => sequence <= head.sequence).map(shown));
-        at = calls.at(-1)?.sequence ?? head.sequence;
-        if (at >= head.sequence) lines.push({ kind: "head", ...head });
-        return lines;
-      });
-    },
-  }),
-];
+export const callAuditRoutes = routes(CALL_AUDIT_ENDPOINTS, {
+  "GET /tenants/{id}/calls": async (call) => {
+    const audit = call.options.features?.find((feature) => feature.callAudit)?.callAudit;
+    if (!audit) throw lackingFeature("Recorded calls need the feature callAudit()");
+    const { stub } = await findManaged(call, call.params.id);
+    const reader = audit(stub());
+    const { head } = await reader.page(Number.MAX_SAFE_INTEGER);
+    const { last, after = last === undefined ? 0 : Math.max(0, head.sequence - last) } = call.query;
+    let at: number | undefined;
+    return respondLines(async () => {
+      if (at !== undefined && at >= head.sequence) return [];
+      const { anchor, calls } = await reader.page(at ?? after);
+      // What was to come next may have gone meanwhile.
+      const isAnchored = at === undefined ? anchor.sequence >= after : anchor.sequence > at;
+      const lines: Line[] = isAnchored ? [{ kind: "anchor", ...anchor }] : [];
+      lines.push(...calls.filter(({ sequence }) => sequence <= head.sequence).map(shown));
+      at = calls.at(-1)?.sequence ?? head.sequence;
+      if (at >= head.sequence) lines.push({ kind: "head", ...head });
+      return lines;
+    });
+  },
+});
 
 function shown({ sequence, hash, text }: RecordedCall): Line {
   let entry: unknown = null;

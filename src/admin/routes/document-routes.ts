@@ -3,7 +3,7 @@
 
 import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply-document.ts";
-import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName, type Infer } from "../contract.ts";
+import type { Applied, Infer } from "../contract.ts";
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { limitJudge } from "../apply/limit-rules.ts";
 import { boundsJudge } from "../apply/upstream-bounds.ts";
@@ -11,122 +11,55 @@ import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import type { FieldRule } from "../field-rule.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, UnknownNames, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
+import { routes, type RouteAnswer, type Desk } from "../route.ts";
 import { warned } from "../apply/named-things.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { DOCUMENT_ENDPOINTS } from "../endpoints/document-endpoints.ts";
 
-const PromptParams = object({ ...TenantParams.shape, name: ToolName });
-const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
-const DocumentQuery = object({}, { ...WriteQuery.shape, unknownNames: UnknownNames });
-const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
-
-export const documentRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/document",
-    summary: "Get a tenant's own document",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    conditions: ["If-None-Match"],
-    replies: [
-      { status: 200, schema: Document, about: "As its operators wrote it; the ETag is its revision" },
-      { status: 304, about: "Not changed since" },
-    ],
-    handle: async (call) => {
-      const { own, revision } = await readRecord(await findManaged(call, call.params.id));
-      const headers = { etag: quoted(revision) };
-      return isKnown(call.request, String(revision)) ? { status: 304, headers } : { body: own, headers };
-    },
-  }),
-  route({
-    method: "put",
-    path: "/tenants/{id}/document",
-    summary: "Apply a whole document; dryRun says what would change",
-    roles: ROLES.tenant,
-    params: TenantParams,
-    query: DocumentQuery,
-    body: Document,
-    conditions: ["If-Match"],
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { dryRun, wait, unknownNames } = call.query;
-      const next = call.body as TenantDocument;
-      const judges = await Promise.all([limitJudge(call, call.params.id), boundsJudge(call, call.params.id)]);
-      const edit = (own: TenantDocument) => {
-        const ofOthers = judges.flatMap((judge) => judge(own, next));
-        checkMembers(call, own, next, ofOthers);
-        return next;
-      };
-      return applied(call, call.params.id, { edit, action: "apply", dryRun, wait, unknownNames });
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/prompts",
-    summary: "List the prompts of a tenant's document",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(NamedPrompt), about: "Prompts, by name" }],
-    handle: async (call) => {
-      const { own } = await readRecord(await findManaged(call, call.params.id));
-      const prompts = Object.entries(own.prompts ?? {}).map(([name, prompt]) => ({ name, ...prompt }));
-      const sorted = prompts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-      return { body: pageOfAll("prompts", sorted, call.query) };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/prompts/{name}",
-    summary: "Get a prompt",
-    roles: ROLES.tenantRead,
-    params: PromptParams,
-    replies: [{ status: 200, schema: NamedPrompt, about: "The prompt; the ETag is the document's" }],
-    handle: async (call) => {
-      const { id, name } = call.params;
-      const { own, revision } = await readRecord(await findManaged(call, id));
-      return { body: { name, ...promptOf(own, name) }, headers: { etag: quoted(revision) } };
-    },
-  }),
-  route({
-    method: "put",
-    path: "/tenants/{id}/prompts/{name}",
-    summary: "Write a prompt",
-    roles: ROLES.tenant,
-    params: PromptParams,
-    query: WriteQuery,
-    body: DocumentPrompt,
-    conditions: ["If-Match"],
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { id, name } = call.params;
-      const prompt = call.body as PromptDocument;
-      const edit = (own: TenantDocument) => ({ ...own, prompts: { ...own.prompts, [name]: prompt } });
-      return applied(call, id, { edit, action: "prompt.write", ...call.query });
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/prompts/{name}",
-    summary: "Delete a prompt",
-    roles: ROLES.tenant,
-    params: PromptParams,
-    query: WriteQuery,
-    conditions: ["If-Match"],
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { id, name } = call.params;
-      const edit = (own: TenantDocument) => {
-        promptOf(own, name);
-        const { [name]: _, ...left } = own.prompts ?? {};
-        return { ...own, prompts: left };
-      };
-      return applied(call, id, { edit, action: "prompt.delete", ...call.query });
-    },
-  }),
-];
+export const documentRoutes = routes(DOCUMENT_ENDPOINTS, {
+  "GET /tenants/{id}/document": async (call) => {
+    const { own, revision } = await readRecord(await findManaged(call, call.params.id));
+    const headers = { etag: quoted(revision) };
+    return isKnown(call.request, String(revision)) ? { status: 304, headers } : { body: own, headers };
+  },
+  "PUT /tenants/{id}/document": async (call) => {
+    const { dryRun, wait, unknownNames } = call.query;
+    const next = call.body as TenantDocument;
+    const judges = await Promise.all([limitJudge(call, call.params.id), boundsJudge(call, call.params.id)]);
+    const edit = (own: TenantDocument) => {
+      const ofOthers = judges.flatMap((judge) => judge(own, next));
+      checkMembers(call, own, next, ofOthers);
+      return next;
+    };
+    return applied(call, call.params.id, { edit, action: "apply", dryRun, wait, unknownNames });
+  },
+  "GET /tenants/{id}/prompts": async (call) => {
+    const { own } = await readRecord(await findManaged(call, call.params.id));
+    const prompts = Object.entries(own.prompts ?? {}).map(([name, prompt]) => ({ name, ...prompt }));
+    const sorted = prompts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return { body: pageOfAll("prompts", sorted, call.query) };
+  },
+  "GET /tenants/{id}/prompts/{name}": async (call) => {
+    const { id, name } = call.params;
+    const { own, revision } = await readRecord(await findManaged(call, id));
+    return { body: { name, ...promptOf(own, name) }, headers: { etag: quoted(revision) } };
+  },
+  "PUT /tenants/{id}/prompts/{name}": async (call) => {
+    const { id, name } = call.params;
+    const prompt = call.body as PromptDocument;
+    const edit = (own: TenantDocument) => ({ ...own, prompts: { ...own.prompts, [name]: prompt } });
+    return applied(call, id, { edit, action: "prompt.write", ...call.query });
+  },
+  "DELETE /tenants/{id}/prompts/{name}": async (call) => {
+    const { id, name } = call.params;
+    const edit = (own: TenantDocument) => {
+      promptOf(own, name);
+      const { [name]: _, ...left } = own.prompts ?? {};
+      return { ...own, prompts: left };
+    };
+    return applied(call, id, { edit, action: "prompt.delete", ...call.query });
+  },
+});
 
 function promptOf({ prompts = {} }: TenantDocument, name: string): PromptDocument {
   const prompt = Object.hasOwn(prompts, name) ? prompts[name] : undefined;

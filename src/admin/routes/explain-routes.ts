@@ -1,7 +1,6 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
-import * as z from "zod";
 import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
 import type { Offer } from "../../content/serve/sources.ts";
@@ -13,10 +12,9 @@ import { parseUri } from "../../protocol/uri.ts";
 import type { RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { judge, type Eyes } from "../../tenants/document/visibility.ts";
-import { Explained, type Infer } from "../contract.ts";
+import type { Explained, Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
-import { ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
+import { routes, type Desk } from "../route.ts";
 import { askerOf, type Asker } from "../apply/explain-asker.ts";
 import { sourceReasons } from "../apply/explain-sources.ts";
 import { verdictOf } from "../apply/explain-verdict.ts";
@@ -24,35 +22,16 @@ import { limitUse } from "../apply/limit-rules.ts";
 import { changedNames, tenantOffer } from "../apply/tenant-offer.ts";
 import { onItsWay, withBlocks } from "../apply/stopped-everywhere.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import type { ExplainQuery } from "../endpoints/explain-endpoints.ts";
+import { EXPLAIN_ENDPOINTS } from "../endpoints/explain-endpoints.ts";
 
-const ExplainQuery = object(
-  {
-    kind: z.enum(["tools", "prompts", "resources"]),
-    name: textUpTo(2048, 1).meta({ description: "In code or as it is listed; a URI for resources." }),
-  },
-  {
-    profile: textUpTo(40),
-    key: textUpTo(40).meta({ description: "A key's id; nobody in particular when absent." }),
-    user: textUpTo(4096, 1).meta({
-      description: "A user of the app that mounts the Worker: JSON, as its `authenticate` says it.",
-    }),
-  },
-);
 type Ask = Infer<typeof ExplainQuery>;
 
-export const explainRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/explain",
-    summary: "Why is this visible or not, in this profile, and with this key or for this user?",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: ExplainQuery,
-    replies: [{ status: 200, schema: Explained, about: "The verdict, and each rule that had a say" }],
-    handle: async (call) => ({ body: await explain(call, await findManaged(call, call.params.id), call.query) }),
+export const explainRoutes = routes(EXPLAIN_ENDPOINTS, {
+  "GET /tenants/{id}/explain": async (call) => ({
+    body: await explain(call, await findManaged(call, call.params.id), call.query),
   }),
-];
+});
 
 async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<typeof Explained>> {
   const stored = await readRecord(managed);

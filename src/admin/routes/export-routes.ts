@@ -2,38 +2,30 @@
 // one, by hash, so that an export can be broken off and gone on with.
 
 import type { RemoteContent } from "../../content/store/content-tables.ts";
-import { ExportLine, type Infer } from "../contract.ts";
+import type { ExportLine, Infer } from "../contract.ts";
 import { aboutOf } from "./resource-routes.ts";
-import { ROLES, route, type Route } from "../route.ts";
+import { routes } from "../route.ts";
 import { findManaged, placementOf, readRecord } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { EXPORT_ENDPOINTS } from "../endpoints/export-endpoints.ts";
 
 const PAGE = 500;
 
-export const exportRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/export",
-    summary: "Export a tenant: its document, and what there is of resources; no keys, and no secrets",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text a line" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const { id, own, revision } = await readRecord(managed);
-      const first: Line = {
-        kind: "tenant",
-        id,
-        ...placementOf(managed),
-        revision,
-        document: own as Extract<Line, { kind: "tenant" }>["document"],
-      };
-      return new Response(linesOf(first, managed.content), {
-        headers: { "content-type": "application/x-ndjson" },
-      });
-    },
-  }),
-];
+export const exportRoutes = routes(EXPORT_ENDPOINTS, {
+  "GET /tenants/{id}/export": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    const { id, own, revision } = await readRecord(managed);
+    const first: Line = {
+      kind: "tenant",
+      id,
+      ...placementOf(managed),
+      revision,
+      document: own as Extract<Line, { kind: "tenant" }>["document"],
+    };
+    return new Response(linesOf(first, managed.content), {
+      headers: { "content-type": "application/x-ndjson" },
+    });
+  },
+});
 
 type Line = Infer<typeof ExportLine>;
 

@@ -7,18 +7,14 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
 import { LEVELS } from "../../telemetry/levels.ts";
 import { findManaged } from "../apply/tenant-access.ts";
-import { CountersShown, FaultRow, pageShapeOf } from "../contract.ts";
 import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { lackingFeature } from "../problem.ts";
-import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes, type Desk } from "../route.ts";
+import { FAULT_ENDPOINTS } from "../endpoints/fault-endpoints.ts";
 
 /** Rows are up to 8 KB. */
 const MOST_ROWS = 100;
-const Query = object(PageQuery, { requestId: textUpTo(200, 1) });
-const REPLIES = [{ status: 200, schema: pageShapeOf(FaultRow), about: "Errors, newest first" }];
 
 type Asked = PageAsk & { readonly requestId?: string | undefined };
 type ReadFaults = (ask: {
@@ -50,57 +46,25 @@ async function ledTo(desk: Desk, { requestId, tenant, message, ...rest }: NotedF
   return kept && kept.length > 0 ? kept : [own];
 }
 
-export const faultRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/faults",
-    summary: "Errors of all tenants; with requestId, those of the request whose client was told it",
-    roles: ROLES.platformRead,
-    query: Query,
-    replies: REPLIES,
-    handle: async (call) => {
-      expectTelemetry(call);
-      const { requestId } = call.query;
-      const page = await faultPage("faults", call.query, (ask) =>
-        remote(platformOf(call.env), faultTables).faults(ask),
-      );
-      if (requestId === undefined) return { body: page };
-      const tenants = new Map(page.items.map((row) => [row.tenant, row]));
-      const items = await Promise.all([...tenants.values()].map((row) => ledTo(call, row)));
-      return { body: { ...page, items: items.flat() } };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/faults",
-    summary: "The last errors of a tenant's requests",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: Query,
-    replies: REPLIES,
-    handle: async (call) => {
-      const { stub } = await findManaged(call, call.params.id);
-      expectTelemetry(call);
-      const page = await faultPage("tenant-faults", call.query, (ask) => remote(stub(), faultTables).faults(ask));
-      if (call.caller.tenants === null) return { body: page };
-      return { body: { ...page, items: page.items.map((row) => ({ ...row, stack: "" })) } };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/counters",
-    summary: "What the isolate that answers has counted since it began",
-    roles: ROLES.platformRead,
-    replies: [
-      {
-        status: 200,
-        schema: CountersShown,
-        about: "Whole numbers by name, refusals by the key of the error, and what there is now",
-      },
-    ],
-    handle: async (call) => {
-      expectTelemetry(call);
-      return { body: { counts: COUNTERS.total, refusals: COUNTERS.refusals, levels: { ...LEVELS } } };
-    },
-  }),
-];
+export const faultRoutes = routes(FAULT_ENDPOINTS, {
+  "GET /faults": async (call) => {
+    expectTelemetry(call);
+    const { requestId } = call.query;
+    const page = await faultPage("faults", call.query, (ask) => remote(platformOf(call.env), faultTables).faults(ask));
+    if (requestId === undefined) return { body: page };
+    const tenants = new Map(page.items.map((row) => [row.tenant, row]));
+    const items = await Promise.all([...tenants.values()].map((row) => ledTo(call, row)));
+    return { body: { ...page, items: items.flat() } };
+  },
+  "GET /tenants/{id}/faults": async (call) => {
+    const { stub } = await findManaged(call, call.params.id);
+    expectTelemetry(call);
+    const page = await faultPage("tenant-faults", call.query, (ask) => remote(stub(), faultTables).faults(ask));
+    if (call.caller.tenants === null) return { body: page };
+    return { body: { ...page, items: page.items.map((row) => ({ ...row, stack: "" })) } };
+  },
+  "GET /counters": async (call) => {
+    expectTelemetry(call);
+    return { body: { counts: COUNTERS.total, refusals: COUNTERS.refusals, levels: { ...LEVELS } } };
+  },
+});

@@ -5,77 +5,34 @@ import type { GrantReport, LoginClientReport } from "../../deployment/deployment
 import { acknowledge } from "../apply/acknowledge.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { Acknowledged, GrantShape, LoginClientShape, pageShapeOf, type Infer } from "../contract.ts";
+import type { GrantShape, LoginClientShape, Infer } from "../contract.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { lackingFeature } from "../problem.ts";
-import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes, type Desk } from "../route.ts";
+import { GRANT_ENDPOINTS } from "../endpoints/grant-endpoints.ts";
 
-const GrantParams = object({ ...TenantParams.shape, grant: textUpTo(100, 1) });
-const ClientParams = object({ ...TenantParams.shape, client: textUpTo(2048, 1) });
-const ENDED = {
-  status: 200,
-  schema: Acknowledged,
-  about: "In force; unchanged where there was none any more",
-};
-
-export const grantRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/grants",
-    summary: "List grants",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery, { principal: textUpTo(512, 1) }),
-    replies: [{ status: 200, schema: pageShapeOf(GrantShape), about: "Grants" }],
-    handle: async (call) => {
-      const { principal, limit } = call.query;
-      const { logins } = await reach(call, call.params.id);
-      const rows = await logins.grants(positionOf("grants", call.query) ?? "", limit + 1, principal);
-      return { body: pageFrom("grants", rows.map(grantShown), limit, ({ id }) => id) };
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/grants/{grant}",
-    summary: "End a grant: when this answers, no request with it succeeds anywhere",
-    roles: ROLES.tenant,
-    params: GrantParams,
-    replies: [ENDED],
-    handle: async (call) => {
-      const { logins, managed } = await reach(call, call.params.id);
-      return acknowledge(managed, await logins.endGrant(call.params.grant, call.caller), call);
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/login-clients",
-    summary: "List login clients",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(LoginClientShape), about: "Clients" }],
-    handle: async (call) => {
-      const { limit } = call.query;
-      const { logins } = await reach(call, call.params.id);
-      const rows = await logins.clients(positionOf("login-clients", call.query) ?? "", limit + 1);
-      return { body: pageFrom("login-clients", rows.map(clientShown), limit, ({ id }) => id) };
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/login-clients/{client}",
-    summary: "Remove a login client and end its grants",
-    roles: ROLES.tenant,
-    params: ClientParams,
-    replies: [ENDED],
-    handle: async (call) => {
-      const { logins, managed } = await reach(call, call.params.id);
-      return acknowledge(managed, await logins.endClient(call.params.client, call.caller), call);
-    },
-  }),
-];
+export const grantRoutes = routes(GRANT_ENDPOINTS, {
+  "GET /tenants/{id}/grants": async (call) => {
+    const { principal, limit } = call.query;
+    const { logins } = await reach(call, call.params.id);
+    const rows = await logins.grants(positionOf("grants", call.query) ?? "", limit + 1, principal);
+    return { body: pageFrom("grants", rows.map(grantShown), limit, ({ id }) => id) };
+  },
+  "DELETE /tenants/{id}/grants/{grant}": async (call) => {
+    const { logins, managed } = await reach(call, call.params.id);
+    return acknowledge(managed, await logins.endGrant(call.params.grant, call.caller), call);
+  },
+  "GET /tenants/{id}/login-clients": async (call) => {
+    const { limit } = call.query;
+    const { logins } = await reach(call, call.params.id);
+    const rows = await logins.clients(positionOf("login-clients", call.query) ?? "", limit + 1);
+    return { body: pageFrom("login-clients", rows.map(clientShown), limit, ({ id }) => id) };
+  },
+  "DELETE /tenants/{id}/login-clients/{client}": async (call) => {
+    const { logins, managed } = await reach(call, call.params.id);
+    return acknowledge(managed, await logins.endClient(call.params.client, call.caller), call);
+  },
+});
 
 async function reach(desk: Desk, id: string) {
   const logins = desk.options.features?.find((feature) => feature.logins)?.logins;

@@ -4,38 +4,20 @@
 import { reviewTables } from "../../gateway/review/review-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { KeptShape, PutBack, PutBackDone } from "../kept-schema.ts";
-import { ROLES, route, type Route } from "../route.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes } from "../route.ts";
+import { KEPT_ENDPOINTS } from "../endpoints/kept-endpoints.ts";
 
-export const keptRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/kept",
-    summary: "Read what a backup has beside the export",
-    roles: ROLES.platform,
-    params: TenantParams,
-    replies: [{ status: 200, schema: KeptShape, about: "Keys by their hashes, sealed secrets" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const record = await readRecord(managed);
-      const { upstreams = {} } = record.effective;
-      const approved = Object.keys(upstreams).length > 0 ? await remote(managed.stub(), reviewTables).approved() : {};
-      return { body: { ...(await managed.policy.kept()), approved } };
-    },
-  }),
-  route({
-    method: "put",
-    path: "/tenants/{id}/kept",
-    summary: "Put back what is missing of a backup",
-    roles: ROLES.platform,
-    params: TenantParams,
-    body: PutBack,
-    replies: [{ status: 200, schema: PutBackDone, about: "Put back" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      await readRecord(managed);
-      return { body: { rows: await managed.policy.putBack(call.body as never, call.caller) } };
-    },
-  }),
-];
+export const keptRoutes = routes(KEPT_ENDPOINTS, {
+  "GET /tenants/{id}/kept": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    const record = await readRecord(managed);
+    const { upstreams = {} } = record.effective;
+    const approved = Object.keys(upstreams).length > 0 ? await remote(managed.stub(), reviewTables).approved() : {};
+    return { body: { ...(await managed.policy.kept()), approved } };
+  },
+  "PUT /tenants/{id}/kept": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    await readRecord(managed);
+    return { body: { rows: await managed.policy.putBack(call.body as never, call.caller) } };
+  },
+});

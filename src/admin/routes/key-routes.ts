@@ -6,102 +6,52 @@ import { MAX_KEYS } from "../../tenants/authority/key-tables.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { limitsInForce } from "../../limits/limit-table.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
-import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
+import type { NewApiKey, RotateKey, Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
 import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { PageQuery, ROLES, route, type Desk, type Route, type RouteAnswer } from "../route.ts";
-import { matching, object } from "../schema-parts.ts";
+import { routes, type Desk, type RouteAnswer } from "../route.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import type { KeyParams } from "../endpoints/key-endpoints.ts";
+import { KEY_ENDPOINTS } from "../endpoints/key-endpoints.ts";
 
-const KeyParams = object({
-  ...TenantParams.shape,
-  key: matching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
-});
 /** The id of a key, and when it was made. */
 const POSITION = /^[0-9A-Za-z]{10} \d{4}-\d\d-\d\dT\S+Z$/;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
-export const keyRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/keys",
-    summary: "List API keys",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
-    handle: async (call) => {
-      const { policy } = await findManaged(call, call.params.id);
-      const { limit } = call.query;
-      const [id = "", created = ""] = (positionOf("keys", call.query, POSITION) ?? "").split(" ");
-      const rows = await policy.keyPage({ after: { id, created }, limit: limit + 1 });
-      return { body: pageFrom("keys", rows.map(shown), limit, (key) => `${key.id} ${key.created}`) };
-    },
-  }),
-  route({
-    method: "post",
-    path: "/tenants/{id}/keys",
-    summary: "Make an API key",
-    roles: ROLES.tenant,
-    params: TenantParams,
-    body: NewApiKey,
-    replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const most = await check(call, managed, call.body);
-      const { name, scopes = null, profile = null, expires } = call.body;
-      const { id, token, hash } = await createKey();
-      const ends = expires === undefined ? null : Date.parse(expires);
-      const key = { id, hash, name, scopes, profile, expires: ends };
-      const done = await managed.policy.addKey(key, call.caller, most);
-      if (done.state === "full") throw full(`the tenant may have no more keys than ${most ?? MAX_KEYS}`);
-      return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
-    },
-  }),
-  // Before the one with a parameter, which it would be taken for.
-  route({
-    method: "post",
-    path: "/tenants/{id}/keys/own/rotate",
-    summary: "Make the key anew with which this is asked, once a day; the old one works on for the overlap",
-    roles: [],
-    isForKeys: true,
-    params: TenantParams,
-    body: RotateKey,
-    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
-    handle: async (call) => {
-      const key = call.caller.name.slice(keyPrincipalId("").length);
-      // What counts by caller would begin anew with each.
-      return rotated(call, { ...call.params, key }, { ...call.body, leastAgeMs: DAY_MS });
-    },
-  }),
-  route({
-    method: "post",
-    path: "/tenants/{id}/keys/{key}/rotate",
-    summary: "Make a key anew; the old one works on for the overlap, a day unless it says otherwise",
-    roles: ROLES.tenant,
-    params: KeyParams,
-    body: RotateKey,
-    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
-    handle: async (call) => rotated(call, call.params, call.body),
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/keys/{key}",
-    summary: "Revoke a key: when this answers, no request with it succeeds anywhere",
-    roles: ROLES.tenant,
-    params: KeyParams,
-    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was no such key any more" }],
-    handle: async (call) => {
-      const { id, key } = call.params;
-      const managed = await findManaged(call, id);
-      await readRecord(managed);
-      return acknowledge(managed, await managed.policy.revokeKey(key, call.caller), call);
-    },
-  }),
-];
+export const keyRoutes = routes(KEY_ENDPOINTS, {
+  "GET /tenants/{id}/keys": async (call) => {
+    const { policy } = await findManaged(call, call.params.id);
+    const { limit } = call.query;
+    const [id = "", created = ""] = (positionOf("keys", call.query, POSITION) ?? "").split(" ");
+    const rows = await policy.keyPage({ after: { id, created }, limit: limit + 1 });
+    return { body: pageFrom("keys", rows.map(shown), limit, (key) => `${key.id} ${key.created}`) };
+  },
+  "POST /tenants/{id}/keys": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    const most = await check(call, managed, call.body);
+    const { name, scopes = null, profile = null, expires } = call.body;
+    const { id, token, hash } = await createKey();
+    const ends = expires === undefined ? null : Date.parse(expires);
+    const key = { id, hash, name, scopes, profile, expires: ends };
+    const done = await managed.policy.addKey(key, call.caller, most);
+    if (done.state === "full") throw full(`the tenant may have no more keys than ${most ?? MAX_KEYS}`);
+    return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
+  },
+  "POST /tenants/{id}/keys/own/rotate": async (call) => {
+    const key = call.caller.name.slice(keyPrincipalId("").length);
+    // What counts by caller would begin anew with each.
+    return rotated(call, { ...call.params, key }, { ...call.body, leastAgeMs: DAY_MS });
+  },
+  "POST /tenants/{id}/keys/{key}/rotate": async (call) => rotated(call, call.params, call.body),
+  "DELETE /tenants/{id}/keys/{key}": async (call) => {
+    const { id, key } = call.params;
+    const managed = await findManaged(call, id);
+    await readRecord(managed);
+    return acknowledge(managed, await managed.policy.revokeKey(key, call.caller), call);
+  },
+});
 
 const DAY_MS = 86_400_000;
 /** An answer may be lost, and the key in it with it: nobody else has that one. */

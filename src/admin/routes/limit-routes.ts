@@ -1,64 +1,36 @@
 // Owns the routes for a tenant's limits: which hold, who said so, what is used of them, and setting one. A limit is a
 // member of the document, so that it has its history and its bases.
 
-import * as z from "zod";
-import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../limits/limit-table.ts";
+import { LIMIT_NAMES, LIMITS } from "../../limits/limit-table.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { LimitName, Limits } from "../../tenants/document/tenant-document.ts";
 import { limitJudge, limitsThatHold, limitUse } from "../apply/limit-rules.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { Applied, LimitSet, LimitsShown, type Infer } from "../contract.ts";
+import type { LimitsShown, Infer } from "../contract.ts";
 import { ProblemError } from "../problem.ts";
-import { ROLES, route, type Desk, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
+import { routes, type Desk } from "../route.ts";
 import { applied } from "./document-routes.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { LIMIT_ENDPOINTS } from "../endpoints/limit-endpoints.ts";
 
-const LimitParams = object({ ...TenantParams.shape, name: z.enum([...TENANT_LIMITS]) });
-const APPLIED = { status: 200, schema: Applied, about: "What changed" };
-
-export const limitRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/limits",
-    summary: "Each limit of a tenant: its value, who set it, and what is used of it",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    replies: [{ status: 200, schema: LimitsShown, about: "Limits, and which of them somebody met" }],
-    handle: async (call) => ({ body: await showLimits(call, await findManaged(call, call.params.id)) }),
+export const limitRoutes = routes(LIMIT_ENDPOINTS, {
+  "GET /tenants/{id}/limits": async (call) => ({
+    body: await showLimits(call, await findManaged(call, call.params.id)),
   }),
-  route({
-    method: "put",
-    path: "/tenants/{id}/limits/{name}",
-    summary: "Set a limit of a tenant; only operators raise what protects others",
-    roles: ROLES.tenant,
-    params: LimitParams,
-    body: LimitSet,
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { id, name } = call.params;
-      const { least, most } = LIMITS[name];
-      const { value } = call.body;
-      if (value < least || value > most) {
-        const errors = [{ field: "value", rule: `a whole number from ${least} to ${most}` }];
-        throw new ProblemError("invalid-input", { errors });
-      }
-      return edit(call, id, (limits) => ({ ...limits, [name]: value }));
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/limits/{name}",
-    summary: "Take a limit out of a tenant's own document, so that what lies under it holds",
-    roles: ROLES.tenant,
-    params: LimitParams,
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { id, name } = call.params;
-      return edit(call, id, (limits) => Object.fromEntries(Object.entries(limits).filter(([other]) => other !== name)));
-    },
-  }),
-];
+  "PUT /tenants/{id}/limits/{name}": async (call) => {
+    const { id, name } = call.params;
+    const { least, most } = LIMITS[name];
+    const { value } = call.body;
+    if (value < least || value > most) {
+      const errors = [{ field: "value", rule: `a whole number from ${least} to ${most}` }];
+      throw new ProblemError("invalid-input", { errors });
+    }
+    return edit(call, id, (limits) => ({ ...limits, [name]: value }));
+  },
+  "DELETE /tenants/{id}/limits/{name}": async (call) => {
+    const { id, name } = call.params;
+    return edit(call, id, (limits) => Object.fromEntries(Object.entries(limits).filter(([other]) => other !== name)));
+  },
+});
 
 async function edit(desk: Desk, id: string, change: (limits: Limits) => Limits) {
   const judge = await limitJudge(desk, id);

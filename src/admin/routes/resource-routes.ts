@@ -1,37 +1,22 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
-import * as z from "zod";
 import { limitsInForce } from "../../limits/limit-table.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
 import { MAX_RESOURCE_BYTES, openStore, digestOf, fullText } from "../../content/store/open-store.ts";
 import { storeBody, type StoreResult } from "../../content/store/bodies.ts";
 import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import { Audience, pageShapeOf, ResourceAbout, Timestamp, type Infer } from "../contract.ts";
+import type { ResourceAbout, Infer } from "../contract.ts";
 import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type AdminEnv, type RouteAnswer, type Desk, type Route } from "../route.ts";
-import { list, object, textUpTo, told, Uri } from "../schema-parts.ts";
-import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
-import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
+import { routes, type AdminEnv, type RouteAnswer, type Desk } from "../route.ts";
 
-const UriMember = { uri: Uri } as const;
-const UriQuery = object(UriMember);
-const PutQuery = object(UriMember, {
-  name: textUpTo(500, 1),
-  title: textUpTo(2000),
-  description: textUpTo(20_000),
-  tag: list(textUpTo(100, 1), { max: 100 }),
-  audience: Audience.max(2),
-  priority: z.number(told("must be a number")).min(0).max(1).meta({ "x-rule": "must be a number" }),
-  lastModified: Timestamp.max(40).meta({
-    description: "When its content last changed, as the source of a copy says; now when absent.",
-  }),
-  binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
-});
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
+import type { PutQuery } from "../endpoints/resource-endpoints.ts";
+import { RESOURCE_ENDPOINTS } from "../endpoints/resource-endpoints.ts";
 
 /** A URI in its normal form. What is none was refused before. */
 function normal(text: string): string {
@@ -42,79 +27,34 @@ function normal(text: string): string {
 /** How much of a text is indexed for search. */
 const SEARCHED_BYTES = 1024 * 1024;
 
-export const resourceRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/resources",
-    summary: "List resources",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery, { prefix: textUpTo(2048) }),
-    replies: [{ status: 200, schema: pageShapeOf(ResourceAbout), about: "Resources, by URI" }],
-    handle: async (call) => {
-      const { content } = await findManaged(call, call.params.id);
-      const { limit, prefix = "" } = call.query;
-      const after = positionOf("resources", call.query) ?? null;
-      const rows = await content.list({ prefix, tag: null, after, limit: limit + 1 });
-      const { items, ...more } = pageFrom("resources", rows, limit, ({ uri }) => uri);
-      return { body: { items: items.map(aboutOf), ...more } };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}/resources/content",
-    summary: "Get a resource's body",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: UriQuery,
-    conditions: ["If-None-Match"],
-    replies: [
-      { status: 200, mediaType: "*/*", about: "The body, with the resource's own Content-Type, and its ETag" },
-      { status: 304, about: "Not changed since" },
-    ],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const uri = normal(call.query.uri);
-      const row = await managed.content.get(uri);
-      if (!row) throw notFound(`resource ${uri}`);
-      if (isKnown(call.request, etagOf(row))) return { status: 304, headers: { etag: quoted(etagOf(row)) } };
-      return new Response(await bodyOf(call.env, managed, row), { headers: headersOf(row) });
-    },
-  }),
-  route({
-    method: "put",
-    path: "/tenants/{id}/resources/content",
-    summary: "Write a resource: the body as it is, everything else in the query",
-    roles: ROLES.tenant,
-    params: TenantParams,
-    query: PutQuery,
-    body: "stream",
-    conditions: ["If-Match", "If-None-Match"],
-    replies: [
-      { status: 200, schema: ResourceAbout, about: "Written, or as it was already" },
-      { status: 201, schema: ResourceAbout, about: "Made" },
-    ],
-    handle: async (call) => putResource(call, await findManaged(call, call.params.id), call.query),
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/resources/content",
-    summary: "Delete a resource",
-    roles: ROLES.tenant,
-    params: TenantParams,
-    query: UriQuery,
-    conditions: ["If-Match"],
-    replies: [{ status: 204, about: "Deleted" }],
-    handle: async (call) => {
-      const { content } = await findManaged(call, call.params.id);
-      const uri = normal(call.query.uri);
-      const done = await content.removeAs(uri, { actor: call.caller.name, ifMatch: ifMatchOf(call.request) });
-      if (done.state === "conflict") throw changedMeanwhile(done.etag);
-      if (done.state === "absent") throw notFound(`resource ${uri}`);
-      return {};
-    },
-  }),
-];
+export const resourceRoutes = routes(RESOURCE_ENDPOINTS, {
+  "GET /tenants/{id}/resources": async (call) => {
+    const { content } = await findManaged(call, call.params.id);
+    const { limit, prefix = "" } = call.query;
+    const after = positionOf("resources", call.query) ?? null;
+    const rows = await content.list({ prefix, tag: null, after, limit: limit + 1 });
+    const { items, ...more } = pageFrom("resources", rows, limit, ({ uri }) => uri);
+    return { body: { items: items.map(aboutOf), ...more } };
+  },
+  "GET /tenants/{id}/resources/content": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    const uri = normal(call.query.uri);
+    const row = await managed.content.get(uri);
+    if (!row) throw notFound(`resource ${uri}`);
+    if (isKnown(call.request, etagOf(row))) return { status: 304, headers: { etag: quoted(etagOf(row)) } };
+    return new Response(await bodyOf(call.env, managed, row), { headers: headersOf(row) });
+  },
+  "PUT /tenants/{id}/resources/content": async (call) =>
+    putResource(call, await findManaged(call, call.params.id), call.query),
+  "DELETE /tenants/{id}/resources/content": async (call) => {
+    const { content } = await findManaged(call, call.params.id);
+    const uri = normal(call.query.uri);
+    const done = await content.removeAs(uri, { actor: call.caller.name, ifMatch: ifMatchOf(call.request) });
+    if (done.state === "conflict") throw changedMeanwhile(done.etag);
+    if (done.state === "absent") throw notFound(`resource ${uri}`);
+    return {};
+  },
+});
 
 export function aboutOf(row: ResourceRow): Infer<typeof ResourceAbout> {
   const { uri, name, title, description, mimeType, binary, size, hash, lastModified, audience, priority, tags } = row;

@@ -6,76 +6,47 @@ import type { KeyRing } from "../../auth/seal.ts";
 import { secretNameOf, workerSecretOf } from "../../tenants/document/secret-name.ts";
 import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
 import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
-import { Acknowledged, NewSecret, pageShapeOf, Secret, SecretName, type Infer } from "../contract.ts";
+import type { Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
 import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
+import { routes, type AdminEnv } from "../route.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import type { SecretParams } from "../endpoints/secret-endpoints.ts";
+import { SECRET_ENDPOINTS } from "../endpoints/secret-endpoints.ts";
 
-const SecretParams = object({ ...TenantParams.shape, name: SecretName });
-
-export const secretRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/secrets",
-    summary: "List secrets, without their values, which nothing shows",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(Secret), about: "Secrets, by name" }],
-    handle: async (call) => {
-      const { policy } = await findManaged(call, call.params.id);
-      return { body: pageOfAll("secrets", await policy.secrets(), call.query) };
-    },
-  }),
-  route({
-    method: "put",
-    path: "/tenants/{id}/secrets/{name}",
-    summary: "Set a secret: when a replacement is answered, no tool anywhere gets what was there before",
-    roles: ROLES.tenant,
-    params: SecretParams,
-    query: object({}, { wait: Flag }),
-    body: NewSecret,
-    replies: [{ status: 200, schema: Acknowledged, about: "Set; a new one is seen everywhere from effectiveAt on" }],
-    handle: async (call) => {
-      const { id } = call.params;
-      const name = nameIn(call.params);
-      const managed = await findManaged(call, id);
-      // Reading makes the row of a tenant in code, which exists without one until then.
-      await readRecord(managed);
-      const sealed = await sealSecret(await ringOf(call.env), id, name, call.body.value);
-      const done = await managed.policy.setSecret(name, sealed, call.caller);
-      if (done === "full") {
-        throw new ProblemError("conflict", { detail: `The tenant ${id} has its ${MAX_SECRETS} secrets` });
-      }
-      if (done.state !== "written") throw notFound(`tenant ${id}`);
-      const { revision } = done;
-      const effectiveAt = fromNow(done.leftMs);
-      const replaces = done.replaced || workerSecretOf(call.env, id, name) !== undefined;
-      if (replaces || call.query.wait) await untilInForce(effectiveAt);
-      return { body: { revision, changed: true, effectiveAt: isoTime(effectiveAt) } };
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/secrets/{name}",
-    summary: "Delete a secret: when this answers, no tool anywhere gets it",
-    roles: ROLES.tenant,
-    params: SecretParams,
-    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was none any more" }],
-    handle: async (call) => {
-      const { id } = call.params;
-      const name = nameIn(call.params);
-      const managed = await findManaged(call, id);
-      await readRecord(managed);
-      return acknowledge(managed, await managed.policy.deleteSecret(name, call.caller));
-    },
-  }),
-];
+export const secretRoutes = routes(SECRET_ENDPOINTS, {
+  "GET /tenants/{id}/secrets": async (call) => {
+    const { policy } = await findManaged(call, call.params.id);
+    return { body: pageOfAll("secrets", await policy.secrets(), call.query) };
+  },
+  "PUT /tenants/{id}/secrets/{name}": async (call) => {
+    const { id } = call.params;
+    const name = nameIn(call.params);
+    const managed = await findManaged(call, id);
+    // Reading makes the row of a tenant in code, which exists without one until then.
+    await readRecord(managed);
+    const sealed = await sealSecret(await ringOf(call.env), id, name, call.body.value);
+    const done = await managed.policy.setSecret(name, sealed, call.caller);
+    if (done === "full") {
+      throw new ProblemError("conflict", { detail: `The tenant ${id} has its ${MAX_SECRETS} secrets` });
+    }
+    if (done.state !== "written") throw notFound(`tenant ${id}`);
+    const { revision } = done;
+    const effectiveAt = fromNow(done.leftMs);
+    const replaces = done.replaced || workerSecretOf(call.env, id, name) !== undefined;
+    if (replaces || call.query.wait) await untilInForce(effectiveAt);
+    return { body: { revision, changed: true, effectiveAt: isoTime(effectiveAt) } };
+  },
+  "DELETE /tenants/{id}/secrets/{name}": async (call) => {
+    const { id } = call.params;
+    const name = nameIn(call.params);
+    const managed = await findManaged(call, id);
+    await readRecord(managed);
+    return acknowledge(managed, await managed.policy.deleteSecret(name, call.caller));
+  },
+});
 
 /** As it is kept. What is no name was refused before. */
 function nameIn({ name }: Infer<typeof SecretParams>): string {

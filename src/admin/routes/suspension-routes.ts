@@ -8,89 +8,52 @@ import { inTime } from "../../tenants/isolate/in-time.ts";
 import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-calls.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
-import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
+import type { SuspensionKind, Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
 import { suspendLate } from "../apply/suspend-late.ts";
 import { holdResumed, onItsWay, rolloutsOf, withBlocks } from "../apply/stopped-everywhere.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
-import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
-import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes, type RouteAnswer, type Desk } from "../route.ts";
 
-const KindParams = object({ ...TenantParams.shape, kind: SuspensionKind });
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { SUSPENSION_ENDPOINTS } from "../endpoints/suspension-endpoints.ts";
+
 /** Whom the Worker's own code names outside of a call: nobody has a list of them either. */
 const WORKER_ID = /^worker [\w.:@/+-]{1,200}$/;
 
-const NameParams = object({ ...KindParams.shape, name: textUpTo(512, 1) });
 type Kind = Infer<typeof SuspensionKind>;
-const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
 
-export const suspensionRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/suspensions",
-    summary: "List what is suspended, tools that are blocked in every tenant included",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const record = await readRecord(managed);
-      const coming = (await onItsWay(call.env, managed, record)).map((one) => ({ ...one, onItsWay: true }));
-      return { body: pageOfAll("suspensions", [...coming, ...withBlocks(record).suspensions], call.query) };
-    },
-  }),
-  route({
-    method: "post",
-    path: "/tenants/{id}/suspensions",
-    summary: "Suspend; callers are told the note",
-    roles: ROLES.tenant,
-    params: TenantParams,
-    body: NewSuspension,
-    replies: [ACKNOWLEDGED, { status: 202, schema: Acknowledged, about: "Not confirmed: the tenant's object is away" }],
-    handle: async (call) => {
-      const { kind, name = "", note } = call.body;
-      checkRole(call, kind);
-      if (kind === "tenant" && call.body.name !== undefined) throw invalidFields(["name", "a tenant has none here"]);
-      if (kind === "tenant") return suspendTenant(call, call.params.id, note);
-      if (name === "") throw invalidFields(["name", `says which ${kind}`]);
-      const managed = await findManaged(call, call.params.id);
-      const of = await nameOf(call, managed, kind, name);
-      const done = await managed.policy.suspend({ kind, name: of, note }, suspender(call));
-      if (done.state === "full") throw new ProblemError("conflict", { detail: "The tenant has too many suspensions" });
-      return acknowledge(managed, done, call);
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/suspensions/{kind}",
-    summary: "Resume a tenant",
-    roles: ROLES.platform,
-    params: KindParams,
-    replies: [ACKNOWLEDGED],
-    handle: async (call) => {
-      const { id, kind } = call.params;
-      if (kind !== "tenant") throw invalidFields(["kind", `a ${kind} is resumed by its name`]);
-      return resume(call, id, kind, "");
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}/suspensions/{kind}/{name}",
-    summary: "Resume a profile, a principal or a tool",
-    roles: ROLES.tenant,
-    params: NameParams,
-    replies: [ACKNOWLEDGED],
-    handle: async (call) => {
-      const { id, kind, name } = call.params;
-      if (kind === "tenant") throw invalidFields(["name", "a tenant has none here"]);
-      return resume(call, id, kind, kind === "principal" && KEY_ID.test(name) ? `key ${name}` : name);
-    },
-  }),
-];
+export const suspensionRoutes = routes(SUSPENSION_ENDPOINTS, {
+  "GET /tenants/{id}/suspensions": async (call) => {
+    const managed = await findManaged(call, call.params.id);
+    const record = await readRecord(managed);
+    const coming = (await onItsWay(call.env, managed, record)).map((one) => ({ ...one, onItsWay: true }));
+    return { body: pageOfAll("suspensions", [...coming, ...withBlocks(record).suspensions], call.query) };
+  },
+  "POST /tenants/{id}/suspensions": async (call) => {
+    const { kind, name = "", note } = call.body;
+    checkRole(call, kind);
+    if (kind === "tenant" && call.body.name !== undefined) throw invalidFields(["name", "a tenant has none here"]);
+    if (kind === "tenant") return suspendTenant(call, call.params.id, note);
+    if (name === "") throw invalidFields(["name", `says which ${kind}`]);
+    const managed = await findManaged(call, call.params.id);
+    const of = await nameOf(call, managed, kind, name);
+    const done = await managed.policy.suspend({ kind, name: of, note }, suspender(call));
+    if (done.state === "full") throw new ProblemError("conflict", { detail: "The tenant has too many suspensions" });
+    return acknowledge(managed, done, call);
+  },
+  "DELETE /tenants/{id}/suspensions/{kind}": async (call) => {
+    const { id, kind } = call.params;
+    if (kind !== "tenant") throw invalidFields(["kind", `a ${kind} is resumed by its name`]);
+    return resume(call, id, kind, "");
+  },
+  "DELETE /tenants/{id}/suspensions/{kind}/{name}": async (call) => {
+    const { id, kind, name } = call.params;
+    if (kind === "tenant") throw invalidFields(["name", "a tenant has none here"]);
+    return resume(call, id, kind, kind === "principal" && KEY_ID.test(name) ? `key ${name}` : name);
+  },
+});
 
 /** A tenant-admin must not suspend the whole tenant, because only an operator could resume it. */
 function checkRole({ caller }: Desk, kind: Kind): void {

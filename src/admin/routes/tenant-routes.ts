@@ -10,16 +10,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { applyDocument, isOvertakenBy, resolveDocument, type Intent } from "../apply/apply-document.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import {
-  Applied,
-  MadeTenant,
-  NewTenant,
-  pageShapeOf,
-  TenantShape,
-  TenantId,
-  TenantSummary,
-  type Infer,
-} from "../contract.ts";
+import type { NewTenant, TenantSummary, Infer } from "../contract.ts";
 import { declaredIn } from "../apply/declared-tenants.ts";
 import { warned } from "../apply/named-things.ts";
 import { inLanes } from "../apply/lanes.ts";
@@ -29,8 +20,7 @@ import { listDeclared, listEntries, listOfIds, type NamesAsk } from "../apply/li
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, UnknownNames, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
+import { routes, type Desk } from "../route.ts";
 import {
   anyOf,
   lookUpTenant,
@@ -40,69 +30,29 @@ import {
   readRecord,
   type Managed,
 } from "../apply/tenant-access.ts";
+import { TENANT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
-export const TenantParams = object({ id: TenantId });
-
-export const tenantRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants",
-    summary: "List tenants",
-    roles: ROLES.tenantRead,
-    query: object(PageQuery),
-    replies: [
-      { status: 200, schema: pageShapeOf(TenantSummary), about: "Tenants, by id; a tenant-admin sees its own" },
-    ],
-    handle: async (call) => ({ body: await listTenants(call, call.query) }),
-  }),
-  route({
-    method: "post",
-    path: "/tenants",
-    summary: "Make a tenant; dryRun says what would be made",
-    roles: ROLES.platform,
-    query: object({}, { dryRun: Flag, unknownNames: UnknownNames }),
-    body: NewTenant,
-    replies: [
-      { status: 200, schema: Applied, about: "Of a dry run: it could be made, and what would be in its document" },
-      { status: 201, schema: MadeTenant, about: "The tenant, which serves from now on" },
-    ],
-    handle: async (call) => {
-      const { dryRun, unknownNames } = call.query;
-      const asked = { ...call.body, unknownNames };
-      if (dryRun) return { body: await supposeTenant(call, asked) };
-      const made = await createTenant(call, asked);
-      return {
-        status: 201,
-        body: made,
-        headers: { location: `${call.options.path ?? ""}/admin/v1/tenants/${made.id}` },
-      };
-    },
-  }),
-  route({
-    method: "get",
-    path: "/tenants/{id}",
-    summary: "Show a tenant",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    replies: [{ status: 200, schema: TenantShape, about: "The tenant" }],
-    handle: async (call) => ({ body: await showTenant(call, call.params.id) }),
-  }),
-  route({
-    method: "delete",
-    path: "/tenants/{id}",
-    summary: "Delete a tenant and everything it has; a try that was cut off can be repeated",
-    roles: ROLES.platform,
-    params: TenantParams,
-    query: object({}, { created: textUpTo(40) }),
-    replies: [{ status: 204, about: "Nothing of it is left" }],
-    handle: async (call) => {
-      const managed = await lookUpTenant(call, call.params.id);
-      refuseOther(managed, call.query.created);
-      await deleteTenant(call, managed);
-      return {};
-    },
-  }),
-];
+export const tenantRoutes = routes(TENANT_ENDPOINTS, {
+  "GET /tenants": async (call) => ({ body: await listTenants(call, call.query) }),
+  "POST /tenants": async (call) => {
+    const { dryRun, unknownNames } = call.query;
+    const asked = { ...call.body, unknownNames };
+    if (dryRun) return { body: await supposeTenant(call, asked) };
+    const made = await createTenant(call, asked);
+    return {
+      status: 201,
+      body: made,
+      headers: { location: `${call.options.path ?? ""}/admin/v1/tenants/${made.id}` },
+    };
+  },
+  "GET /tenants/{id}": async (call) => ({ body: await showTenant(call, call.params.id) }),
+  "DELETE /tenants/{id}": async (call) => {
+    const managed = await lookUpTenant(call, call.params.id);
+    refuseOther(managed, call.query.created);
+    await deleteTenant(call, managed);
+    return {};
+  },
+});
 
 /** Throws where a tenant is named by when it was made, and another one has its name now. */
 function refuseOther({ id, created }: Managed, named: string | undefined): void {

@@ -13,71 +13,51 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { policyOf } from "../apply/tenant-offer.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { Decide, Decided, pageShapeOf, WaitingShape, type Infer } from "../contract.ts";
+import type { Decide, WaitingShape, Infer } from "../contract.ts";
 import { NUMBER, positionOf } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes, type Desk, type RouteAnswer, type RouteCall } from "../route.ts";
+import type { UpstreamParams } from "../endpoints/upstream-endpoints.ts";
+import { UPSTREAM_REVIEW_ENDPOINTS } from "../endpoints/upstream-review-endpoints.ts";
 
-const UpstreamParams = object({ ...TenantParams.shape, upstream: textUpTo(100, 1) });
 const LIST = "pending";
 
-export const upstreamReviewRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/upstreams/{upstream}/pending",
-    summary: "List the definitions of an upstream that wait for approval, with all in which they differ",
-    roles: ROLES.tenantRead,
-    params: UpstreamParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(WaitingShape), about: "As the upstream lists them" }],
-    handle: async (call) => {
-      const { upstream } = call.params;
-      const { stub } = await reviewedTenant(call, call.params);
-      const after = Number(positionOf(`${LIST} ${upstream}`, call.query, NUMBER) ?? -1);
-      const page = { after, limit: call.query.limit };
-      const { items, next } = await remote(stub(), reviewTables).waiting(upstream, page);
-      const cursor = next === undefined ? {} : { cursor: encodeCursor(`${LIST} ${upstream}`, String(next)) };
-      return { body: { items: items.map(shownOf), ...cursor } };
-    },
-  }),
-  decision("approve", "Approve definitions: what was seen under these digests is listed from now on"),
-  decision("reject", "Reject definitions: they wait no more, and are not listed"),
-];
+export const upstreamReviewRoutes = routes(UPSTREAM_REVIEW_ENDPOINTS, {
+  "GET /tenants/{id}/upstreams/{upstream}/pending": async (call) => {
+    const { upstream } = call.params;
+    const { stub } = await reviewedTenant(call, call.params);
+    const after = Number(positionOf(`${LIST} ${upstream}`, call.query, NUMBER) ?? -1);
+    const page = { after, limit: call.query.limit };
+    const { items, next } = await remote(stub(), reviewTables).waiting(upstream, page);
+    const cursor = next === undefined ? {} : { cursor: encodeCursor(`${LIST} ${upstream}`, String(next)) };
+    return { body: { items: items.map(shownOf), ...cursor } };
+  },
+  "POST /tenants/{id}/upstreams/{upstream}/approve": (call) => decide("approve", call),
+  "POST /tenants/{id}/upstreams/{upstream}/reject": (call) => decide("reject", call),
+});
 
-function decision(verdict: ReviewVerdict, summary: string): Route {
-  return route({
-    method: "post",
-    path: `/tenants/{id}/upstreams/{upstream}/${verdict}`,
-    summary,
-    roles: ROLES.tenant,
-    params: UpstreamParams,
-    query: object({}, { wait: Flag }),
-    body: Decide,
-    replies: [{ status: 200, schema: Decided, about: "Decided; seen everywhere from effectiveAt on" }],
-    handle: async (call) => {
-      const { upstream } = call.params;
-      const { digests } = call.body;
-      const managed = await reviewedTenant(call, call.params);
-      const reviews = () => remote(managed.stub(), reviewTables);
-      const { unknown } = await reviews().decide({ id: upstream, verdict, digests }, call.caller);
-      if (unknown.length > 0) {
-        const detail = `Nothing that waits now has the digest ${unknown.slice(0, 3).join(", ")}: look again`;
-        throw new ProblemError("conflict", { detail });
-      }
-      const written = await listDecided(upstream, { ...managed, bodies: call.env.BODIES });
-      if (written?.state === "full") {
-        const detail = `The lists of this tenant's upstreams would be more than ${MAX_SECTIONS_BYTES} bytes together`;
-        throw new ProblemError("conflict", { detail });
-      }
-      const effectiveAt = written?.state === "written" ? fromNow(written.leftMs) : null;
-      if (call.query.wait && effectiveAt !== null) await untilInForce(effectiveAt);
-      const { waiting } = await reviews().inForce(upstream);
-      const changed = effectiveAt !== null;
-      return { body: { decided: digests.length, waiting, changed, effectiveAt: isoTime(effectiveAt) } };
-    },
-  });
+type DecisionCall = RouteCall<Infer<typeof UpstreamParams>, { readonly wait?: boolean }, Infer<typeof Decide>>;
+
+async function decide(verdict: ReviewVerdict, call: DecisionCall): Promise<RouteAnswer> {
+  const { upstream } = call.params;
+  const { digests } = call.body;
+  const managed = await reviewedTenant(call, call.params);
+  const reviews = () => remote(managed.stub(), reviewTables);
+  const { unknown } = await reviews().decide({ id: upstream, verdict, digests }, call.caller);
+  if (unknown.length > 0) {
+    const detail = `Nothing that waits now has the digest ${unknown.slice(0, 3).join(", ")}: look again`;
+    throw new ProblemError("conflict", { detail });
+  }
+  const written = await listDecided(upstream, { ...managed, bodies: call.env.BODIES });
+  if (written?.state === "full") {
+    const detail = `The lists of this tenant's upstreams would be more than ${MAX_SECTIONS_BYTES} bytes together`;
+    throw new ProblemError("conflict", { detail });
+  }
+  const effectiveAt = written?.state === "written" ? fromNow(written.leftMs) : null;
+  if (call.query.wait && effectiveAt !== null) await untilInForce(effectiveAt);
+  const { waiting } = await reviews().inForce(upstream);
+  const changed = effectiveAt !== null;
+  return { body: { decided: digests.length, waiting, changed, effectiveAt: isoTime(effectiveAt) } };
 }
 
 /** Throws where there is no such upstream, or none whose definitions wait for approval. */

@@ -9,116 +9,49 @@ import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { findManaged } from "../apply/tenant-access.ts";
 import { upstreamGround, upstreamOperations } from "../apply/upstream-access.ts";
 import { boundsJudge } from "../apply/upstream-bounds.ts";
-import {
-  Applied,
-  pageShapeOf,
-  Upstream,
-  UpstreamRefreshed,
-  UpstreamShape,
-  UpstreamSummary,
-  UpstreamTested,
-  type Infer,
-} from "../contract.ts";
+import type { UpstreamRefreshed, UpstreamShape, UpstreamSummary, UpstreamTested, Infer } from "../contract.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object, textUpTo } from "../schema-parts.ts";
+import { routes, type Desk } from "../route.ts";
 import { applied } from "./document-routes.ts";
-import { TenantParams } from "./tenant-routes.ts";
-
-const UpstreamParams = object({ ...TenantParams.shape, upstream: textUpTo(100, 1) });
-const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
-const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
-const PATH = "/tenants/{id}/upstreams/{upstream}";
+import type { UpstreamParams, WriteQuery } from "../endpoints/upstream-endpoints.ts";
+import { UPSTREAM_ENDPOINTS } from "../endpoints/upstream-endpoints.ts";
 
 type Upstreams = NonNullable<TenantDocument["upstreams"]>;
 
-export const upstreamRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/upstreams",
-    summary: "List a tenant's upstreams and how each is doing",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(UpstreamSummary), about: "Upstreams, by id" }],
-    handle: async (call) => {
-      const all = await lookAt(call, call.params.id);
-      const sorted = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      return { body: pageOfAll("upstreams", sorted.map(summaryOf), call.query) };
-    },
+export const upstreamRoutes = routes(UPSTREAM_ENDPOINTS, {
+  "GET /tenants/{id}/upstreams": async (call) => {
+    const all = await lookAt(call, call.params.id);
+    const sorted = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    return { body: pageOfAll("upstreams", sorted.map(summaryOf), call.query) };
+  },
+  "GET /tenants/{id}/upstreams/{upstream}": async (call) => {
+    const { id, upstream } = call.params;
+    return { body: named(await lookAt(call, id), upstream) };
+  },
+  "PUT /tenants/{id}/upstreams/{upstream}": async (call) => {
+    const { id, upstream } = call.params;
+    const written = call.body as UpstreamDocument;
+    return write(call, id, { action: "upstream.write", change: (all) => ({ ...all, [upstream]: written }) });
+  },
+  "DELETE /tenants/{id}/upstreams/{upstream}": async (call) => {
+    const { id, upstream } = call.params;
+    const change = (all: Upstreams) => {
+      if (!Object.hasOwn(all, upstream)) throw notFound(`upstream ${upstream} in the tenant's own document`);
+      return Object.fromEntries(Object.entries(all).filter(([other]) => other !== upstream));
+    };
+    return write(call, id, { action: "upstream.delete", change });
+  },
+  "POST /tenants/{id}/upstreams/{upstream}/test": async (call) => {
+    const { id, upstream } = call.params;
+    const { ground } = await upstreamGround(call, await findManaged(call, id));
+    namedIn(ground, upstream);
+    return { body: testedOf(await upstreamOperations(call).test(ground, upstream)) };
+  },
+  "POST /tenants/{id}/upstreams/{upstream}/refresh": async (call) => ({
+    body: await refresh(call, call.params, call.query),
   }),
-  route({
-    method: "get",
-    path: PATH,
-    summary: "Show an upstream: what it lists, what of it is left out and why",
-    roles: ROLES.tenantRead,
-    params: UpstreamParams,
-    replies: [{ status: 200, schema: UpstreamShape, about: "The upstream, as it was last read" }],
-    handle: async (call) => {
-      const { id, upstream } = call.params;
-      return { body: named(await lookAt(call, id), upstream) };
-    },
-  }),
-  route({
-    method: "put",
-    path: PATH,
-    summary: "Write an upstream into the tenant's document; a tenant-admin within its upstreamBounds",
-    roles: ROLES.tenant,
-    params: UpstreamParams,
-    query: WriteQuery,
-    body: Upstream,
-    conditions: ["If-Match"],
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { id, upstream } = call.params;
-      const written = call.body as UpstreamDocument;
-      return write(call, id, { action: "upstream.write", change: (all) => ({ ...all, [upstream]: written }) });
-    },
-  }),
-  route({
-    method: "delete",
-    path: PATH,
-    summary: "Take an upstream out of the tenant's own document",
-    roles: ROLES.tenant,
-    params: UpstreamParams,
-    query: WriteQuery,
-    conditions: ["If-Match"],
-    replies: [APPLIED],
-    handle: async (call) => {
-      const { id, upstream } = call.params;
-      const change = (all: Upstreams) => {
-        if (!Object.hasOwn(all, upstream)) throw notFound(`upstream ${upstream} in the tenant's own document`);
-        return Object.fromEntries(Object.entries(all).filter(([other]) => other !== upstream));
-      };
-      return write(call, id, { action: "upstream.delete", change });
-    },
-  }),
-  route({
-    method: "post",
-    path: `${PATH}/test`,
-    summary: "Connect to an upstream now and read what it lists; nothing of it is kept",
-    roles: ROLES.tenant,
-    params: UpstreamParams,
-    replies: [{ status: 200, schema: UpstreamTested, about: "What was found, or why nothing was" }],
-    handle: async (call) => {
-      const { id, upstream } = call.params;
-      const { ground } = await upstreamGround(call, await findManaged(call, id));
-      namedIn(ground, upstream);
-      return { body: testedOf(await upstreamOperations(call).test(ground, upstream)) };
-    },
-  }),
-  route({
-    method: "post",
-    path: `${PATH}/refresh`,
-    summary: "Read an upstream now, or wait for whoever is reading it",
-    roles: ROLES.tenant,
-    params: UpstreamParams,
-    query: object({}, { wait: Flag }),
-    replies: [{ status: 200, schema: UpstreamRefreshed, about: "It was read; or it could not be, and why" }],
-    handle: async (call) => ({ body: await refresh(call, call.params, call.query) }),
-  }),
-];
+});
 
 interface Edit {
   readonly action: string;

@@ -1,47 +1,36 @@
 // Owns the route for a tenant's use, as lines that can be taken again. Refuses a Worker that counts nothing.
 
-import * as z from "zod";
 import type { UsageAsk, UsageLine } from "../../deployment/record-readers.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { findManaged } from "../apply/tenant-access.ts";
-import { Timestamp, UsageLineShape, type Infer } from "../contract.ts";
-import { linesReply, respondLines } from "../json-lines.ts";
+import type { UsageLineShape, Infer } from "../contract.ts";
+import { respondLines } from "../json-lines.ts";
 import { lackingFeature } from "../problem.ts";
-import { Flag, ROLES, route, type Route } from "../route.ts";
-import { object } from "../schema-parts.ts";
-import { TenantParams } from "./tenant-routes.ts";
+import { routes } from "../route.ts";
+import { USAGE_ENDPOINTS } from "../endpoints/usage-endpoints.ts";
 
 const HOUR_MS = 3_600_000;
 const MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
 
-export const usageRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/tenants/{id}/usage/calls",
-    summary: "What a tenant's callers called, by hour or day; what is closed is given out the same again",
-    roles: ROLES.tenantRead,
-    params: TenantParams,
-    query: object({}, { by: z.enum(["hour", "day"]), from: Timestamp, to: Timestamp, open: Flag }),
-    replies: [linesReply(UsageLineShape, "One JSON text a line, by time")],
-    handle: async (call) => {
-      const usage = call.options.features?.find((feature) => feature.usage)?.usage;
-      if (!usage) throw lackingFeature("What was called needs the feature usage()");
-      const { id, stub, created } = await findManaged(call, call.params.id);
-      const { by = "hour", from, to, open = false } = call.query;
-      const reader = usage(stub());
-      const timeOf = (at: string | undefined, otherwise: number) =>
-        at === undefined ? otherwise : Math.ceil(Date.parse(at) / MS[by]);
-      let ask: UsageAsk | undefined = { by, from: timeOf(from, 0), to: timeOf(to, 2 ** 40), open, after: null };
-      return respondLines(async () => {
-        if (!ask) return [];
-        const { lines, closedTo } = await reader.lines(ask);
-        const last = lines.at(-1);
-        ask = last && { ...ask, after: last };
-        return lines.map((line) => lineShown(line, { id, created, by, closedTo }));
-      });
-    },
-  }),
-];
+export const usageRoutes = routes(USAGE_ENDPOINTS, {
+  "GET /tenants/{id}/usage/calls": async (call) => {
+    const usage = call.options.features?.find((feature) => feature.usage)?.usage;
+    if (!usage) throw lackingFeature("What was called needs the feature usage()");
+    const { id, stub, created } = await findManaged(call, call.params.id);
+    const { by = "hour", from, to, open = false } = call.query;
+    const reader = usage(stub());
+    const timeOf = (at: string | undefined, otherwise: number) =>
+      at === undefined ? otherwise : Math.ceil(Date.parse(at) / MS[by]);
+    let ask: UsageAsk | undefined = { by, from: timeOf(from, 0), to: timeOf(to, 2 ** 40), open, after: null };
+    return respondLines(async () => {
+      if (!ask) return [];
+      const { lines, closedTo } = await reader.lines(ask);
+      const last = lines.at(-1);
+      ask = last && { ...ask, after: last };
+      return lines.map((line) => lineShown(line, { id, created, by, closedTo }));
+    });
+  },
+});
 
 interface Of {
   readonly id: string;

@@ -47,14 +47,14 @@ describe("roles", () => {
       const expected: Record<string, boolean> = {};
       for (const { method, path } of ROUTES) {
         // Deleting the tenant would end the test.
-        const to = sample(path, method === "delete" && path === "/tenants/{id}" ? "nobody" : tenant);
-        const { status } = await send(method.toUpperCase() as "GET", to, {
+        const to = sample(path, method === "DELETE" && path === "/tenants/{id}" ? "nobody" : tenant);
+        const { status } = await send(method, to, {
           token,
-          ...(method === "get" ? {} : { json: [] }),
+          ...(method === "GET" ? {} : { json: [] }),
         });
         const name = `${method} ${path}`;
         seen[name] = !REFUSED.has(status);
-        expected[name] = method === "get" ? mayRead(role, path) : mayWrite(role, path);
+        expected[name] = method === "GET" ? mayRead(role, path) : mayWrite(role, path);
       }
       expect(seen).toEqual(expected);
     },

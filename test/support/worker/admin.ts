@@ -86,9 +86,7 @@ export async function ask(method: Method, path: string, asking: Asking = {}): Pr
 function routeOf(method: Method, path: string): Route {
   const { pathname } = new URL(path, ORIGIN);
   const found = ROUTES.find(
-    (route) =>
-      route.method.toUpperCase() === method &&
-      new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+    (route) => route.method === method && new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
   );
   if (!found) throw new Error(`no route ${method} ${path}`);
   return found;

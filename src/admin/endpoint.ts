@@ -1,0 +1,78 @@
+// What an endpoint of the admin API declares of itself, apart from what serves it: clients know no more than this.
+
+import * as z from "zod";
+import type { Role } from "./contract.ts";
+import { TenantId, type Infer } from "./contract.ts";
+import { object, textUpTo, told } from "./schema-parts.ts";
+
+type AdminRole = Infer<typeof Role>;
+
+const OWNER: readonly AdminRole[] = ["owner"];
+const WRITERS: readonly AdminRole[] = ["owner", "operator"];
+const READERS: readonly AdminRole[] = [...WRITERS, "auditor"];
+
+/** Who may use an endpoint. `authorize` lets a tenant-admin in only where the path names one of its tenants. */
+export const ROLES = {
+  owner: OWNER,
+  ownerRead: [...OWNER, "auditor"],
+  platform: WRITERS,
+  platformRead: READERS,
+  tenant: [...WRITERS, "tenant-admin"],
+  tenantRead: [...READERS, "tenant-admin"],
+} as const satisfies Record<string, readonly AdminRole[]>;
+
+export interface Reply {
+  readonly status: number;
+  /** undefined: no body. */
+  readonly schema?: z.ZodType;
+  /** application/json when absent. */
+  readonly mediaType?: string;
+  /** The only answer to a request with `dryRun`, and to no other. */
+  readonly isOfDryRun?: true;
+  readonly about: string;
+}
+
+export interface AdminEndpoint {
+  readonly summary: string;
+  readonly roles: readonly AdminRole[];
+  /** Whoever has a key of the tenant calls it with that, and nobody with another token. */
+  readonly isForKeys?: true;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  /** "stream": raw bytes, which the handler reads. */
+  readonly body?: z.ZodType | "stream";
+  readonly replies: readonly Reply[];
+  /** Headers that the description names. The handler reads them itself. */
+  readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
+}
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+/** The method, and the path below /admin/v1 with {name} for parameters. */
+export type EndpointName = `${Method} /${string}`;
+
+/** Keeps the type of each of them. */
+export function endpoints<const T extends Readonly<Record<EndpointName, AdminEndpoint>>>(table: T): T {
+  return table;
+}
+
+export const TenantParams = object({ id: TenantId });
+
+/** Parameters that several endpoints share. */
+export const Flag = z.boolean(told("1 or 0")).meta({ "x-rule": "1 or 0" });
+export const UnknownNames = Flag.meta({
+  description: "A name that matches nothing yet is taken, with a warning, in place of being refused.",
+});
+const WHOLE = "must be a whole number";
+export const Position = (maximum: number, minimum = 0) =>
+  z.int(told(WHOLE)).min(minimum).max(maximum).meta({ "x-rule": WHOLE });
+export const PageQuery = {
+  cursor: textUpTo(8192).exactOptional(),
+  limit: Position(1000, 1).default(100),
+};
+
+/** An answer of lines of JSON, one text a line. */
+export const LINES_TYPE = "application/x-ndjson";
+
+export function linesReply<const S extends z.ZodType>(schema: S, about: string) {
+  return { status: 200, schema, mediaType: LINES_TYPE, about } as const;
+}

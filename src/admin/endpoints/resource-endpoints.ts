@@ -1,0 +1,62 @@
+// Routes of the admin API: resource.
+
+import * as z from "zod";
+import { Audience, ResourceAbout, Timestamp, pageShapeOf } from "../contract.ts";
+import { Flag, PageQuery, ROLES, TenantParams, endpoints } from "../endpoint.ts";
+import { Uri, list, object, textUpTo, told } from "../schema-parts.ts";
+
+const UriMember = { uri: Uri } as const;
+const UriQuery = object(UriMember);
+export const PutQuery = object(UriMember, {
+  name: textUpTo(500, 1),
+  title: textUpTo(2000),
+  description: textUpTo(20_000),
+  tag: list(textUpTo(100, 1), { max: 100 }),
+  audience: Audience.max(2),
+  priority: z.number(told("must be a number")).min(0).max(1).meta({ "x-rule": "must be a number" }),
+  lastModified: Timestamp.max(40).meta({
+    description: "When its content last changed, as the source of a copy says; now when absent.",
+  }),
+  binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
+});
+
+export const RESOURCE_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/resources": {
+    summary: "List resources",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery, { prefix: textUpTo(2048) }),
+    replies: [{ status: 200, schema: pageShapeOf(ResourceAbout), about: "Resources, by URI" }],
+  },
+  "GET /tenants/{id}/resources/content": {
+    summary: "Get a resource's body",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: UriQuery,
+    conditions: ["If-None-Match"],
+    replies: [
+      { status: 200, mediaType: "*/*", about: "The body, with the resource's own Content-Type, and its ETag" },
+      { status: 304, about: "Not changed since" },
+    ],
+  },
+  "PUT /tenants/{id}/resources/content": {
+    summary: "Write a resource: the body as it is, everything else in the query",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    query: PutQuery,
+    body: "stream",
+    conditions: ["If-Match", "If-None-Match"],
+    replies: [
+      { status: 200, schema: ResourceAbout, about: "Written, or as it was already" },
+      { status: 201, schema: ResourceAbout, about: "Made" },
+    ],
+  },
+  "DELETE /tenants/{id}/resources/content": {
+    summary: "Delete a resource",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    query: UriQuery,
+    conditions: ["If-Match"],
+    replies: [{ status: 204, about: "Deleted" }],
+  },
+});
