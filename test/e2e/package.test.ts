@@ -237,6 +237,26 @@ describe.each(["bundler", "nodenext"])("a consumer with moduleResolution %s", (r
   });
 });
 
+describe("its client of the admin API", () => {
+  const program = (title: string) => `
+import { adminClient } from "tenantry/admin";
+const admin = adminClient({ url: "https://mcp.example.com", token: "t" });
+const made = await admin.request("POST /tenants", { body: { id: "acme", document: { ${title}: "Acme" } } });
+export const url: string = made.url;
+`;
+
+  test.each([
+    ["Workers", WORKERS],
+    ["browsers", { types: [], lib: ["es2024", "dom", "dom.iterable"] }],
+    ["Node", { types: ["node"], lib: ["es2024"] }],
+  ])("type-checks with the types of %s alone", (_platform, platform) => {
+    expect(typecheck(program("title"), "nodenext", ["zod", "@types/node", "undici-types"], platform).output).toBe("");
+    expect(typecheck(program("titel"), "nodenext", ["zod", "@types/node", "undici-types"], platform).output).toContain(
+      "titel",
+    );
+  });
+});
+
 function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
 }
@@ -297,19 +317,24 @@ function consumer(dependencies: readonly string[]): string {
   return folder;
 }
 
+const WORKERS = { types: ["@cloudflare/workers-types"], lib: ["es2024"] };
+
 function typecheck(
   source: string,
   resolution: string,
   peers: readonly string[] = ["zod"],
-  options: { readonly declaration?: boolean } = {},
+  options: {
+    readonly types?: readonly string[];
+    readonly lib?: readonly string[];
+    readonly declaration?: boolean;
+  } = {},
 ): { status: number | null; output: string } {
   const folder = consumer(["@cloudflare/workers-types", "hono", ...peers]);
   const compilerOptions = {
     target: "es2024",
-    lib: ["es2024"],
     module: resolution === "nodenext" ? "nodenext" : "esnext",
     moduleResolution: resolution,
-    types: ["@cloudflare/workers-types"],
+    ...platform,
     strict: true,
     skipLibCheck: false,
     outDir: "out",

@@ -2,7 +2,7 @@
 // where commander's untyped values get their types.
 
 import type { Command } from "commander";
-import { createAdminClient, type AdminClient } from "./admin/admin-client.ts";
+import { createAdminApi, type AdminApi } from "./admin/admin-client.ts";
 import { findTarget } from "./config.ts";
 import { asTyped } from "./terminal/as-typed.ts";
 import type { ShownLine } from "./terminal/output.ts";
@@ -26,7 +26,7 @@ export interface CommandContext {
   readonly quiet: boolean;
   /** Whether --url was given, as opposed to a server found in the configuration. */
   readonly namesServer: boolean;
-  readonly api: AdminClient;
+  readonly api: AdminApi;
   /** To stdout: the value itself with --json, else what a person reads. */
   show(value: unknown, human: () => string | readonly ShownLine[]): void;
   /** To stderr, for a person only: what happened beside the result. */
@@ -68,7 +68,7 @@ async function openContext(terminal: Terminal, globals: Globals): Promise<Comman
     json,
     quiet,
     namesServer: globals.url !== undefined,
-    api: createAdminClient(target, terminal.signal),
+    api: createAdminApi(target, terminal.signal),
     note,
     log,
     warn,

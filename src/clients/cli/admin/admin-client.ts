@@ -26,7 +26,7 @@ export interface Ask {
   readonly body?: Body;
 }
 
-export interface AdminClient {
+export interface AdminApi {
   readonly base: string;
   /** The parsed answer; undefined for 204. */
   json<T>(ask: Ask): Promise<T>;
@@ -55,7 +55,7 @@ const BUSY_PAUSE_MS = 1000;
 /** The most that all pauses of one request may take together: after a minute a person should be told. */
 const MAX_WAIT_MS = 60_000;
 
-export function createAdminClient(target: Target, signal: AbortSignal): AdminClient {
+export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
   const answer = (ask: Ask) => send(target, ask, signal);
   const json = async <T>(ask: Ask): Promise<T> => readJson<T>(await answer(ask));
   return {

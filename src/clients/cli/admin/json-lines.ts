@@ -1,9 +1,9 @@
 // Owns reading an answer of the admin API that is lines of JSON, as they come.
 
-import type { AdminClient, Ask } from "./admin-client.ts";
+import type { AdminApi, Ask } from "./admin-client.ts";
 
 /** Rejects where the answer ends before its last line does. */
-export async function* jsonLines<T>(api: AdminClient, ask: Ask): AsyncGenerator<T> {
+export async function* jsonLines<T>(api: AdminApi, ask: Ask): AsyncGenerator<T> {
   const { body } = await api.answer(ask);
   const decoder = new TextDecoder();
   let text = "";

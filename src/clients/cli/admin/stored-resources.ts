@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { ResourceAbout, Infer } from "../../../admin/contract.ts";
-import { collectPages, type AdminClient, type Body, type Query } from "./admin-client.ts";
+import { collectPages, type AdminApi, type Body, type Query } from "./admin-client.ts";
 
 export type Stored = Infer<typeof ResourceAbout>;
 
@@ -20,7 +20,7 @@ export interface StoredResources {
   remove(uri: string, condition: Readonly<Record<string, string>>): Promise<void>;
 }
 
-export function storedResources(api: AdminClient, tenant: string): StoredResources {
+export function storedResources(api: AdminApi, tenant: string): StoredResources {
   const path = ["tenants", tenant, "resources"];
   const content = [...path, "content"];
   const list = (prefix: string, limit?: number) =>

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { Argument } from "commander";
-import { createAdminClient } from "../admin/admin-client.ts";
+import { createAdminApi } from "../admin/admin-client.ts";
 import { completeWords, completionScript, SHELLS, type Shell } from "./shell-completion.ts";
 import { findTarget } from "../config.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -44,7 +44,7 @@ Examples:
 async function namesOf(terminal: Terminal, under: readonly string[]): Promise<readonly string[]> {
   try {
     const target = await findTarget({}, terminal);
-    const api = createAdminClient(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
+    const api = createAdminApi(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
     const query = { limit: MAX_NAMES };
     const { items } = await api.json<{ items: readonly { id: string }[] }>({ path: ["tenants", ...under], query });
     // A shell puts what is offered into the command line as it is, so what is no plain name is not offered.

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import type { Acknowledged, ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
-import { collectPages, createAdminClient } from "../admin/admin-client.ts";
+import { collectPages, createAdminApi } from "../admin/admin-client.ts";
 import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
@@ -141,7 +141,7 @@ async function rotateOwn(
   const token = await keyFor(context.terminal, options);
   if (token === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
   const { base } = context.api;
-  const api = createAdminClient({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
+  const api = createAdminApi({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
   showMade(context, await api.json<Made>({ method: "POST", path: pathOf(tenant, "own", "rotate"), json }));
 }
 

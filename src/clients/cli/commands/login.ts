@@ -2,7 +2,7 @@
 // read.
 
 import type { Command } from "commander";
-import { createAdminClient } from "../admin/admin-client.ts";
+import { createAdminApi } from "../admin/admin-client.ts";
 import { act, type CommandContext, type Globals } from "../command-context.ts";
 import { findTarget, forgetToken, keepSignIn, keepToken, parseToken } from "../config.ts";
 import type { KeptSignIn } from "../config-file.ts";
@@ -97,9 +97,9 @@ async function endAtIssuer(context: CommandContext, { refreshToken, ...about }: 
 }
 
 /** Throws for a token that the server does not know. A 403 is no such refusal: the server looks at the token first. */
-async function checkToken(target: Parameters<typeof createAdminClient>[0], terminal: Terminal): Promise<void> {
+async function checkToken(target: Parameters<typeof createAdminApi>[0], terminal: Terminal): Promise<void> {
   try {
-    await createAdminClient(target, terminal.signal).json({ path: ["tenants"], query: { limit: 1 } });
+    await createAdminApi(target, terminal.signal).json({ path: ["tenants"], query: { limit: 1 } });
   } catch (error) {
     if (error instanceof ServerRefused && error.status === 403) return;
     throw error;

@@ -1,0 +1,189 @@
+// The client of the admin API, `tenantry/admin`. It needs `fetch` and nothing else: its types come from the table of endpoints, of
+// which nothing is there at run time.
+
+import type * as z from "zod";
+import type { Endpoints } from "./endpoints/all-endpoints.ts";
+
+export interface AdminClientOptions {
+  /** Where the Worker is, as https://mcp.example.com, with the path under which it is mounted. */
+  readonly url: string;
+  /** An operator's token. */
+  readonly token?: string;
+  /** What sends requests, in place of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** The method and path of an endpoint, as `/admin/openapi.json` has them below /admin/v1. */
+export type AdminRoute = keyof Endpoints;
+
+type Sent<S> = S extends z.ZodType ? z.input<S> : never;
+type RepliesOf<E> = E extends { readonly replies: readonly (infer R)[] } ? R : never;
+type DryRun = { readonly isOfDryRun: true };
+
+type ParamsOf<E> = E extends { readonly params: infer S } ? { readonly params: Readonly<Sent<S>> } : unknown;
+/** Where a dry run has an answer of its own, `dryRun` of the client asks for one, and the query does not. */
+type Unsaid<E> = [Extract<RepliesOf<E>, DryRun>] extends [never] ? never : "dryRun";
+type Query<E, S> = { readonly [Name in keyof S as Exclude<Name, Unsaid<E>>]: S[Name] | undefined };
+type QueryOf<E> = E extends { readonly query: infer S }
+  ? Partial<Query<E, Sent<S>>> extends Query<E, Sent<S>>
+    ? { readonly query?: Query<E, Sent<S>> }
+    : { readonly query: Query<E, Sent<S>> }
+  : unknown;
+type BodyOf<E> = E extends { readonly body: "stream" }
+  ? { readonly content: NonNullable<RequestInit["body"]> }
+  : E extends { readonly body: infer S }
+    ? { readonly body: Readonly<Sent<S>> }
+    : unknown;
+
+interface Common {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** What an endpoint is sent. */
+export type AdminRequest<N extends AdminRoute> = ParamsOf<Endpoints[N]> &
+  QueryOf<Endpoints[N]> &
+  BodyOf<Endpoints[N]> &
+  Common;
+
+type Rest<T> = Partial<T> extends T ? [request?: T] : [request: T];
+export type AdminArguments<N extends AdminRoute> = Rest<AdminRequest<N>>;
+
+type Json<R> = R extends { readonly status: 304 } | { readonly mediaType: string }
+  ? never
+  : R extends { readonly schema: infer S extends z.ZodType }
+    ? z.output<S>
+    : undefined;
+
+/** What an endpoint answers. undefined where there is no body. */
+export type AdminAnswer<N extends AdminRoute> = Json<Exclude<RepliesOf<Endpoints[N]>, DryRun>>;
+export type AdminDryRunAnswer<N extends AdminRoute> = [Extract<RepliesOf<Endpoints[N]>, DryRun>] extends [never]
+  ? AdminAnswer<N>
+  : Json<Extract<RepliesOf<Endpoints[N]>, DryRun>>;
+
+/** Endpoints that can say what they would do. */
+export type AdminDryRun = {
+  [N in AdminRoute]: Endpoints[N] extends { readonly query: infer S }
+    ? "dryRun" extends keyof Sent<S>
+      ? N
+      : never
+    : never;
+}[AdminRoute];
+
+/** Endpoints that answer with a page of a list. */
+export type AdminList = {
+  [N in AdminRoute]: AdminAnswer<N> extends { items: unknown[]; cursor?: string } ? N : never;
+}[AdminRoute];
+type Item<N extends AdminRoute> = AdminAnswer<N> extends { items: (infer T)[] } ? T : never;
+
+export interface AdminClient {
+  /** Throws an `AdminError` where the server refuses. */
+  request<N extends AdminRoute>(endpoint: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N>>;
+  /** Says what a request would do, and refuses what that would. */
+  dryRun<N extends AdminDryRun>(endpoint: N, ...args: AdminArguments<N>): Promise<AdminDryRunAnswer<N>>;
+  /** The answer itself: of what is not JSON, or where its headers matter. Throws an `AdminError` where the server refuses. */
+  response<N extends AdminRoute>(endpoint: N, ...args: AdminArguments<N>): Promise<Response>;
+  /** The pages of a list, each asked for when it is wanted. `query.limit`: how many items a page has. */
+  pages<N extends AdminList>(endpoint: N, ...args: AdminArguments<N>): AsyncGenerator<readonly Item<N>[]>;
+}
+
+/** A refusal as the server words it (RFC 9457). */
+export interface AdminProblem {
+  readonly title?: string;
+  readonly detail?: string;
+  readonly errors?: readonly { readonly field: string; readonly rule: string }[];
+  readonly requestId?: string;
+}
+
+export class AdminError extends Error {
+  override readonly name = "AdminError";
+  readonly status: number;
+  readonly problem: AdminProblem;
+
+  constructor(status: number, problem: AdminProblem) {
+    const { title = `The server answered ${status}`, detail, errors = [] } = problem;
+    super(
+      [[title, detail].filter(Boolean).join(": "), ...errors.map(({ field, rule }) => `${field}: ${rule}`)].join("; "),
+    );
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+/** What the types of an endpoint become at run time. */
+interface Asked extends Common {
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly content?: unknown;
+}
+
+export function adminClient(options: AdminClientOptions): AdminClient {
+  const send = options.fetch ?? ((url, init) => fetch(url, init));
+  const response = async (endpoint: string, asked: Asked = {}): Promise<Response> => {
+    const answer = await send(urlOf(options.url, endpoint, asked), initOf(endpoint, asked, options.token));
+    if (answer.ok) return answer;
+    throw new AdminError(answer.status, await problemOf(answer));
+  };
+  const request = async (endpoint: string, asked?: Asked): Promise<unknown> => {
+    const answer = await response(endpoint, asked);
+    return answer.status === 204 ? undefined : answer.json();
+  };
+  const dryRun = (endpoint: string, asked: Asked = {}) =>
+    request(endpoint, { ...asked, query: { ...asked.query, dryRun: true } });
+  async function* pages(endpoint: string, asked: Asked = {}): AsyncGenerator<readonly unknown[]> {
+    let cursor: string | undefined;
+    do {
+      const page = await request(endpoint, { ...asked, query: { ...asked.query, cursor } });
+      const { items, cursor: next } = page as { items: readonly unknown[]; cursor?: string };
+      yield items;
+      cursor = next;
+    } while (cursor !== undefined);
+  }
+  return { request, dryRun, response, pages } as AdminClient;
+}
+
+/** Throws where a parameter is no part of a path: `..` as the name of a secret would lead to its tenant. */
+function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Asked): string {
+  const path = endpoint.slice(endpoint.indexOf("/")).replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = String(params[name]);
+    if (["", ".", ".."].includes(value)) throw new TypeError(`${name}: "${value}" names nothing`);
+    return encodeURIComponent(value);
+  });
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const one of values) if (one !== undefined) search.append(name, textOf(one));
+  }
+  return `${base.replace(/\/$/, "")}/admin/v1${path}${search.size === 0 ? "" : `?${search.toString()}`}`;
+}
+
+/** A flag is 1 or 0. */
+const textOf = (value: unknown) => String(typeof value === "boolean" ? Number(value) : value);
+
+function initOf(endpoint: string, { body, content, headers, signal }: Asked, token: string | undefined): RequestInit {
+  return {
+    method: endpoint.slice(0, endpoint.indexOf(" ")),
+    headers: {
+      accept: "application/json, */*;q=0.5",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    // A redirect would lose the token or the body.
+    redirect: "manual",
+    ...(signal && { signal }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(content !== undefined && { body: content, duplex: "half" }),
+  } as RequestInit;
+}
+
+async function problemOf(response: Response): Promise<AdminProblem> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as AdminProblem;
+  } catch {
+    // Something else answered, with a page of its own.
+    return {};
+  }
+}

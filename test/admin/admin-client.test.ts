@@ -1,0 +1,107 @@
+// The client of the admin API in a Worker: what it sends is what each endpoint takes, and a refusal says what is wrong.
+
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { adminClient, AdminError, type AdminAnswer } from "../../src/admin/admin-client.ts";
+import { adminEnv, appOf, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
+
+const app = appOf();
+const asked: string[] = [];
+const admin = adminClient({
+  url: `${ORIGIN}/`,
+  token: ROOT,
+  fetch: async (url, init) => {
+    asked.push(`${init.method} ${url}`);
+    return app.fetch(new Request(url, init), adminEnv);
+  },
+});
+const uniqueId = () => `t-${crypto.randomUUID().slice(0, 8)}`;
+
+it("makes a tenant and a key, and reads both", async () => {
+  const id = uniqueId();
+  const made = await admin.request("POST /tenants", { body: { id, document: { title: "Acme", mode: "key" } } });
+  expect(made).toMatchObject({ id, url: `${ORIGIN}/mcp/${id}`, own: { title: "Acme" } });
+  const { token, ...key } = await admin.request("POST /tenants/{id}/keys", { params: { id }, body: { name: "first" } });
+  expect(token).toMatch(/^tnt_/);
+  const { items } = await admin.request("GET /tenants/{id}/keys", { params: { id } });
+  expect(items).toEqual([key]);
+  expect(await admin.request("DELETE /tenants/{id}", { params: { id } })).toBeUndefined();
+});
+
+it("says what a request would do", async () => {
+  const id = uniqueId();
+  const supposed = await admin.dryRun("POST /tenants", { body: { id } });
+  expect(supposed).toMatchObject({ dryRun: true, changed: true });
+  const params = { id };
+  await expect(admin.request("GET /tenants/{id}", { params })).rejects.toMatchObject({ status: 404 });
+});
+
+it("gives a list page by page", async () => {
+  const id = await newTenant();
+  const params = { id };
+  for (const name of ["a", "b", "c"]) await admin.request("POST /tenants/{id}/keys", { params, body: { name } });
+  const pages: string[][] = [];
+  for await (const page of admin.pages("GET /tenants/{id}/keys", { params, query: { limit: 2 } })) {
+    pages.push(page.map(({ name }) => name));
+  }
+  expect(pages).toEqual([["a", "b"], ["c"]]);
+});
+
+it("sends content as it is, and gives its answer as it is", async () => {
+  const params = { id: await newTenant() };
+  const query = { uri: "note://a b".replace(" ", "%20"), tag: ["x", "y"], binary: false, title: undefined };
+  const headers = { "content-type": "text/plain" };
+  const put = "PUT /tenants/{id}/resources/content";
+  expect(await admin.request(put, { params, query, headers, content: "hello" })).toMatchObject({
+    uri: "note://a%20b",
+    tags: ["x", "y"],
+    size: 5,
+  });
+  const response = await admin.response("GET /tenants/{id}/resources/content", { params, query: { uri: query.uri } });
+  expect([response.headers.get("content-type"), await response.text()]).toEqual(["text/plain", "hello"]);
+});
+
+describe("a refusal", () => {
+  it("is an error with its status and each field that is wrong", async () => {
+    const body = { id: "A", document: { title: "x".repeat(2001) } };
+    const error = await admin.request("POST /tenants", { body }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AdminError);
+    expect(error).toMatchObject({
+      status: 422,
+      message: "The input breaks a rule; id: 1 to 40 of a-z, 0-9 and inner hyphens; title: at most 2000 characters",
+      problem: { errors: [{ field: "id" }, { field: "title" }] },
+    });
+  });
+
+  it("of what is no admin API says its status", async () => {
+    const other = adminClient({ url: ORIGIN, fetch: async () => new Response("<h1>Hello</h1>", { status: 502 }) });
+    await expect(other.request("GET /tenants")).rejects.toMatchObject({
+      status: 502,
+      message: "The server answered 502",
+    });
+  });
+});
+
+it("asks nothing for a parameter that would lead elsewhere", async () => {
+  const before = asked.length;
+  const params = { id: await newTenant(), name: ".." };
+  await expect(admin.request("DELETE /tenants/{id}/secrets/{name}", { params })).rejects.toThrow(
+    'name: ".." names nothing',
+  );
+  expect(asked.slice(before)).toEqual([]);
+});
+
+it("has the types of the endpoints", () => {
+  const refused = () => [
+    // @ts-expect-error a member of a document that is misspelt
+    admin.request("POST /tenants", { body: { id: "a", document: { titel: "A" } } }),
+    // @ts-expect-error parameters that are missing
+    admin.request("GET /tenants/{id}"),
+    // @ts-expect-error an endpoint that is none
+    admin.request("GET /tenant"),
+    // @ts-expect-error a list that is none
+    admin.pages("GET /tenants/{id}", { params: { id: "a" } }),
+  ];
+  expect(refused).toBeTypeOf("function");
+  expectTypeOf<AdminAnswer<"GET /tenants/{id}/usage">>().toMatchObjectType<{ keys: number }>();
+  expectTypeOf<AdminAnswer<"DELETE /tenants/{id}">>().toBeUndefined();
+});
