@@ -74,7 +74,7 @@ export type AdminDryRun = {
 export type AdminList = {
   [N in AdminRoute]: AdminAnswer<N> extends { items: unknown[]; cursor?: string } ? N : never;
 }[AdminRoute];
-type Item<N extends AdminRoute> = AdminAnswer<N> extends { items: (infer T)[] } ? T : never;
+export type AdminItem<N extends AdminRoute> = AdminAnswer<N> extends { items: (infer T)[] } ? T : never;
 
 export interface AdminClient {
   /** Throws an `AdminError` where the server refuses. */
@@ -84,7 +84,7 @@ export interface AdminClient {
   /** The answer itself: of what is not JSON, or where its headers matter. Throws an `AdminError` where the server refuses. */
   response<N extends AdminRoute>(endpoint: N, ...args: AdminArguments<N>): Promise<Response>;
   /** The pages of a list, each asked for when it is wanted. `query.limit`: how many items a page has. */
-  pages<N extends AdminList>(endpoint: N, ...args: AdminArguments<N>): AsyncGenerator<readonly Item<N>[]>;
+  pages<N extends AdminList>(endpoint: N, ...args: AdminArguments<N>): AsyncGenerator<readonly AdminItem<N>[]>;
 }
 
 /** A refusal as the server words it (RFC 9457). */

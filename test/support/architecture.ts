@@ -39,7 +39,7 @@ const RANKS = [
 
 /** All that a program outside of the Worker knows of it; the rest is HTTP. It reads servers as the gateway does. */
 const KNOWN_TO_CLIENTS =
-  /^src\/(clients\/|protocol\/|mcp-client\/|admin\/contract\.ts$|gateway\/(upstream-link|read-catalog|upstream-catalog)\.ts$)/;
+  /^src\/(clients\/|protocol\/|mcp-client\/|admin\/(admin-client|contract)\.ts$|gateway\/(upstream-link|read-catalog|upstream-catalog)\.ts$)/;
 
 /** Every import that is not a file of ours, and the only files of src that may have it. */
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [

@@ -361,7 +361,7 @@ function fieldsOf({ query, header }: Asked): Partial<Resource["about"]> {
   return {
     ...text,
     mimeType: header("content-type") ?? "",
-    binary: query.get("binary") === "true",
+    binary: query.get("binary") === "1",
     tags: query.getAll("tag"),
     ...(audience.length > 0 && { audience }),
     ...(priority !== null && { priority: Number(priority) }),

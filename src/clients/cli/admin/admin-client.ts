@@ -1,13 +1,20 @@
-// Owns speaking HTTP to the admin API: addresses, the token, streamed bodies, pages, and asking again where that is
-// safe. Refuses to know any command. Shapes are the contract's; the server has validated what it sends.
+// The admin API as commands ask it, by the client that the package exports: with the token of now, asked again where that is safe, and
+// with refusals that say what a person can do. Refuses to know any command.
 
-import { Readable } from "node:stream";
+import {
+  adminClient,
+  AdminError,
+  type AdminAnswer,
+  type AdminArguments,
+  type AdminClient,
+  type AdminItem,
+  type AdminList,
+  type AdminRoute,
+} from "../../../admin/admin-client.ts";
 import type { Target } from "../config.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { isLoopback } from "../server-url.ts";
 import { isTransient, serverRefusal, ServerRefused, unreachable } from "../terminal/problem.ts";
-
-export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface Body {
   readonly size: number;
@@ -16,34 +23,28 @@ export interface Body {
   open(): AsyncIterable<Uint8Array>;
 }
 
-export interface Ask {
-  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
-  /** The segments after /admin/v1, not encoded yet. */
-  readonly path: readonly string[];
-  readonly query?: Query;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly json?: unknown;
-  readonly body?: Body;
-}
-
-export interface AdminApi {
+export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "response"> {
   readonly base: string;
-  /** The parsed answer; undefined for 204. */
-  json<T>(ask: Ask): Promise<T>;
-  /** The answer itself; throws where it is a refusal. */
-  answer(ask: Ask): Promise<Response>;
   /**
    * For routes that say 404 where there is nothing to delete. undefined for 204, and where an attempt whose answer was
    * lost has deleted it: the next one finds nothing.
    */
-  remove<T>(ask: Omit<Ask, "method">): Promise<T | undefined>;
+  remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** undefined where the server says 404. */
-  find<T>(ask: Ask): Promise<T | undefined>;
-  pages<T>(ask: Ask, limit?: number): AsyncGenerator<readonly T[]>;
+  find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
+  /** At most `limit` items. */
+  pages<N extends AdminList>(
+    route: N,
+    request: AdminArguments<N>[0],
+    limit?: number,
+  ): AsyncGenerator<readonly AdminItem<N>[]>;
 }
 
-interface Page<T> {
-  readonly items: readonly T[];
+/** A route and what it is sent, without the types that tie one to the other. */
+type Untyped = (route: string, request?: object) => Promise<Response>;
+
+interface Page {
+  readonly items: readonly unknown[];
   readonly cursor?: string;
 }
 
@@ -56,38 +57,52 @@ const BUSY_PAUSE_MS = 1000;
 const MAX_WAIT_MS = 60_000;
 
 export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
-  const answer = (ask: Ask) => send(target, ask, signal);
-  const json = async <T>(ask: Ask): Promise<T> => readJson<T>(await answer(ask));
-  return {
-    base: target.url,
-    answer,
-    json,
-    remove: async <T>(ask: Omit<Ask, "method">) => {
-      const response = await send(target, { ...ask, method: "DELETE" }, signal, isGone);
-      if (!isGone(response)) return readJson<T>(response);
-      await response.body?.cancel();
-      return undefined;
-    },
-    find: async <T>(ask: Ask) => {
-      try {
-        return await json<T>(ask);
-      } catch (error) {
+  const clientBy = (endsRepetition?: (response: Response) => boolean): Untyped => {
+    const fetch = (url: string, init: RequestInit) => send(target, { url, init }, signal, endsRepetition);
+    const client: { response: unknown } = adminClient({ url: target.url, fetch });
+    return async (route, request) => {
+      refuseNothing(request);
+      return (client.response as Untyped)(route, request);
+    };
+  };
+  const response = clientBy();
+  const removal = clientBy(isGone);
+  const request = async (route: string, asked?: object) => readJson(await response(route, asked));
+  const api: Record<Exclude<keyof AdminApi, "base">, (...args: never) => unknown> = {
+    response,
+    request,
+    dryRun: (route: string, asked: { query?: object } = {}) =>
+      request(route, { ...asked, query: { ...asked.query, dryRun: true } }),
+    remove: (route: string, asked?: object) =>
+      removal(route, asked).then(readJson, (error: unknown) => {
+        if (error instanceof AdminError && error.status === 404) return undefined;
+        throw error;
+      }),
+    find: (route: string, asked?: object) =>
+      request(route, asked).catch((error: unknown) => {
         if (error instanceof ServerRefused && error.status === 404) return undefined;
         throw error;
-      }
-    },
-    async *pages<T>(ask: Ask, limit = Infinity) {
+      }),
+    async *pages(route: string, asked: { query?: object } = {}, limit = Infinity) {
       let cursor: string | undefined;
       let left = limit;
       do {
-        const query = { ...ask.query, limit: Math.min(PAGE, left), cursor };
-        const page: Page<T> = await json<Page<T>>({ ...ask, query });
+        const query = { ...asked.query, limit: Math.min(PAGE, left), cursor };
+        const page = (await request(route, { ...asked, query })) as Page;
         yield page.items.slice(0, left);
         left -= page.items.length;
         ({ cursor } = page);
       } while (cursor !== undefined && left > 0);
     },
   };
+  return { base: target.url, ...api } as AdminApi;
+}
+
+/** As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant. */
+function refuseNothing({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
+  for (const value of Object.values(params)) {
+    if (["", ".", ".."].includes(value)) throw usageError(`${value}: names nothing`);
+  }
 }
 
 export async function collectPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
@@ -96,15 +111,20 @@ export async function collectPages<T>(pages: AsyncIterable<readonly T[]>): Promi
   return all;
 }
 
-async function readJson<T>(response: Response): Promise<T> {
-  if (response.status === 204) return undefined as T;
+async function readJson(response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined;
   const text = await response.text();
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text) as unknown;
   } catch (error) {
     const message = `${response.url} answered ${response.status} without JSON: no admin API answers there`;
     throw new CliError(EXIT.refused, message, { cause: error });
   }
+}
+
+interface Sent {
+  readonly url: string;
+  readonly init: RequestInit;
 }
 
 const isGone = ({ status }: Response) => status === 404;
@@ -112,15 +132,15 @@ const isGone = ({ status }: Response) => status === 404;
 /** `endsRepetition`: which refusal is none where an earlier attempt may have been carried out. */
 async function send(
   target: Target,
-  ask: Ask,
+  sent: Sent,
   signal: AbortSignal,
   endsRepetition: (response: Response) => boolean = () => false,
 ): Promise<Response> {
   let waited = 0;
   let breaks = 0;
   for (;;) {
-    const outcome = await sendOnce(target, ask, signal);
-    const pause = outcome instanceof Response ? busyPause(ask, outcome) : breakPause(ask, outcome, breaks++);
+    const outcome = await sendOnce(target, sent, signal);
+    const pause = outcome instanceof Response ? busyPause(sent, outcome) : breakPause(sent, outcome, breaks++);
     if (pause === undefined || waited + pause > MAX_WAIT_MS) {
       const isDone = breaks > 0 && outcome instanceof Response && endsRepetition(outcome);
       return isDone ? outcome : judge(outcome, target);
@@ -132,11 +152,11 @@ async function send(
 }
 
 /** How long to wait before the next attempt; undefined where another one could do harm, or would not help. */
-function breakPause({ method }: Ask, error: Error, breaks: number): number | undefined {
+function breakPause({ init: { method } }: Sent, error: Error, breaks: number): number | undefined {
   return method !== "POST" && isTransient(error) ? PAUSES_MS[breaks] : undefined;
 }
 
-function busyPause({ method }: Ask, { status, headers }: Response): number | undefined {
+function busyPause({ init: { method } }: Sent, { status, headers }: Response): number | undefined {
   if (status !== 429 && (status !== 503 || method === "POST")) return undefined;
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   return seconds > 0 ? seconds * 1000 : BUSY_PAUSE_MS;
@@ -148,48 +168,16 @@ async function judge(outcome: Response | Error, target: Target): Promise<Respons
   throw explain(await serverRefusal(outcome), target);
 }
 
-async function sendOnce(target: Target, ask: Ask, signal: AbortSignal): Promise<Response | Error> {
-  const url = urlOf(target.url, ask);
+async function sendOnce(target: Target, { url, init }: Sent, signal: AbortSignal): Promise<Response | Error> {
   const token = target.current ? await target.current(signal) : target.token;
+  const headers = new Headers(init.headers);
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
   try {
-    return await fetch(url, requestOf(token, ask, signal));
+    return await fetch(url, { ...init, headers, signal });
   } catch (error) {
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
     return error as Error;
   }
-}
-
-function requestOf(token: string | undefined, ask: Ask, signal: AbortSignal): RequestInit {
-  const headers = new Headers(ask.headers);
-  headers.set("accept", "application/json, */*;q=0.5");
-  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  const { body, json } = ask;
-  if (body) {
-    headers.set("content-type", body.mimeType);
-    // With it the server can refuse a body that is too large before it is sent.
-    headers.set("content-length", String(body.size));
-  } else if (json !== undefined) headers.set("content-type", "application/json");
-  return {
-    method: ask.method ?? "GET",
-    headers,
-    // A redirect would lose the token or the body, so a person must name the new address.
-    redirect: "manual",
-    signal,
-    ...(body && { body: body.size === 0 ? "" : Readable.toWeb(Readable.from(body.open())), duplex: "half" }),
-    ...(json !== undefined && { body: JSON.stringify(json) }),
-  } as RequestInit;
-}
-
-export function urlOf(base: string, { path, query = {} }: Pick<Ask, "path" | "query">): string {
-  // As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant.
-  if (path.some((one) => one === "." || one === "..")) throw usageError(`${path.join("/")}: names nothing`);
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue;
-    for (const one of Array.isArray(value) ? (value as readonly string[]) : [value]) params.append(name, String(one));
-  }
-  const search = params.size === 0 ? "" : `?${params.toString()}`;
-  return `${base}/admin/v1/${path.map(encodeURIComponent).join("/")}${search}`;
 }
 
 function explain(refusal: ServerRefused, { url, token, tokenFrom, current }: Target): ServerRefused {

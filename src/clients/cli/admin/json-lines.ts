@@ -1,10 +1,7 @@
 // Owns reading an answer of the admin API that is lines of JSON, as they come.
 
-import type { AdminApi, Ask } from "./admin-client.ts";
-
 /** Rejects where the answer ends before its last line does. */
-export async function* jsonLines<T>(api: AdminApi, ask: Ask): AsyncGenerator<T> {
-  const { body } = await api.answer(ask);
+export async function* jsonLines<T>({ body }: Response): AsyncGenerator<T> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of body ?? []) {

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { ResourceAbout, Infer } from "../../../admin/contract.ts";
-import { collectPages, type AdminApi, type Body, type Query } from "./admin-client.ts";
+import { collectPages, type AdminApi, type Body } from "./admin-client.ts";
 
 export type Stored = Infer<typeof ResourceAbout>;
 
@@ -21,24 +21,32 @@ export interface StoredResources {
 }
 
 export function storedResources(api: AdminApi, tenant: string): StoredResources {
-  const path = ["tenants", tenant, "resources"];
-  const content = [...path, "content"];
+  const params = { id: tenant };
   const list = (prefix: string, limit?: number) =>
-    collectPages(api.pages<Stored>({ path, query: prefix === "" ? {} : { prefix } }, limit));
+    collectPages(api.pages("GET /tenants/{id}/resources", { params, query: prefix === "" ? {} : { prefix } }, limit));
   return {
     all: async (prefix) => new Map((await list(prefix)).map((stored) => [stored.uri, stored])),
     // Lists are in order of URIs, and a URI comes before longer ones that begin with it: it is the first, or missing.
     find: async (uri) => (await list(uri, 1)).find((stored) => stored.uri === uri),
-    get: (uri) => api.answer({ path: content, query: { uri } }),
-    put: async (uri, { mimeType, tags, ...about }, body, headers) => {
-      const query: Query = { uri, ...about, tag: tags };
-      const response = await api.answer({ method: "PUT", path: content, query, headers, body: { ...body, mimeType } });
+    get: (uri) => api.response("GET /tenants/{id}/resources/content", { params, query: { uri } }),
+    put: async (uri, { mimeType, tags, ...about }, body, condition) => {
+      const query = { uri, ...about, tag: [...tags] };
+      // With its length the server can refuse a body that is too large before it is sent.
+      const headers = { ...condition, "content-type": mimeType, "content-length": String(body.size) };
+      const asked = { params, query, headers, content: contentOf(body) };
+      const response = await api.response("PUT /tenants/{id}/resources/content", asked);
       await response.body?.cancel();
     },
     remove: async (uri, headers) => {
-      await api.remove({ path: content, query: { uri }, headers });
+      await api.remove("DELETE /tenants/{id}/resources/content", { params, query: { uri }, headers });
     },
   };
+}
+
+/** What `fetch` of Node reads anew for each attempt. */
+function contentOf(body: Body): NonNullable<RequestInit["body"]> {
+  if (body.size === 0) return "";
+  return { [Symbol.asyncIterator]: () => body.open()[Symbol.asyncIterator]() } as unknown as ReadableStream;
 }
 
 export async function sha256OfFile(file: string): Promise<string> {

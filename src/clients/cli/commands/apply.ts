@@ -1,6 +1,7 @@
 // Owns `tenantry apply` and `tenantry diff`: making a tenant what a file or a folder says, and saying what that would
 // change.
 
+import type { AdminRequest } from "../../../admin/admin-client.ts";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -8,10 +9,9 @@ import type { Command } from "commander";
 import { appliedLines, changeLines, marked, warningLines, type ApplyOutcome } from "../terminal/changes.ts";
 import { asTyped } from "../terminal/as-typed.ts";
 import type { ShownLine } from "../terminal/output.ts";
-import { readDocument, readTenantFile, type Plain, type TenantFile } from "../admin/document-file.ts";
+import { readDocument, readTenantFile, type TenantFile } from "../admin/document-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
-import type { Query } from "../admin/admin-client.ts";
 import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -28,7 +28,7 @@ import {
   type UploadSource,
 } from "../admin/upload.ts";
 import { nextStep } from "../admin/login-said.ts";
-import { noteUnheeded, type MadeAnswer, type TenantAnswer } from "./tenant.ts";
+import { noteUnheeded, type TenantAnswer } from "./tenant.ts";
 
 export interface ApplyOptions {
   readonly file: string;
@@ -151,25 +151,24 @@ async function applyDocument(
   { id, file }: Input,
   { dryRun = false, wait = false, unknownNames = false, unchecked }: DocumentOptions,
 ): Promise<AppliedDocument> {
-  const path = ["tenants", id, "document"];
-  const etag = await currentEtag(context, path);
-  const named = { unknownNames: unknownNames ? 1 : undefined };
+  const etag = await currentEtag(context, id);
+  const named = { unknownNames: unknownNames || undefined };
   if (etag === undefined) {
     const birth = { id, file, query: named };
     return dryRun ? supposeFrom(context, birth, unchecked) : createFrom(context, birth);
   }
-  const query = { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined, ...named };
-  const ask = { method: "PUT", path, query, headers: { "if-match": etag }, json: file.document } as const;
-  const outcome = await file.sent(() => context.api.json<ApplyOutcome>(ask));
+  const query = { dryRun: dryRun || undefined, wait: wait || undefined, ...named };
+  const asked = { params: { id }, query, headers: { "if-match": etag }, body: file.document };
+  const outcome = await file.sent(() => context.api.request("PUT /tenants/{id}/document", asked));
   // Of a base the file says nothing.
   const { mode = "key", ...said } = file.document as TenantAnswer["effective"];
   if (file.document["extends"] === undefined) noteUnheeded(context, { ...said, mode });
   return { created: false, outcome, lines: appliedLines(id, outcome) };
 }
 
-async function currentEtag(context: CommandContext, path: readonly string[]): Promise<string | undefined> {
+async function currentEtag(context: CommandContext, id: string): Promise<string | undefined> {
   try {
-    const response = await context.api.answer({ path });
+    const response = await context.api.response("GET /tenants/{id}/document", { params: { id } });
     await response.body?.cancel();
     return response.headers.get("etag") ?? "*";
   } catch (error) {
@@ -183,10 +182,15 @@ function outcomeOf({ document }: TenantFile, dryRun: boolean): ApplyOutcome {
   return { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
 }
 
+/** What is in a file the server judges. */
+function bodyOf(id: string, { document, birth }: TenantFile): AdminRequest<"POST /tenants">["body"] {
+  return { id, document, ...birth } as AdminRequest<"POST /tenants">["body"];
+}
+
 interface Birth {
   readonly id: string;
   readonly file: TenantFile;
-  readonly query: Query;
+  readonly query: { readonly unknownNames: true | undefined };
 }
 
 /** Asks the server whether the tenant could be created. */
@@ -195,9 +199,8 @@ async function supposeFrom(
   { id, file, query }: Birth,
   unchecked: boolean,
 ): Promise<AppliedDocument> {
-  const json = { id, document: file.document, ...file.birth };
-  const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1, ...query }, json } as const;
-  const outcome = unchecked ? outcomeOf(file, true) : await file.sent(() => context.api.json<ApplyOutcome>(ask));
+  const asked = { query, body: bodyOf(id, file) };
+  const outcome = unchecked ? outcomeOf(file, true) : await file.sent(() => context.api.dryRun("POST /tenants", asked));
   const lines = [...changeLines(outcome.changes), ...warningLines(outcome)];
   return { created: true, outcome, lines: [`${id}: would be created`, ...lines] };
 }
@@ -205,8 +208,8 @@ async function supposeFrom(
 async function createFrom(context: CommandContext, { id, file, query }: Birth): Promise<AppliedDocument> {
   const outcome = outcomeOf(file, false);
   const lines = changeLines(outcome.changes);
-  const json = { id, document: file.document, ...file.birth };
-  const make = () => context.api.json<MadeAnswer>({ method: "POST", path: ["tenants"], query, json });
+  const body = bodyOf(id, file);
+  const make = () => context.api.request("POST /tenants", { query, body });
   const { revision, url, effective, ...said } = await file.sent(make);
   noteUnheeded(context, effective);
   const next = effective.auth ? asTyped(nextStep(id, effective), context.terminal.env) : "";
@@ -225,11 +228,11 @@ async function applyBases(context: CommandContext, folder: string, { dryRun }: A
   for (const name of names.filter((one) => one.endsWith(".yaml"))) {
     const base = name.slice(0, -".yaml".length);
     const { value: wanted, sent } = await readDocument(join(folder, BASES_FOLDER, name), context.terminal);
-    const there = await context.api.find<Plain>({ path: ["bases", base] });
+    const there = await context.api.find("GET /bases/{name}", { params: { name: base } });
     if (there === undefined) {
       context.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
       if (dryRun === true) missing += 1;
-      else await sent(() => context.api.json({ method: "PUT", path: ["bases", base], json: wanted }));
+      else await sent(() => context.api.request("PUT /bases/{name}", { params: { name: base }, body: wanted }));
     } else if (!isDeepStrictEqual(there, wanted)) {
       context.note(`Base ${base} is different here and stays as it is; tenantry base put and base rollout change it`);
     }

@@ -2,7 +2,6 @@
 
 import type { Command } from "commander";
 import { Argument } from "commander";
-import type { AuditRow, Explained, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { usageError } from "../exit.ts";
 import { parseCount, parseKeyId } from "./option-values.ts";
@@ -48,8 +47,10 @@ async function showAudit(
   [tenant]: readonly [string?],
   options: { limit: number },
 ): Promise<void> {
-  const path = tenant === undefined ? ["audit"] : ["tenants", tenant, "audit"];
-  const pages = context.api.pages<Infer<typeof AuditRow>>({ path }, options.limit);
+  const pages =
+    tenant === undefined
+      ? context.api.pages("GET /audit", {}, options.limit)
+      : context.api.pages("GET /tenants/{id}/audit", { params: { id: tenant } }, options.limit);
   const entries = await collectPages(pages);
   context.show(entries, () => {
     const rows = entries.map(({ at, actor, action, target, before, after }) => [
@@ -108,9 +109,9 @@ async function showExplained(
   // An id alone is that of a user of this tenant.
   const isId = options.user !== undefined && !options.user.startsWith("{");
   const user = isId ? JSON.stringify({ tenant, id: options.user }) : options.user;
-  const explained = await context.api.json<Infer<typeof Explained>>({
-    path: ["tenants", tenant, "explain"],
-    query: { kind: `${kind}s`, name, profile, key, user },
+  const explained = await context.api.request("GET /tenants/{id}/explain", {
+    params: { id: tenant },
+    query: { kind: `${kind}s` as "tools", name, profile, key, user },
   });
   context.show(explained, () => {
     const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [], causes = [] } = explained;

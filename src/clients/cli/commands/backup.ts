@@ -1,6 +1,7 @@
 // Owns `tenantry backup` and `tenantry restore`: an export with what lets the same people in again, and the way back. Refuses
 // to bring back, unasked, keys into a tenant that is there: some of them may have been revoked since.
 
+import type { AdminRequest } from "../../../admin/admin-client.ts";
 import { chmod, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -72,9 +73,9 @@ async function backUp(context: CommandContext, [id, out]: readonly [string, stri
   await chmod(folder, 0o700).catch((error: unknown) => {
     throw fileError(error, folder);
   });
-  const path = ["tenants", id, "kept"];
-  const kept = { tenant: id, ...(await context.api.json<Omit<Kept, "tenant">>({ path })) };
-  const audit = await collectPages(context.api.pages({ path: ["tenants", id, "audit"] }));
+  const params = { id };
+  const kept = { tenant: id, ...(await context.api.request("GET /tenants/{id}/kept", { params })) };
+  const audit = await collectPages(context.api.pages("GET /tenants/{id}/audit", { params }));
   const lines = audit.map((entry) => `${printableJson(entry)}\n`).join("");
   await writeWhole(folder, join(folder, AUDIT_FILE), lines);
   await writeWhole(folder, join(folder, KEPT_FILE), `${printableJson(kept, 2)}\n`);
@@ -107,8 +108,8 @@ async function restoreTenant(
     if (secrets.length < rows.secrets.length) {
       context.warn(`${count(rows.secrets.length, "secret")} of ${tenant} cannot be opened as ${id}: set them again`);
     }
-    const ask = { method: "PUT", path: ["tenants", id, "kept"], json: { ...rows, secrets } } as const;
-    const done = await context.api.json<{ rows: number }>(ask);
+    const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/kept">["body"];
+    const done = await context.api.request("PUT /tenants/{id}/kept", { params: { id }, body });
     context.note(`${id}: ${count(done.rows, "row")} of keys, suspensions and secrets put back`);
   } else {
     context.note(
@@ -151,14 +152,14 @@ async function approve(
   [tenant, upstream]: readonly [string, string],
   digests: readonly string[],
 ): Promise<void> {
-  const at = (what: string) => ["tenants", tenant, "upstreams", upstream, what];
+  const params = { id: tenant, upstream };
   try {
-    await context.api.json({ method: "POST", path: at("refresh") });
-    const waiting = await collectPages(context.api.pages<{ digest: string }>({ path: at("pending") }));
+    await context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", { params });
+    const waiting = await collectPages(context.api.pages("GET /tenants/{id}/upstreams/{upstream}/pending", { params }));
     const again = waiting.map(({ digest }) => digest).filter((digest) => digests.includes(digest));
     for (let from = 0; from < again.length; from += BATCH) {
-      const json = { digests: again.slice(from, from + BATCH) };
-      await context.api.json({ method: "POST", path: at("approve"), json });
+      const body = { digests: again.slice(from, from + BATCH) };
+      await context.api.request("POST /tenants/{id}/upstreams/{upstream}/approve", { params, body });
     }
     context.note(`${upstream}: ${count(again.length, "definition")} approved again`);
   } catch (error) {

@@ -1,15 +1,12 @@
 // `tenantry base`: the documents that tenants extend, and rolling one out to them.
 
 import type { Command } from "commander";
-import type { Acknowledged, BaseSummary, Infer, RollingOut } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { readDocument, toYaml, type Plain } from "../admin/document-file.ts";
+import { readDocument, toYaml } from "../admin/document-file.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
 import { followRollout, rolloutLines } from "./rollout.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-
-const pathOf = (...name: string[]) => ["bases", ...name];
 
 export function addBaseCommands(program: Command, terminal: Terminal): void {
   const base = program
@@ -67,7 +64,7 @@ goes on by itself: this only shows how far it is. tenantry rollout list shows it
 }
 
 async function listBases(context: CommandContext): Promise<void> {
-  const bases = await collectPages(context.api.pages<Infer<typeof BaseSummary>>({ path: pathOf() }));
+  const bases = await collectPages(context.api.pages("GET /bases", {}));
   if (bases.length === 0) context.note("No base documents: tenantry base put NAME -f FILE makes one.");
   context.show(bases, () => {
     const rows = bases.map(({ name, revision, tenants, changed }) => [name, revision, tenants, time(changed)]);
@@ -76,15 +73,15 @@ async function listBases(context: CommandContext): Promise<void> {
 }
 
 async function showBase(context: CommandContext, [name]: readonly [string]): Promise<void> {
-  const document = await context.api.json<Plain>({ path: pathOf(name) });
+  const document = await context.api.request("GET /bases/{name}", { params: { name } });
   const text = await toYaml(document);
   context.show(document, () => text.trimEnd());
 }
 
 async function putBase(context: CommandContext, [name]: readonly [string], { file }: { file: string }): Promise<void> {
   const { value, sent } = await readDocument(file, context.terminal);
-  const ask = { method: "PUT", path: pathOf(name), json: value } as const;
-  const done = await sent(() => context.api.json<Infer<typeof Acknowledged>>(ask));
+  const asked = { params: { name }, body: value };
+  const done = await sent(() => context.api.request("PUT /bases/{name}", asked));
   context.show(done, () =>
     done.changed ? `${name}: written (revision ${done.revision})` : `${name}: nothing to change`,
   );
@@ -96,8 +93,8 @@ async function rollOutBase(
   [name]: readonly [string],
   { dryRun }: { dryRun?: boolean },
 ): Promise<void> {
-  const ask = { method: "POST", path: pathOf(name, "rollout"), json: { ...(dryRun && { dryRun }) } } as const;
-  const { rollout } = await context.api.json<Infer<typeof RollingOut>>(ask);
+  const asked = { params: { name }, body: { ...(dryRun && { dryRun }) } };
+  const { rollout } = await context.api.request("POST /bases/{name}/rollout", asked);
   const found = await followRollout(context, rollout);
   context.show(found, () => rolloutLines(found));
 }
@@ -108,6 +105,6 @@ async function deleteBase(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Delete the base document ${name}`, yes);
-  const done = await context.api.remove<unknown>({ path: pathOf(name) });
+  const done = await context.api.remove("DELETE /bases/{name}", { params: { name } });
   context.show(done ?? { deleted: name }, () => `${name} is deleted`);
 }

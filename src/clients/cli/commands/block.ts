@@ -1,15 +1,12 @@
 // Owns `tenantry block`: tools that are stopped in every tenant.
 
 import type { Command } from "commander";
-import type { Block, BlockDone, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { followRollout } from "./rollout.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-
-type Done = Infer<typeof BlockDone>;
 
 export function addBlockCommands(program: Command, terminal: Terminal): void {
   const block = program
@@ -45,7 +42,7 @@ Examples:
 }
 
 async function listBlocks(context: CommandContext): Promise<void> {
-  const blocks = await collectPages(context.api.pages<Infer<typeof Block>>({ path: ["tools", "blocked"] }));
+  const blocks = await collectPages(context.api.pages("GET /tools/blocked", {}));
   if (blocks.length === 0) context.note("No tool is blocked in every tenant.");
   context.show(blocks, () => {
     const rows = blocks.map(({ name, since, note }) => [name, time(since), note]);
@@ -54,14 +51,14 @@ async function listBlocks(context: CommandContext): Promise<void> {
 }
 
 async function addBlock(context: CommandContext, [tool]: readonly [string], { note }: { note: string }): Promise<void> {
-  const done = await context.api.json<Done>({ method: "POST", path: ["tools", tool, "block"], json: { note } });
+  const done = await context.api.request("POST /tools/{name}/block", { params: { name: tool }, body: { note } });
   for (const { rule } of done.warnings ?? []) context.note(`Warning: ${rule}`);
   await followRollout(context, done.rollout);
   context.show(done, () => `${done.name}: blocked in every tenant`);
 }
 
 async function liftBlock(context: CommandContext, [tool]: readonly [string]): Promise<void> {
-  const done = await context.api.json<Done>({ method: "DELETE", path: ["tools", tool, "block"] });
+  const done = await context.api.request("DELETE /tools/{name}/block", { params: { name: tool } });
   if (!done.changed) throw new CliError(EXIT.notFound, `${tool}: was not blocked`);
   await followRollout(context, done.rollout);
   context.show(done, () => `${done.name}: no longer blocked`);

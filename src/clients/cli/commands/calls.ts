@@ -58,8 +58,8 @@ all of them anew.`,
   act(verify, terminal, verifyCalls);
 }
 
-const linesOf = ({ api }: CommandContext, tenant: string, query: { after?: number; last?: number } = {}) =>
-  jsonLines<Line>(api, { path: ["tenants", tenant, "calls"], query });
+const linesOf = async ({ api }: CommandContext, tenant: string, query: { after?: number; last?: number } = {}) =>
+  jsonLines<Line>(await api.response("GET /tenants/{id}/calls", { params: { id: tenant }, query }));
 
 const NONE = "No recorded calls: a tenant chooses it by audit in its document, docs/audit.md.";
 
@@ -69,7 +69,7 @@ async function showCalls(
   { limit }: { limit: number },
 ): Promise<void> {
   const entries: Entry[] = [];
-  for await (const line of linesOf(context, tenant, { last: limit })) {
+  for await (const line of await linesOf(context, tenant, { last: limit })) {
     if (line.kind === "call") entries.push(line.entry as Entry);
   }
   if (entries.length === 0) context.note(NONE);
@@ -93,7 +93,7 @@ async function exportCalls(
   [tenant]: readonly [string],
   query: { after?: number },
 ): Promise<void> {
-  for await (const line of linesOf(context, tenant, query)) context.terminal.stdout.lines([printableJson(line)]);
+  for await (const line of await linesOf(context, tenant, query)) context.terminal.stdout.lines([printableJson(line)]);
 }
 
 interface Chain {
@@ -110,7 +110,7 @@ async function verifyCalls(
   let count = 0;
   let isEnded = false;
   let isFound = head === undefined;
-  for await (const line of linesOf(context, tenant)) {
+  for await (const line of await linesOf(context, tenant)) {
     isFound ||= line.hash === head;
     isEnded = line.kind === "head";
     count += line.kind === "call" ? 1 : 0;

@@ -35,18 +35,20 @@ Examples:
     .argument("[words...]")
     .action(async (words: readonly string[]) => {
       const found = await completeWords(program, words, (kind, tenant) =>
-        namesOf(terminal, kind === "tenant" ? [] : [tenant, "upstreams"]),
+        namesOf(terminal, kind === "tenant" ? undefined : tenant),
       );
       for (const { word, about } of found) terminal.stdout.write(`${word}\t${about}\n`);
     });
 }
 
-async function namesOf(terminal: Terminal, under: readonly string[]): Promise<readonly string[]> {
+async function namesOf(terminal: Terminal, tenant: string | undefined): Promise<readonly string[]> {
   try {
     const target = await findTarget({}, terminal);
     const api = createAdminApi(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
     const query = { limit: MAX_NAMES };
-    const { items } = await api.json<{ items: readonly { id: string }[] }>({ path: ["tenants", ...under], query });
+    const { items } = await (tenant === undefined
+      ? api.request("GET /tenants", { query })
+      : api.request("GET /tenants/{id}/upstreams", { params: { id: tenant }, query }));
     // A shell puts what is offered into the command line as it is, so what is no plain name is not offered.
     return items.map(({ id }) => id).filter((id) => PLAIN_ID.test(id));
   } catch {

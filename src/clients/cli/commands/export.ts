@@ -3,7 +3,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { download, type Loaded, type WantedFile } from "../admin/download.ts";
-import { readTenantFile, toYaml, type Plain } from "../admin/document-file.ts";
+import { readTenantFile, toYaml } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -12,7 +12,6 @@ import { storedResources, type Stored } from "../admin/stored-resources.ts";
 import { printableJson } from "../terminal/printable.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import type { TenantAnswer } from "./tenant.ts";
 
 const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.\n";
 
@@ -55,7 +54,7 @@ async function exportTenant(
 /** `out`: a folder; one named after the tenant where it is absent. */
 export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<Exported> {
   const folder = resolve(context.terminal.cwd, out ?? id);
-  const { region, jurisdiction, own: document } = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
+  const { region, jurisdiction, own: document } = await context.api.request("GET /tenants/{id}", { params: { id } });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
   await refuseOthers(folder, id, context.terminal);
   const before = (await place.readIndex(folder)) ?? [];
@@ -70,7 +69,7 @@ export async function exportInto(context: CommandContext, id: string, out: strin
     return { stored: one, root: folder, file: target.fileFor(one.uri, name.split("/")), name };
   });
   for (const { base, file } of bases) {
-    const layer = await context.api.json<Plain>({ path: ["bases", base] });
+    const layer = await context.api.request("GET /bases/{name}", { params: { name: base } });
     await place.writeWhole(folder, file, await toYaml(layer));
   }
   const loaded = await download(context, wanted, resources);

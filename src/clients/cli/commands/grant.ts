@@ -1,7 +1,7 @@
 // Owns `tenantry grant` and `tenantry login-client`: what people let clients do in a tenant, and those clients.
 
 import type { Command } from "commander";
-import type { Acknowledged, GrantShape, Infer, LoginClientShape } from "../../../admin/contract.ts";
+import type { GrantShape, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
@@ -10,8 +10,6 @@ import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 type Grant = Infer<typeof GrantShape>;
-type LoginClient = Infer<typeof LoginClientShape>;
-type Done = Infer<typeof Acknowledged>;
 
 export function addGrantCommands(program: Command, terminal: Terminal): void {
   const grant = program.command("grant").description("List and end what people let clients do.");
@@ -65,7 +63,7 @@ async function listGrants(
   { principal }: { principal?: string },
 ): Promise<void> {
   const query = principal === undefined ? {} : { principal };
-  const grants = await collectPages(context.api.pages<Grant>({ path: ["tenants", tenant, "grants"], query }));
+  const grants = await collectPages(context.api.pages("GET /tenants/{id}/grants", { params: { id: tenant }, query }));
   if (grants.length === 0) context.note("No grants: nobody let a client do anything here.");
   context.show(grants, () => {
     const rows = grants.map((one) => [
@@ -89,7 +87,7 @@ function extentOf({ deny, allow, toolsOnly, profile, scopes }: Grant): string {
 }
 
 async function listClients(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
-  const clients = await collectPages(context.api.pages<LoginClient>({ path: ["tenants", tenant, "login-clients"] }));
+  const clients = await collectPages(context.api.pages("GET /tenants/{id}/login-clients", { params: { id: tenant } }));
   if (clients.length === 0) context.note("No clients: none has asked anybody to sign in here.");
   context.show(clients, () => {
     const rows = clients.map((one) => [one.id, one.name, one.kind, one.redirects.join(" "), time(one.lastUsed)]);
@@ -103,7 +101,12 @@ type Ending = readonly [context: CommandContext, tenant: string, id: string];
 async function endOne([context, tenant, id]: Ending, what: "grants" | "login-clients", yes?: boolean): Promise<void> {
   const [said, ending] = what === "grants" ? [`grant ${id}`, "End"] : [`client ${id}`, "Remove"];
   await confirm(context, `${ending} ${said} of ${tenant}`, yes);
-  const done = await context.api.json<Done>({ method: "DELETE", path: ["tenants", tenant, what, id] });
+  const done =
+    what === "grants"
+      ? await context.api.request("DELETE /tenants/{id}/grants/{grant}", { params: { id: tenant, grant: id } })
+      : await context.api.request("DELETE /tenants/{id}/login-clients/{client}", {
+          params: { id: tenant, client: id },
+        });
   // A mistyped id must not look like one that has ended.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no ${said} in ${tenant}, or not any more`);
   context.show(done, () => `${said}: ended everywhere`);

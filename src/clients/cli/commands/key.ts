@@ -1,7 +1,7 @@
 // Owns `tenantry key`: the API keys with which a tenant's callers come in. A key's token is shown once, by the server.
 
 import type { Command } from "commander";
-import type { Acknowledged, ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
+import type { ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
 import { collectPages, createAdminApi } from "../admin/admin-client.ts";
 import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
@@ -12,7 +12,6 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 type Key = Infer<typeof ApiKey>;
 type Made = Infer<typeof CreatedKey>;
-type Done = Infer<typeof Acknowledged>;
 
 interface CreateOptions {
   readonly name: string;
@@ -74,20 +73,18 @@ Examples:
   act(revoke, terminal, revokeKey);
 }
 
-const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "keys", ...more];
-
 async function createKey(context: CommandContext, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
   const { name, scope, profile, expires } = options;
   const [of, behind] = tenant.split("/");
   if (behind !== undefined)
     throw usageError(`${tenant}: a key of that profile alone is tenantry key create ${of} --profile ${behind}`);
-  const json = {
+  const body = {
     name,
-    ...(scope && { scopes: scope }),
+    ...(scope && { scopes: [...scope] }),
     ...(profile !== undefined && { profile }),
     ...(expires !== undefined && { expires }),
   };
-  showMade(context, await context.api.json<Made>({ method: "POST", path: pathOf(tenant), json }));
+  showMade(context, await context.api.request("POST /tenants/{id}/keys", { params: { id: tenant }, body }));
 }
 
 function showMade(context: CommandContext, made: Made): void {
@@ -96,7 +93,7 @@ function showMade(context: CommandContext, made: Made): void {
 }
 
 async function listKeys(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
-  const keys = await collectPages(context.api.pages<Key>({ path: pathOf(tenant) }));
+  const keys = await collectPages(context.api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
   if (keys.length === 0) context.note(`No keys: tenantry key create ${tenant} --name NAME makes one.`);
   context.show(keys, () => {
     const rows = keys.map((one) => [
@@ -127,22 +124,25 @@ async function rotateKey(
   [tenant, key]: readonly [string, string?],
   { overlap, ...options }: RotateOptions,
 ): Promise<void> {
-  const json = overlap === undefined ? {} : { overlapSeconds: overlap };
-  if (key === undefined) return rotateOwn(context, tenant, { json, options });
-  showMade(context, await context.api.json<Made>({ method: "POST", path: pathOf(tenant, key, "rotate"), json }));
+  const body = overlap === undefined ? {} : { overlapSeconds: overlap };
+  if (key === undefined) return rotateOwn(context, tenant, { body, options });
+  showMade(
+    context,
+    await context.api.request("POST /tenants/{id}/keys/{key}/rotate", { params: { id: tenant, key }, body }),
+  );
 }
 
 /** With the key itself: no operator's token leaves for it. */
 async function rotateOwn(
   context: CommandContext,
   tenant: string,
-  { json, options }: { readonly json: object; readonly options: KeyOptions },
+  { body, options }: { readonly body: { readonly overlapSeconds?: number }; readonly options: KeyOptions },
 ): Promise<void> {
   const token = await keyFor(context.terminal, options);
   if (token === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
   const { base } = context.api;
   const api = createAdminApi({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
-  showMade(context, await api.json<Made>({ method: "POST", path: pathOf(tenant, "own", "rotate"), json }));
+  showMade(context, await api.request("POST /tenants/{id}/keys/own/rotate", { params: { id: tenant }, body }));
 }
 
 async function revokeKey(
@@ -151,7 +151,7 @@ async function revokeKey(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
-  const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, key) });
+  const done = await context.api.request("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key } });
   // A mistyped id must not look like a key that was revoked.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
   context.show(done, () => `${key} is revoked everywhere`);

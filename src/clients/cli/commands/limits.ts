@@ -1,15 +1,13 @@
 // Owns `tenantry limits`: which limits of a tenant hold, who set them, what is used of them, and setting one.
 
+import type { AdminRequest } from "../../../admin/admin-client.ts";
 import type { Command } from "commander";
-import type { Applied, Infer, LimitsShown } from "../../../admin/contract.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { nearest } from "../../../protocol/nearest.ts";
 import { usageError } from "../exit.ts";
 import { inForce } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-
-type Shown = Infer<typeof LimitsShown>;
 
 export function addLimitsCommand(program: Command, terminal: Terminal): void {
   const limits = program
@@ -35,7 +33,7 @@ raised by the tenant protects it from its own callers. docs/limits.md says what 
 }
 
 async function showLimits(context: CommandContext, tenant: string): Promise<void> {
-  const limits = await context.api.json<Shown>({ path: ["tenants", tenant, "limits"] });
+  const limits = await context.api.request("GET /tenants/{id}/limits", { params: { id: tenant } });
   context.show(limits, () => {
     const rows = limits.items.map(({ name, value, unit, used, setBy, raisedBy, met }) => [
       name,
@@ -54,12 +52,13 @@ async function showLimits(context: CommandContext, tenant: string): Promise<void
 async function setLimit(context: CommandContext, tenant: string, change: string): Promise<void> {
   const [, name = "", value = ""] = /^(\w+)=(\d{1,15}|default)$/.exec(change) ?? [];
   if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
-  const path = ["tenants", tenant, "limits", name];
+  // The server says whether there is such a limit.
+  const params = { id: tenant, name } as AdminRequest<"DELETE /tenants/{id}/limits/{name}">["params"];
   const asked =
     value === "default"
-      ? ({ method: "DELETE" } as const)
-      : ({ method: "PUT", json: { value: Number(value) } } as const);
-  const done = await context.api.json<Infer<typeof Applied>>({ ...asked, path }).catch(async (error: unknown) => {
+      ? context.api.request("DELETE /tenants/{id}/limits/{name}", { params })
+      : context.api.request("PUT /tenants/{id}/limits/{name}", { params, body: { value: Number(value) } });
+  const done = await asked.catch(async (error: unknown) => {
     await expectLimit(context, tenant, name);
     throw error;
   });
@@ -71,7 +70,7 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
 
 /** Refuses a name that no limit has, with what may have been meant. */
 async function expectLimit({ api }: CommandContext, tenant: string, name: string): Promise<void> {
-  const shown = await api.json<Shown>({ path: ["tenants", tenant, "limits"] }).catch(() => undefined);
+  const shown = await api.request("GET /tenants/{id}/limits", { params: { id: tenant } }).catch(() => undefined);
   const names = shown?.items.map((item) => item.name) ?? [name];
   if (names.includes(name)) return;
   const near = nearest(name, names);

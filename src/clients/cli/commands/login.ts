@@ -99,7 +99,7 @@ async function endAtIssuer(context: CommandContext, { refreshToken, ...about }: 
 /** Throws for a token that the server does not know. A 403 is no such refusal: the server looks at the token first. */
 async function checkToken(target: Parameters<typeof createAdminApi>[0], terminal: Terminal): Promise<void> {
   try {
-    await createAdminApi(target, terminal.signal).json({ path: ["tenants"], query: { limit: 1 } });
+    await createAdminApi(target, terminal.signal).request("GET /tenants", { query: { limit: 1 } });
   } catch (error) {
     if (error instanceof ServerRefused && error.status === 403) return;
     throw error;

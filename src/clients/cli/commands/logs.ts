@@ -1,7 +1,7 @@
 // Owns `tenantry logs`: errors, by the id that a client was told, or the last ones of a tenant; and what an isolate counted.
 
 import type { Command } from "commander";
-import type { CountersShown, FaultRow, Infer } from "../../../admin/contract.ts";
+import type { FaultRow, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
@@ -49,8 +49,12 @@ async function showLogs(
   [requestId]: readonly [string?],
   { tenant, limit }: LogsOptions,
 ): Promise<void> {
-  const path = tenant === undefined ? ["faults"] : ["tenants", tenant, "faults"];
-  const faults = await collectPages(context.api.pages<Fault>({ path, query: { requestId } }, limit));
+  const query = { requestId };
+  const pages =
+    tenant === undefined
+      ? context.api.pages("GET /faults", { query }, limit)
+      : context.api.pages("GET /tenants/{id}/faults", { params: { id: tenant }, query }, limit);
+  const faults = await collectPages(pages);
   if (requestId !== undefined && faults.length === 0) {
     const why = "the id is another, it is older than two weeks, or only the Worker's log has it, under requestId";
     throw new CliError(EXIT.notFound, `no error is kept under ${requestId}: ${why}`);
@@ -88,7 +92,7 @@ function whole({ at, tenant, method, name, message, stack, requestId }: Fault): 
 }
 
 async function showCounters(context: CommandContext): Promise<void> {
-  const { counts, refusals, levels = {} } = await context.api.json<Infer<typeof CountersShown>>({ path: ["counters"] });
+  const { counts, refusals, levels = {} } = await context.api.request("GET /counters");
   context.show({ counts, refusals, levels }, () => {
     const shown = (by: Readonly<Record<string, number>>) =>
       Object.entries(by).map(([name, count]) => [name, String(count)]);

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { CreatedOperator, Operator, Infer } from "../../../admin/contract.ts";
+import type { Infer, Role } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment } from "./option-values.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
@@ -11,7 +11,7 @@ import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface CreateOptions {
-  readonly role: string;
+  readonly role: Infer<typeof Role>;
   readonly tenant?: readonly string[];
   readonly expires?: string;
 }
@@ -62,8 +62,8 @@ async function createOperator(
   options: CreateOptions,
 ): Promise<void> {
   const { role, tenant, expires } = options;
-  const json = { name, role, ...(tenant && { tenants: tenant }), ...(expires !== undefined && { expires }) };
-  const made = await context.api.json<Infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
+  const body = { name, role, ...(tenant && { tenants: [...tenant] }), ...(expires !== undefined && { expires }) };
+  const made = await context.api.request("POST /operators", { body });
   context.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
   context.show(made, () => made.token);
   for (const id of tenant ?? []) await warnOfNone(context, id);
@@ -71,12 +71,12 @@ async function createOperator(
 
 /** It may be made later, and then is theirs. Whatever else goes wrong here, the operator is made. */
 async function warnOfNone(context: CommandContext, id: string): Promise<void> {
-  const failure = await context.api.json({ path: ["tenants", id] }).catch((error: unknown) => error);
+  const failure = await context.api.request("GET /tenants/{id}", { params: { id } }).catch((error: unknown) => error);
   if (failure instanceof ServerRefused && failure.status === 404) context.warn(`there is no tenant ${id} yet`);
 }
 
 async function listOperators(context: CommandContext): Promise<void> {
-  const operators = await collectPages(context.api.pages<Infer<typeof Operator>>({ path: ["operators"] }));
+  const operators = await collectPages(context.api.pages("GET /operators", {}));
   if (operators.length === 0) context.note("No operators: only the owner's token works.");
   context.show(operators, () => {
     const rows = operators.map((one) => [
@@ -97,6 +97,6 @@ async function deleteOperator(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Delete operator ${name}`, yes);
-  const done = await context.api.remove<unknown>({ path: ["operators", name] });
+  const done = await context.api.remove("DELETE /operators/{name}", { params: { name } });
   context.show(done ?? { deleted: name }, () => `${name}: deleted`);
 }

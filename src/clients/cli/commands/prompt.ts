@@ -1,7 +1,7 @@
 // Owns `tenantry prompt`: the prompts that a tenant's document holds, one at a time.
 
 import type { Command } from "commander";
-import type { Acknowledged, DocumentPrompt, Infer } from "../../../admin/contract.ts";
+import type { DocumentPrompt, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";
@@ -10,7 +10,6 @@ import { table } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 type PromptAnswer = Infer<typeof DocumentPrompt> & { readonly name?: string };
-type Done = Infer<typeof Acknowledged> | undefined;
 
 export function addPromptCommands(program: Command, terminal: Terminal): void {
   const prompt = program.command("prompt").description("List, show, write and delete a tenant's own prompts.");
@@ -64,10 +63,8 @@ review.yaml:
   act(remove, terminal, deletePrompt);
 }
 
-const pathOf = (tenant: string, name?: string) => ["tenants", tenant, "prompts", ...(name === undefined ? [] : [name])];
-
 async function listPrompts(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
-  const prompts = await collectPages(context.api.pages<PromptAnswer>({ path: pathOf(tenant) }));
+  const prompts = await collectPages(context.api.pages("GET /tenants/{id}/prompts", { params: { id: tenant } }));
   if (prompts.length === 0) context.note(`No prompts: tenantry prompt put ${tenant} NAME -f FILE writes one.`);
   context.show(prompts, () => {
     const rows = prompts.map(({ name, arguments: list = [], title, description }) => {
@@ -79,7 +76,9 @@ async function listPrompts(context: CommandContext, [tenant]: readonly [string])
 }
 
 async function getPrompt(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
-  const { name: _name, ...prompt } = await context.api.json<PromptAnswer>({ path: pathOf(tenant, name) });
+  const { name: _name, ...prompt }: PromptAnswer = await context.api.request("GET /tenants/{id}/prompts/{name}", {
+    params: { id: tenant, name },
+  });
   const text = await toYaml(prompt);
   context.show(prompt, () => text);
 }
@@ -89,17 +88,18 @@ async function putPrompt(
   [tenant, name]: readonly [string, string],
   { file }: { file: string },
 ): Promise<void> {
-  const { value: json, sent } = await readDocument(file, context.terminal);
-  const done = await sent(() => context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json }));
-  context.show(done ?? {}, () => {
-    return [
-      `${name}: ${done?.changed === false ? "unchanged" : "written"}`,
-      ...inForce(done?.effectiveAt, { waits: false }),
-    ].join("\n");
+  const { value, sent } = await readDocument(file, context.terminal);
+  // What is in a file the server judges.
+  const asked = { params: { id: tenant, name }, body: value as Infer<typeof DocumentPrompt> };
+  const done = await sent(() => context.api.request("PUT /tenants/{id}/prompts/{name}", asked));
+  context.show(done, () => {
+    return [`${name}: ${done.changed ? "written" : "unchanged"}`, ...inForce(done.effectiveAt, { waits: false })].join(
+      "\n",
+    );
   });
 }
 
 async function deletePrompt(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
-  const done = await context.api.remove<Done>({ path: pathOf(tenant, name) });
+  const done = await context.api.remove("DELETE /tenants/{id}/prompts/{name}", { params: { id: tenant, name } });
   context.show(done ?? { deleted: name }, () => `${name}: deleted`);
 }

@@ -12,7 +12,7 @@ import { looksLikeText } from "../admin/media-type.ts";
 import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
-import { storedResources, type Stored, type StoredResources } from "../admin/stored-resources.ts";
+import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { bytes, count, table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -137,9 +137,9 @@ async function listResources(
   [tenant]: readonly [string],
   options: ListOptions,
 ): Promise<void> {
-  const path = ["tenants", tenant, "resources"];
+  const params = { id: tenant };
   const query = options.prefix === undefined ? {} : { prefix: options.prefix };
-  const stored = await collectPages(context.api.pages<Stored>({ path, query }, options.limit));
+  const stored = await collectPages(context.api.pages("GET /tenants/{id}/resources", { params, query }, options.limit));
   if (stored.length === 0) context.note(`No resources: tenantry resource put ${tenant} FOLDER uploads some.`);
   context.show(stored, () => {
     const rows = stored.map((one) => [

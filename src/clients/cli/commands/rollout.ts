@@ -32,7 +32,7 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
     .argument("<version>", "as rollout list shows it")
     .addHelpText("after", "\nExamples:\n  tenantry rollout show 1795900000000");
   act(show, terminal, async (context, [version]: readonly [string]) => {
-    const found = await context.api.json<Shown>({ path: ["rollouts", version] });
+    const found = await context.api.request("GET /rollouts/{version}", { params: { version } });
     context.show(found, () => rolloutLines(found));
   });
 
@@ -42,13 +42,13 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
     .argument("<version>", "as rollout list shows it")
     .addHelpText("after", "\nExamples:\n  tenantry rollout stop 1795900000000");
   act(stop, terminal, async (context, [version]: readonly [string]) => {
-    const found = await context.api.json<Shown>({ method: "POST", path: ["rollouts", version, "stop"] });
+    const found = await context.api.request("POST /rollouts/{version}/stop", { params: { version } });
     context.show(found, () => rolloutLines(found));
   });
 }
 
 async function listRollouts(context: CommandContext, _args: readonly [], { limit }: { limit: number }): Promise<void> {
-  const rollouts = await collectPages(context.api.pages<Shown>({ path: ["rollouts"] }, limit));
+  const rollouts = await collectPages(context.api.pages("GET /rollouts", {}, limit));
   if (rollouts.length === 0) context.note("No rollouts yet: tenantry block add or tenantry base rollout begins one.");
   context.show(rollouts, () => {
     const rows = rollouts.map(({ version, about, state, begun, tenants, missing, refused }) => {
@@ -76,7 +76,7 @@ const NOTE_EVERY_MS = 10_000;
 export async function followRollout(context: CommandContext, version: number): Promise<Shown> {
   let noted = Date.now();
   for (;;) {
-    const found = await context.api.json<Shown>({ path: ["rollouts", String(version)] });
+    const found = await context.api.request("GET /rollouts/{version}", { params: { version: String(version) } });
     if (found.state === "done") return found;
     if (found.state !== "running") throw notDone(found);
     if (Date.now() >= noted + NOTE_EVERY_MS) {

@@ -4,7 +4,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { Acknowledged, Secret, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
@@ -12,9 +11,6 @@ import { fileError } from "../admin/file-error.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
 import { table, time } from "../terminal/table.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
-
-type Done = Infer<typeof Acknowledged>;
-type Listed = Infer<typeof Secret>;
 
 interface SetOptions {
   readonly fromFile?: string;
@@ -61,8 +57,6 @@ is not used anywhere any more when this returns.`,
   act(remove, terminal, deleteSecret);
 }
 
-const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "secrets", ...more];
-
 type Named = readonly [tenant: string, name: string];
 
 async function setSecret(
@@ -72,8 +66,12 @@ async function setSecret(
 ): Promise<void> {
   const value = await readValue(context.terminal, name, fromFile);
   if (value === "") throw usageError("a secret has at least one character");
-  const query = { wait: wait === true ? 1 : undefined };
-  const done = await context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), query, json: { value } });
+  const query = { wait };
+  const done = await context.api.request("PUT /tenants/{id}/secrets/{name}", {
+    params: { id: tenant, name },
+    query,
+    body: { value },
+  });
   context.show(done, () => [`${name} of ${tenant} is set`, ...inForce(done.effectiveAt)].join("\n"));
 }
 
@@ -100,7 +98,7 @@ function textOf(bytes: Uint8Array, from: string): string {
 }
 
 async function listSecrets(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
-  const secrets = await collectPages(context.api.pages<Listed>({ path: pathOf(tenant) }));
+  const secrets = await collectPages(context.api.pages("GET /tenants/{id}/secrets", { params: { id: tenant } }));
   if (secrets.length === 0) context.note(`No secrets: tenantry secret set ${tenant} NAME sets one.`);
   context.show(secrets, () => {
     const rows = secrets.map(({ name, updated }) => [name, time(updated)]);
@@ -110,7 +108,7 @@ async function listSecrets(context: CommandContext, [tenant]: readonly [string])
 
 async function deleteSecret(context: CommandContext, [tenant, name]: Named, { yes }: { yes?: boolean }): Promise<void> {
   await confirm(context, `Delete the secret ${name} of ${tenant}`, yes);
-  const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
+  const done = await context.api.request("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
   // A mistyped name must not look like a secret that was deleted.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no secret ${name} in ${tenant}, or not any more`);
   context.show(done, () => `${name} of ${tenant} is deleted everywhere`);

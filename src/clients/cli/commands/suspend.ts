@@ -71,10 +71,9 @@ async function runSuspend(
   options: SuspendOptions,
 ): Promise<void> {
   const { kind, name, shown } = targetOf(tenant, options);
-  const answer = await context.api.answer({
-    method: "POST",
-    path: ["tenants", tenant, "suspensions"],
-    json: { kind, ...(name !== undefined && { name }), note: options.note },
+  const answer = await context.api.response("POST /tenants/{id}/suspensions", {
+    params: { id: tenant },
+    body: { kind, ...(name !== undefined && { name }), note: options.note ?? "" },
   });
   if (answer.status === 202) {
     const later = "its storage does not answer. The server suspends it as soon as it does";
@@ -86,10 +85,10 @@ async function runSuspend(
 
 async function runResume(context: CommandContext, [tenant]: readonly [string], options: SuspendOptions): Promise<void> {
   const { kind, name, shown } = targetOf(tenant, options);
-  const done = await context.api.json<{ readonly changed: boolean } | undefined>({
-    method: "DELETE",
-    path: ["tenants", tenant, "suspensions", kind, ...(name === undefined ? [] : [name])],
-  });
-  if (done?.changed === false) throw new CliError(EXIT.notFound, `${shown}: was not suspended`);
-  context.show(done ?? {}, () => `${shown}: resumed`);
+  const params = { id: tenant, kind };
+  const done = await (name === undefined
+    ? context.api.request("DELETE /tenants/{id}/suspensions/{kind}", { params })
+    : context.api.request("DELETE /tenants/{id}/suspensions/{kind}/{name}", { params: { ...params, name } }));
+  if (!done.changed) throw new CliError(EXIT.notFound, `${shown}: was not suspended`);
+  context.show(done, () => `${shown}: resumed`);
 }

@@ -1,8 +1,9 @@
 // Owns `tenantry tenant`: creating, listing, showing and deleting tenants.
 
+import type { AdminRequest } from "../../../admin/admin-client.ts";
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { MadeTenant, SuspensionShape, TenantShape, TenantSummary, Infer } from "../../../admin/contract.ts";
+import type { MadeTenant, SuspensionShape, TenantShape, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
 import { nextStep, signInLines, unheededAuth } from "../admin/login-said.ts";
@@ -15,7 +16,6 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = Infer<typeof TenantShape>;
 export type MadeAnswer = Infer<typeof MadeTenant>;
-type Summary = Infer<typeof TenantSummary>;
 type SuspensionAnswer = Infer<typeof SuspensionShape>;
 
 interface CreateOptions {
@@ -89,8 +89,9 @@ async function createTenant(context: CommandContext, [id]: readonly [string], op
   // An option that was not given is undefined, and must not replace what the file says.
   const document = { ...from?.document, ...given({ title, mode, search }) };
   const birth = { ...from?.birth, ...given({ region, jurisdiction }) };
-  const json = { id, document, ...birth };
-  const make = () => context.api.json<MadeAnswer>({ method: "POST", path: ["tenants"], json });
+  // What is in a file the server judges.
+  const body = { id, document, ...birth } as AdminRequest<"POST /tenants">["body"];
+  const make = () => context.api.request("POST /tenants", { body });
   const made = await (from ? from.sent(make) : make());
   noteUnheeded(context, made.effective);
   context.show(made, () => [asTyped(createdText(made), context.terminal.env), ...warningLines(made)]);
@@ -111,7 +112,7 @@ export function createdText({ id, url, effective }: TenantAnswer): string {
 }
 
 async function listTenants(context: CommandContext, _args: readonly [], options: { limit?: number }): Promise<void> {
-  const tenants = await collectPages(context.api.pages<Summary>({ path: ["tenants"] }, options.limit));
+  const tenants = await collectPages(context.api.pages("GET /tenants", {}, options.limit));
   if (tenants.length === 0) context.note("No tenants yet: tenantry tenant create ID makes one.");
   context.show(tenants, () => {
     const rows = tenants.map(({ id, created, state, suspended }) => {
@@ -122,9 +123,10 @@ async function listTenants(context: CommandContext, _args: readonly [], options:
 }
 
 async function showTenant(context: CommandContext, [id]: readonly [string]): Promise<void> {
-  const tenant = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
+  const params = { id };
+  const tenant = await context.api.request("GET /tenants/{id}", { params });
   // Of one that is gone nothing else is shown.
-  const pages = () => context.api.pages<SuspensionAnswer>({ path: ["tenants", id, "suspensions"] });
+  const pages = () => context.api.pages("GET /tenants/{id}/suspensions", { params });
   const suspensions = tenant.state === "gone" ? [] : await collectPages(pages());
   context.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
 }
@@ -167,11 +169,11 @@ async function deleteTenant(
   [id]: readonly [string],
   { yes }: { yes?: boolean },
 ): Promise<void> {
-  const path = ["tenants", id];
+  const params = { id };
   // Looks for the tenant first, so that a mistyped name is found before anybody is asked to confirm.
-  const shown = yes === true ? undefined : await context.api.json<TenantAnswer>({ path });
+  const shown = yes === true ? undefined : await context.api.request("GET /tenants/{id}", { params });
   await confirm(context, `Delete ${id} with everything it has`, yes);
   // Another one may have taken the name while somebody thought about it.
-  const done = await context.api.remove<unknown>({ path, query: { created: shown?.created } });
+  const done = await context.api.remove("DELETE /tenants/{id}", { params, query: { created: shown?.created } });
   context.show(done ?? { deleted: id }, () => `${id} is deleted`);
 }

@@ -73,13 +73,13 @@ Examples:
   );
 }
 
-const pathOf = (tenant: string, upstream: string, what: string) => ["tenants", tenant, "upstreams", upstream, what];
-
 type At = readonly [tenant: string, upstream: string];
 type DecideArgs = readonly [tenant: string, upstream: string, digests: readonly string[]];
 
 async function pendingOf({ api }: CommandContext, [tenant, upstream]: At): Promise<Waiting[]> {
-  return collectPages(api.pages<Waiting>({ path: pathOf(tenant, upstream, "pending") }));
+  return collectPages(
+    api.pages("GET /tenants/{id}/upstreams/{upstream}/pending", { params: { id: tenant, upstream } }),
+  );
 }
 
 async function showPending(context: CommandContext, at: At): Promise<void> {
@@ -128,14 +128,9 @@ async function decide(
   let outcome: Outcome | undefined;
   let decided = 0;
   for (let from = 0; from < digests.length; from += BATCH) {
-    const json = { digests: digests.slice(from, from + BATCH) };
-    const query = { wait: wait === true ? 1 : undefined };
-    outcome = await context.api.json<Outcome>({
-      method: "POST",
-      path: pathOf(tenant, upstream, verdict),
-      query,
-      json,
-    });
+    const body = { digests: digests.slice(from, from + BATCH) };
+    const asked = { params: { id: tenant, upstream }, query: { wait }, body };
+    outcome = await context.api.request(`POST /tenants/{id}/upstreams/{upstream}/${verdict}`, asked);
     decided += outcome.decided;
   }
   const left = outcome?.waiting ?? 0;

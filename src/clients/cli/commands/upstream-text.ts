@@ -27,8 +27,7 @@ const WAYS: Readonly<Record<Content["way"], string>> = {
 };
 
 export async function listUpstreams(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
-  const path = ["tenants", tenant, "upstreams"];
-  const upstreams = await collectPages(context.api.pages<Listed>({ path }));
+  const upstreams = await collectPages(context.api.pages("GET /tenants/{id}/upstreams", { params: { id: tenant } }));
   if (upstreams.length === 0) context.note(`No upstreams: tenantry upstream add ${tenant} ID URL adds one.`);
   context.show(upstreams, () => {
     return upstreams.length === 0 ? "" : listText(upstreams, context.terminal.stdout);
@@ -64,7 +63,9 @@ export async function showUpstream(
   context: CommandContext,
   [tenant, name]: readonly [tenant: string, name: string],
 ): Promise<void> {
-  const upstream = await context.api.json<Shown>({ path: ["tenants", tenant, "upstreams", name] });
+  const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
+    params: { id: tenant, upstream: name },
+  });
   context.show(upstream, () => shownText(tenant, upstream, context.terminal.stdout));
 }
 

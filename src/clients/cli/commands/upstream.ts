@@ -2,20 +2,14 @@
 // keep anything: an upstream is a member of the tenant's document.
 
 import type { Command } from "commander";
-import type { Infer, UpstreamRefreshed, UpstreamShape, UpstreamTested } from "../../../admin/contract.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { whileSpinning } from "../terminal/spinner.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import type { TenantAnswer } from "./tenant.ts";
 import { addUpstreamOptions, membersSaid, type UpstreamOptions } from "./upstream-options.ts";
 import { listUpstreams, showUpstream, shownText, testedText } from "./upstream-text.ts";
-
-type Shown = Infer<typeof UpstreamShape>;
-type Refreshed = Infer<typeof UpstreamRefreshed>;
-type Tested = Infer<typeof UpstreamTested>;
 
 interface AddOptions extends UpstreamOptions {
   readonly replace?: boolean;
@@ -88,7 +82,7 @@ Ends with ${EXIT.refused} where it cannot be read, and where a known client woul
   act(remove, terminal, removeUpstream);
 }
 
-const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "upstreams", ...more];
+const at = (tenant: string, upstream: string) => ({ id: tenant, upstream });
 
 async function addUpstream(
   context: CommandContext,
@@ -98,7 +92,7 @@ async function addUpstream(
   const { api } = context;
   const { trust, replace } = options;
   const said = membersSaid(url, options);
-  const there = await api.find<Shown>({ path: pathOf(tenant, name) });
+  const there = await api.find("GET /tenants/{id}/upstreams/{upstream}", { params: at(tenant, name) });
   // Of a base document it is no other one: then this is the tenant's own instead.
   if (there?.setBy === "tenant" && replace !== true) {
     throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${there.url}: --replace writes over it`);
@@ -107,7 +101,7 @@ async function addUpstream(
   const isReviewed = (trust ?? there?.trust) === "review";
   const json = isReviewed ? { ...said, trust: "review" as const } : said;
   const gone = there && replace === true ? await membersGone(context, [tenant, name], json) : [];
-  await api.json({ method: "PUT", path: pathOf(tenant, name), json });
+  await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: at(tenant, name), body: json });
   if (gone.length > 0) context.note(`${name} had more, which is gone: ${gone.join(", ")}`);
   if (isReviewed) context.note(`What waits for approval: tenantry upstream pending ${tenant} ${name}`);
   return showAdded(context, [tenant, name], options);
@@ -120,13 +114,13 @@ async function showAdded(
 ): Promise<void> {
   if (wait && !disabled) return readNow(context, [tenant, name], { wait });
   const next = disabled ? "switched off" : `read when somebody next asks ${tenant}`;
-  const shown = await context.api.json<Shown>({ path: pathOf(tenant, name) });
+  const shown = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", { params: at(tenant, name) });
   context.show(shown, () => `${name} of ${tenant} is added; it is ${next}`);
 }
 
 /** What the tenant's own document says of it, and `json` does not. */
 async function membersGone({ api }: CommandContext, [tenant, name]: Named, json: object): Promise<readonly string[]> {
-  const { own } = await api.json<TenantAnswer>({ path: ["tenants", tenant] });
+  const { own } = await api.request("GET /tenants/{id}", { params: { id: tenant } });
   return Object.keys(own.upstreams?.[name] ?? {}).filter(
     (member) => !Object.hasOwn(json, member) && member !== "trust",
   );
@@ -137,10 +131,9 @@ async function refreshUpstream(context: CommandContext, named: Named, { wait }: 
 }
 
 async function readNow(context: CommandContext, [tenant, name]: Named, { wait }: { wait: boolean }): Promise<void> {
-  const query = { wait: wait ? 1 : undefined };
-  const path = pathOf(tenant, name, "refresh");
+  const asked = { params: at(tenant, name), query: { wait: wait || undefined } };
   const done = await spinning(context, `Reading ${name}`, () =>
-    context.api.json<Refreshed>({ method: "POST", path, query }),
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", asked),
   );
   context.show(done, () => shownText(tenant, done.upstream, context.terminal.stdout));
   if (done.read) return;
@@ -149,9 +142,8 @@ async function readNow(context: CommandContext, [tenant, name]: Named, { wait }:
 }
 
 async function testUpstream(context: CommandContext, [tenant, name]: Named): Promise<void> {
-  const path = pathOf(tenant, name, "test");
   const tested = await spinning(context, `Connecting to ${name}`, () =>
-    context.api.json<Tested>({ method: "POST", path }),
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/test", { params: at(tenant, name) }),
   );
   context.show(tested, () => testedText([tenant, name], tested, context.terminal.stdout));
   if (!tested.works) throw new CliError(EXIT.refused, `${name}: ${tested.fault ?? "it does not work"}`);
@@ -171,20 +163,22 @@ async function removeUpstream(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Remove the upstream ${name} of ${tenant}`, yes);
-  const path = pathOf(tenant, name);
+  const params = at(tenant, name);
   // Under the tenant's own there may be one of a base document or of the code, which serves on.
   const under = async () => {
-    const there = await context.api.find<Shown>({ path });
+    const there = await context.api.find("GET /tenants/{id}/upstreams/{upstream}", { params });
     const from = there?.setBy === "code" ? "the code of the Worker" : "a base document";
     return (
       there &&
       `${name} of ${tenant} is there by ${from}, at ${there.url}: enabled: false in the tenant's own switches it off`
     );
   };
-  const done = await context.api.remove({ path }).catch(async (error: unknown) => {
-    const said = error instanceof ServerRefused && error.status === 404 ? await under() : undefined;
-    throw said === undefined ? error : new CliError(EXIT.conflict, said, { cause: error });
-  });
+  const done = await context.api
+    .remove("DELETE /tenants/{id}/upstreams/{upstream}", { params })
+    .catch(async (error: unknown) => {
+      const said = error instanceof ServerRefused && error.status === 404 ? await under() : undefined;
+      throw said === undefined ? error : new CliError(EXIT.conflict, said, { cause: error });
+    });
   context.show(done ?? null, () => `${name} of ${tenant} is removed`);
   const left = await under();
   if (left !== undefined) context.note(left);

@@ -1,7 +1,7 @@
 // Owns `tenantry usage`: what a tenant has, and what the callers of one tenant, or of all, called.
 
 import { InvalidArgumentError, type Command } from "commander";
-import type { Infer, TenantSummary, Usage, UsageLineShape } from "../../../admin/contract.ts";
+import type { Infer, UsageLineShape } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { jsonLines } from "../admin/json-lines.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -59,7 +59,7 @@ async function showHeld(context: CommandContext, tenant: string, options: UsageO
   if (by !== "hour" || [other, from, to, closed].some((option) => option !== undefined)) {
     throw usageError(`options are about what was called: tenantry usage --tenant ${tenant} --from 7d`);
   }
-  const held = await context.api.json<Infer<typeof Usage>>({ path: ["tenants", tenant, "usage"] });
+  const held = await context.api.request("GET /tenants/{id}/usage", { params: { id: tenant } });
   context.show(held, () =>
     facts([
       ["resources", held.resources],
@@ -80,7 +80,8 @@ async function showCalls(context: CommandContext, options: UsageOptions): Promis
   const tenants = tenant === undefined ? await everyTenant(context) : [tenant];
   const sums = new Map<string, Line>();
   for (const id of tenants) {
-    for await (const line of jsonLines<Line>(context.api, { path: ["tenants", id, "usage", "calls"], query })) {
+    const answer = await context.api.response("GET /tenants/{id}/usage/calls", { params: { id }, query });
+    for await (const line of jsonLines<Line>(answer)) {
       if (context.json) context.terminal.stdout.lines([printableJson(line)]);
       else addTo(sums, line);
     }
@@ -95,7 +96,7 @@ async function showCalls(context: CommandContext, options: UsageOptions): Promis
 }
 
 async function everyTenant({ api }: CommandContext): Promise<readonly string[]> {
-  const all = await collectPages(api.pages<Infer<typeof TenantSummary>>({ path: ["tenants"] }));
+  const all = await collectPages(api.pages("GET /tenants", {}));
   return all.map(({ id }) => id);
 }
 

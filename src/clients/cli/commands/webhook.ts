@@ -1,7 +1,6 @@
 // Owns `tenantry webhook`: who is told what happens to a tenant, and trying one.
 
 import type { Command } from "commander";
-import type { Infer, WebhooksShape, WebhookTested } from "../../../admin/contract.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { table } from "../terminal/table.ts";
@@ -25,7 +24,7 @@ export function addWebhookCommands(program: Command, terminal: Terminal): void {
 }
 
 async function listWebhooks(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
-  const shown = await context.api.json<Infer<typeof WebhooksShape>>({ path: ["tenants", tenant, "webhooks"] });
+  const shown = await context.api.request("GET /tenants/{id}/webhooks", { params: { id: tenant } });
   if (shown.items.length === 0)
     context.note("No webhooks: they are webhooks in the tenant's document, docs/webhooks.md.");
   context.show(shown, () => {
@@ -41,8 +40,8 @@ async function listWebhooks(context: CommandContext, [tenant]: readonly [string]
 }
 
 async function testWebhook(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
-  const path = ["tenants", tenant, "webhooks", name, "test"];
-  const tried = await context.api.json<Infer<typeof WebhookTested>>({ method: "POST", path });
+  const params = { id: tenant, webhook: name };
+  const tried = await context.api.request("POST /tenants/{id}/webhooks/{webhook}/test", { params });
   if (!tried.delivered && !context.json) throw new CliError(EXIT.refused, `${name} did not take it: ${tried.why}`);
   context.show(tried, () => `${name} took it: ${tried.status}, in ${tried.milliseconds} ms`);
   if (!tried.delivered) throw new CliError(EXIT.refused, "");

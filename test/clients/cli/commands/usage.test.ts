@@ -46,7 +46,7 @@ test("the hours of a tenant are one row for each thing, the most called first", 
     expect.stringMatching(/^acme +tool +add +5 +2 +0 +20 +40/),
     expect.stringMatching(/^acme +tool +sub +1 /),
   ]);
-  expect(asked).toEqual([expect.stringContaining("by=hour&from=2026-11-21T00%3A00%3A00.000Z&open=true")]);
+  expect(asked).toEqual([expect.stringContaining("by=hour&from=2026-11-21T00%3A00%3A00.000Z&open=1")]);
 });
 
 test("of every tenant there are lines as they came, and only what is closed where that is asked", async () => {
@@ -54,7 +54,7 @@ test("of every tenant there are lines as they came, and only what is closed wher
   const { stdout } = await cli.run(["usage", "--json", "--by", "day", "--closed"]);
   const lines = stdout.trim().split("\n");
   expect(lines.map((text) => (JSON.parse(text) as { tenant: string }).tenant)).toEqual(["acme", "beta"]);
-  expect(asked.every((url) => url.includes("by=day&open=false"))).toBe(true);
+  expect(asked.every((url) => url.includes("by=day&open=0"))).toBe(true);
 });
 
 test("a unit of time that there is not, and an end before the beginning, are refused before anything is asked", async () => {
