@@ -2,6 +2,8 @@
 // value that handlers get, and each member that breaks a rule. Nothing written counts as an object without members.
 
 import { AppError } from "../protocol/app-error.ts";
+import { isObject } from "../protocol/jsonrpc.ts";
+import { nearest } from "../protocol/nearest.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { compileSchema, type AnySchema, type CompiledSchema, type Validated } from "./schema.ts";
 
@@ -26,6 +28,8 @@ export interface Configured {
   /** `where` is for the log. Throws a `ConfigFault`. */
   read(raw: unknown, where: string): unknown;
   faultsOf(raw: unknown): readonly BrokenConfig[];
+  /** Members that the schema takes, and of which it has none: a handler never sees them. */
+  strayMembers(raw: unknown): readonly BrokenConfig[];
 }
 
 const NOTHING = {};
@@ -36,6 +40,20 @@ function isOfObjects(compiled: CompiledSchema): boolean {
     return (compiled.json.type ?? "object") === "object";
   } catch {
     return true;
+  }
+}
+
+/** The members that the schema names; undefined where it means to take others, too, or cannot say. */
+function membersOf(compiled: CompiledSchema): readonly string[] | undefined {
+  try {
+    const { properties, ...rest } = compiled.json;
+    const takesMore = ["additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref"].some(
+      (keyword) => keyword in rest && rest[keyword] !== false,
+    );
+    return isObject(properties) && !takesMore ? Object.keys(properties) : undefined;
+  } catch {
+    // It is beyond JSON Schema.
+    return undefined;
   }
 }
 
@@ -61,6 +79,14 @@ export function configuredBy(schema: AnySchema): Configured {
   };
   return {
     faultsOf,
+    strayMembers: (raw) => {
+      const members = isObject(raw) ? membersOf(compiled) : undefined;
+      const strays = members && isObject(raw) ? Object.keys(raw).filter((name) => !members.includes(name)) : [];
+      return strays.map((path) => {
+        const near = nearest(path, members ?? []);
+        return { path, rule: `the schema has no such member${near === undefined ? "" : `: did you mean ${near}?`}` };
+      });
+    },
     read: (raw, where) => {
       const read = look(raw);
       if ("value" in read) return read.value;

@@ -2,15 +2,16 @@
 // validator of tools, which knows JSON Schema and nothing of the contract.
 
 import { constantFrom, record, sample, type Arbitrary } from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ZodType } from "zod";
-import { BaseDocument, Document, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
+import { BaseDocument, Document, NewOperator, NewSecret, NewTenant, type Infer } from "../../src/admin/contract.ts";
 import { Upstream } from "../../src/admin/document-schema.ts";
 import { faultsOf } from "../../src/admin/validate.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import { compileJsonSchema } from "../../src/calls/json-schema.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
+import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE } from "../../src/tenants/document/secret-name.ts";
 import { samplesOf } from "../support/schema-samples.ts";
 
@@ -224,6 +225,12 @@ function spoiled(value: unknown, draw: () => number): unknown {
   else copy[name] = spoiled(copy[name], draw);
   return copy;
 }
+
+it("knows the members of a document that the tenant knows", () => {
+  type Written = Infer<typeof Document> & Infer<typeof BaseDocument>;
+  expectTypeOf<keyof TenantDocument>().toEqualTypeOf<keyof Written>();
+  expectTypeOf<Written>().toExtend<TenantDocument>();
+});
 
 describe("every shape of the contract", () => {
   it.each(shapes)("takes and refuses what JSON Schema does: %s", (_name, shape) => {

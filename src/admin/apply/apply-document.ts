@@ -10,7 +10,7 @@ import {
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { retiredNames, type CatalogNames } from "../../tenants/document/retirement.ts";
-import { configFaults } from "../../content/define/check-config.ts";
+import { configFaults, strayConfig } from "../../content/define/check-config.ts";
 import type { Bindings } from "../../deployment/deployment.ts";
 import { refusedByFeatures } from "../../deployment/check-deployment.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -226,7 +226,8 @@ export async function resolveDocument(
     ...(about.unknownNames ? [] : unknown),
   ];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return { effective, whole, bases, warnings: about.unknownNames ? [...unknown, ...warnings] : warnings };
+  const strays = strayConfig(desk.options.catalog, own);
+  return { effective, whole, bases, warnings: [...strays, ...(about.unknownNames ? unknown : []), ...warnings] };
 }
 
 async function basesOf(

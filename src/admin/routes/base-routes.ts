@@ -1,7 +1,6 @@
 // Routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied next, or all of
 // them by a rollout.
 
-import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { brokenBase } from "../apply/document-rules.ts";
@@ -29,7 +28,7 @@ export const baseRoutes = routes(BASE_ENDPOINTS, {
   "PUT /bases/{name}": async (call) => {
     const { env, caller, request } = call;
     const { name } = call.params;
-    const document = call.body as TenantDocument;
+    const document = call.body;
     const stored = await basesOf(env).base(name);
     const errors = brokenBase(call, document, stored?.document ?? {});
     if (errors.length > 0) throw new ProblemError("invalid-input", { errors });

@@ -24,7 +24,7 @@ export const documentRoutes = routes(DOCUMENT_ENDPOINTS, {
   },
   "PUT /tenants/{id}/document": async (call) => {
     const { dryRun, wait, unknownNames } = call.query;
-    const next = call.body as TenantDocument;
+    const next = call.body;
     const judges = await Promise.all([limitJudge(call, call.params.id), boundsJudge(call, call.params.id)]);
     const edit = (own: TenantDocument) => {
       const ofOthers = judges.flatMap((judge) => judge(own, next));
@@ -46,7 +46,7 @@ export const documentRoutes = routes(DOCUMENT_ENDPOINTS, {
   },
   "PUT /tenants/{id}/prompts/{name}": async (call) => {
     const { id, name } = call.params;
-    const prompt = call.body as PromptDocument;
+    const prompt = call.body;
     const edit = (own: TenantDocument) => ({ ...own, prompts: { ...own.prompts, [name]: prompt } });
     return applied(call, id, { edit, action: "prompt.write", ...call.query });
   },

@@ -1,6 +1,6 @@
 // Owns the routes for tenants as a whole: which there are, making one, and its end.
 
-import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { diffDocuments, mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { askedDirectory } from "../apply/asked-directory.ts";
 import type { NamedHere } from "../../tenants/directory/directory-object.ts";
@@ -147,8 +147,7 @@ type Asked = Infer<typeof NewTenant> & Pick<Intent, "unknownNames">;
 
 /** A dry run of `createTenant`: refused as that would be, and nothing is written. */
 async function supposeTenant(desk: Desk, asked: Asked) {
-  const { id, region = null, jurisdiction = null, document = {}, unknownNames } = asked;
-  const own = document as TenantDocument;
+  const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = asked;
   const managed = await findPlace(desk, { id, region, jurisdiction });
   const names = await catalogNames(desk, managed, null);
   const { whole, warnings } = await resolveDocument(desk, managed, { own, names }, { dryRun: true, unknownNames });
@@ -158,8 +157,7 @@ async function supposeTenant(desk: Desk, asked: Asked) {
 }
 
 async function createTenant(desk: Desk, asked: Asked) {
-  const { id, region = null, jurisdiction = null, document = {}, unknownNames } = asked;
-  const own = document as TenantDocument;
+  const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = asked;
   const place = await findPlace(desk, { id, region, jurisdiction });
   // 1. Everything is checked, before anything is written.
   const names = await catalogNames(desk, place, null);

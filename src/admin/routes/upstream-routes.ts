@@ -31,7 +31,7 @@ export const upstreamRoutes = routes(UPSTREAM_ENDPOINTS, {
   },
   "PUT /tenants/{id}/upstreams/{upstream}": async (call) => {
     const { id, upstream } = call.params;
-    const written = call.body as UpstreamDocument;
+    const written = call.body;
     return write(call, id, { action: "upstream.write", change: (all) => ({ ...all, [upstream]: written }) });
   },
   "DELETE /tenants/{id}/upstreams/{upstream}": async (call) => {

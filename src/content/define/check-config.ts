@@ -49,6 +49,19 @@ export function configFaults(
   ];
 }
 
+/** What of a document the schemas know nothing of, by field: a name that is misspelt. */
+export function strayConfig(
+  { tools, settings }: Pick<Catalog, "tools" | "settings">,
+  document: TenantDocument,
+): readonly { readonly field: string; readonly rule: string }[] {
+  const look = (schema: Configured | undefined, raw: unknown, field: string) =>
+    schema?.strayMembers(raw).map((stray) => placed(field, stray)) ?? [];
+  return [
+    ...look(settings, document.settings, "settings"),
+    ...tools.flatMap(({ name, config }) => look(config, document.tools?.[name]?.config, `tools.${name}.config`)),
+  ];
+}
+
 function placed(field: string, { path, rule }: BrokenConfig) {
   return { field: [field, path].filter(Boolean).join("."), rule };
 }

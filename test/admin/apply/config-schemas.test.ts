@@ -25,9 +25,26 @@ async function write(path: string, json: unknown) {
   const headers = { authorization: `Bearer ${adminEnv.ADMIN_TOKEN}`, "content-type": "application/json" };
   const request = new Request(`${ORIGIN}/admin/v1${path}`, { method: "PUT", headers, body: JSON.stringify(json) });
   const response = await app.fetch(request, adminEnv);
-  const { errors } = await response.json<{ errors?: readonly { field: string; rule: string }[] }>();
-  return { status: response.status, errors };
+  type Rules = readonly { field: string; rule: string }[];
+  const { errors, warnings } = await response.json<{ errors?: Rules; warnings?: Rules }>();
+  return { status: response.status, errors, warnings };
 }
+
+it("warns of a member that the schema does not have, and takes the document", async () => {
+  const id = await newTenant();
+  const json = {
+    mode: "open",
+    settings: { plan: "free", seat: 3 },
+    tools: { quote_price: { config: { rate: 2, x: 1 } } },
+  };
+  expect(await write(`/tenants/${id}/document`, json)).toEqual({
+    status: 200,
+    warnings: [
+      { field: "settings.seat", rule: "the schema has no such member: did you mean seats?" },
+      { field: "tools.quote_price.config.x", rule: "the schema has no such member" },
+    ],
+  });
+});
 
 describe("a tenant's document", () => {
   it.each([
