@@ -89,8 +89,11 @@ async function inLanes(count: number, work: (at: number) => Promise<unknown>): P
 
 /** Makes a tenant with upstreams and waits until they are read; gives its whole document. */
 async function withUpstreams(place: URL, id: string, listing: Listing, count: number, document: object) {
-  const { url } = await startListing(listing);
-  const upstreams = Object.fromEntries(Array.from({ length: count }, (_, at) => [`u${at}`, { url, era: "2026" }]));
+  const upstreams: Record<string, object> = {};
+  for (let at = 0; at < count; at += 1) {
+    const { url } = await startListing({ ...listing, label: `${id} ${at}` });
+    upstreams[`u${at}`] = { url, era: "2026" };
+  }
   const whole = { mode: "open", ...document, upstreams };
   await make(place, id, whole);
   const deadline = performance.now() + READ_WITHIN_MS;

@@ -10,8 +10,8 @@ import { keepOnly, loadSection, recallSection } from "../../../src/tenants/isola
 import { askSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 
 const LARGE = 2 * 1024 * 1024;
-/** Forty MiB hold so many large ones, each with what is made of it. */
-const FIT = 4;
+/** 56 MiB hold so many large ones, each with what is made of it. */
+const FIT = 6;
 
 interface Stored {
   readonly kept: string;
