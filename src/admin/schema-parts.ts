@@ -91,8 +91,9 @@ export function beginFinding(): void {
 function bounded<S extends z.ZodType>(schema: S, meta: { readonly maxProperties?: number } & z.GlobalMeta = {}) {
   const { maxProperties: max = Infinity } = meta;
   const counted = schema.refine(() => true, {
-    when: ({ issues }) => {
-      found += issues.length;
+    when: ({ value, issues }) => {
+      // zod tries an optional member that is absent, too, and drops what it finds there.
+      if (value !== undefined) found += issues.length;
       return false;
     },
   });

@@ -132,6 +132,15 @@ describe("what is wrong", () => {
     expect(faults(Document, { tools })).toEqual([["tools", "at most 500 members"]]);
   });
 
+  it("is nothing in a document as large as may be, whose members have no members of their own", () => {
+    const many = (count: number, value: unknown) =>
+      Object.fromEntries(Array.from({ length: count }, (_none, at) => [`n${at}`, value]));
+    const content = { type: "text", text: "x" };
+    const profile = { tools: { rename: {} }, prompts: {}, resources: {} };
+    const prompts = many(500, { messages: [{ role: "user", content }] });
+    expect(faults(Document, { profiles: many(500, profile), scopes: many(500, {}), prompts })).toEqual([]);
+  });
+
   it("is looked for no longer when much was found, and what was found stays", () => {
     const wrong = { allow: Array(200).fill(1), deny: Array(200).fill(1) };
     const profiles = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`p${at}`, { tools: wrong }]));
