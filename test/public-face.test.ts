@@ -22,6 +22,7 @@ function importedFrom(entry: string): ReadonlySet<string> {
 
 it.each([
   ["tenantry", "api/tenantry.md"],
+  ["tenantry/admin", "api/admin.md"],
   ["tenantry/testing", "api/testing.md"],
 ])("each name that %s exports is used on a page or in an example", (entry, report) => {
   const exported = [...read(report).matchAll(/^- (\w+)$/gm)].map(([, name = ""]) => name);

@@ -4,7 +4,7 @@
 import type * as z from "zod";
 import type { Endpoints } from "./endpoints/all-endpoints.ts";
 
-export interface AdminClientOptions {
+interface AdminClientOptions {
   /** Where the Worker is, as https://mcp.example.com, with the path under which it is mounted. */
   readonly url: string;
   /** An operator's token. */
@@ -57,12 +57,12 @@ type Json<R> = R extends { readonly status: 304 } | { readonly mediaType: string
 
 /** What an endpoint answers. undefined where there is no body. */
 export type AdminAnswer<N extends AdminRoute> = Json<Exclude<RepliesOf<Endpoints[N]>, DryRun>>;
-export type AdminDryRunAnswer<N extends AdminRoute> = [Extract<RepliesOf<Endpoints[N]>, DryRun>] extends [never]
+type AdminDryRunAnswer<N extends AdminRoute> = [Extract<RepliesOf<Endpoints[N]>, DryRun>] extends [never]
   ? AdminAnswer<N>
   : Json<Extract<RepliesOf<Endpoints[N]>, DryRun>>;
 
 /** Endpoints that can say what they would do. */
-export type AdminDryRun = {
+type AdminDryRun = {
   [N in AdminRoute]: Endpoints[N] extends { readonly query: infer S }
     ? "dryRun" extends keyof Sent<S>
       ? N
@@ -88,7 +88,7 @@ export interface AdminClient {
 }
 
 /** A refusal as the server words it (RFC 9457). */
-export interface AdminProblem {
+interface AdminProblem {
   readonly title?: string;
   readonly detail?: string;
   readonly errors?: readonly { readonly field: string; readonly rule: string }[];
