@@ -118,21 +118,27 @@ interface Asked extends Common {
   readonly content?: unknown;
 }
 
+/** Throws a TypeError where `url` is none of a Worker. */
 export function adminClient(options: AdminClientOptions): AdminClient {
+  const base = baseOf(options.url);
   const send = options.fetch ?? ((url, init) => fetch(url, init));
   const response = async (endpoint: string, asked: Asked = {}): Promise<Response> => {
-    const answer = await send(urlOf(options.url, endpoint, asked), initOf(endpoint, asked, options.token));
+    const url = urlOf(base, endpoint, asked);
+    const answer = await send(url, initOf(endpoint, asked, options.token));
     if (answer.ok) return answer;
-    throw new AdminError(answer.status, await problemOf(answer));
+    throw new AdminError(answer.status, parsed(await answer.text()) ?? nothingThere(url, answer));
   };
-  const request = async (endpoint: string, asked?: Asked): Promise<unknown> => {
+  const request = async (endpoint: string, asked: Asked = {}): Promise<unknown> => {
     const answer = await response(endpoint, asked);
-    return answer.status === 204 ? undefined : answer.json();
+    if (answer.status === 204) return undefined;
+    const json = parsed(await answer.text());
+    if (json === undefined) throw new AdminError(answer.status, nothingThere(urlOf(base, endpoint, asked), answer));
+    return json;
   };
   const dryRun = (endpoint: string, asked: Asked = {}) =>
     request(endpoint, { ...asked, query: { ...asked.query, dryRun: true } });
   async function* pages(endpoint: string, asked: Asked = {}): AsyncGenerator<readonly unknown[]> {
-    let cursor: string | undefined;
+    let cursor = asked.query?.["cursor"];
     do {
       const page = await request(endpoint, { ...asked, query: { ...asked.query, cursor } });
       const { items, cursor: next } = page as { items: readonly unknown[]; cursor?: string };
@@ -143,10 +149,18 @@ export function adminClient(options: AdminClientOptions): AdminClient {
   return { request, dryRun, response, pages } as AdminClient;
 }
 
+function baseOf(url: string): string {
+  const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsedUrl && /^https?:$/.test(parsedUrl.protocol) && parsedUrl.search + parsedUrl.hash === "") {
+    return url.replace(/\/$/, "");
+  }
+  throw new TypeError(`url: must be the address of the Worker, such as https://mcp.example.com, not ${url}`);
+}
+
 /** Throws where a parameter is no part of a path: `..` as the name of a secret would lead to its tenant. */
 function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Asked): string {
   const path = endpoint.slice(endpoint.indexOf("/")).replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
-    const value = String(params[name]);
+    const value = String(params[name] ?? "");
     if (["", ".", ".."].includes(value)) throw new TypeError(`${name}: "${value}" names nothing`);
     return encodeURIComponent(value);
   });
@@ -155,7 +169,7 @@ function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Aske
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const one of values) if (one !== undefined) search.append(name, textOf(one));
   }
-  return `${base.replace(/\/$/, "")}/admin/v1${path}${search.size === 0 ? "" : `?${search.toString()}`}`;
+  return `${base}/admin/v1${path}${search.size === 0 ? "" : `?${search.toString()}`}`;
 }
 
 /** A flag is 1 or 0. */
@@ -178,12 +192,20 @@ function initOf(endpoint: string, { body, content, headers, signal }: Asked, tok
   } as RequestInit;
 }
 
-async function problemOf(response: Response): Promise<AdminProblem> {
-  const text = await response.text();
+/** undefined: no JSON. */
+function parsed(text: string): object | undefined {
   try {
-    return JSON.parse(text) as AdminProblem;
+    return JSON.parse(text) as object;
   } catch {
-    // Something else answered, with a page of its own.
-    return {};
+    return undefined;
   }
+}
+
+/** Something else answered, with a page of its own. */
+function nothingThere(url: string, { status, headers }: Response): AdminProblem {
+  const location = headers.get("location");
+  const elsewhere = location === null ? "" : `, and leads to ${location}`;
+  return {
+    title: `${url} answered ${status}${elsewhere}: no admin API is there. url is the Worker's own, without /mcp/TENANT`,
+  };
 }

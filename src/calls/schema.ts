@@ -147,7 +147,8 @@ function refuse({ path, message }: { readonly path: readonly PropertyKey[]; read
 function notWritten(vendor: string, isMini: boolean): string {
   if (isMini) return 'zod/mini does not bring its writer of JSON Schema: add `import "tenantry/zod-mini"` once';
   if (vendor === "zod") return "this is zod 3, which cannot be written as JSON Schema: import zod 4";
-  return `${vendor} has no way to write this as JSON Schema: give the JSON Schema itself, or zod 4`;
+  const writer = vendor === "valibot" ? ", or toStandardJsonSchema(...) of @valibot/to-json-schema" : "";
+  return `${vendor} has no way to write this as JSON Schema: give the JSON Schema itself, or zod 4${writer}`;
 }
 
 function judge(result: StandardResult<unknown>, value: unknown): Validated {

@@ -44,6 +44,9 @@ it("gives a list page by page", async () => {
     pages.push(page.map(({ name }) => name));
   }
   expect(pages).toEqual([["a", "b"], ["c"]]);
+  const { cursor } = await admin.request("GET /tenants/{id}/keys", { params, query: { limit: 2 } });
+  const rest = admin.pages("GET /tenants/{id}/keys", { params, query: { limit: 2, cursor } });
+  expect((await rest.next()).value?.map(({ name }: { name: string }) => name)).toEqual(["c"]);
 });
 
 it("sends content as it is, and gives its answer as it is", async () => {
@@ -72,13 +75,36 @@ describe("a refusal", () => {
     });
   });
 
-  it("of what is no admin API says its status", async () => {
-    const other = adminClient({ url: ORIGIN, fetch: async () => new Response("<h1>Hello</h1>", { status: 502 }) });
-    await expect(other.request("GET /tenants")).rejects.toMatchObject({
-      status: 502,
-      message: "The server answered 502",
+  it.each([
+    [502, {}, ""],
+    [200, {}, ""],
+    [301, { location: "https://www.example.com/" }, ", and leads to https://www.example.com/"],
+  ])("of what is no admin API, and answers %s, says so", async (status, headers, elsewhere) => {
+    const other = adminClient({ url: ORIGIN, fetch: async () => new Response("<h1>Hello</h1>", { status, headers }) });
+    const error = await other.request("GET /tenants").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AdminError);
+    const why = "no admin API is there. url is the Worker's own, without /mcp/TENANT";
+    expect(error).toMatchObject({
+      status,
+      message: `${ORIGIN}/admin/v1/tenants answered ${status}${elsewhere}: ${why}`,
     });
   });
+});
+
+it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://mcp.example.com/?a=1"])(
+  "is not made for the url %s",
+  (url) => {
+    expect(() => adminClient({ url })).toThrow(
+      "url: must be the address of the Worker, such as https://mcp.example.com",
+    );
+  },
+);
+
+it("asks nothing for a parameter that is missing", async () => {
+  const before = asked.length;
+  const params = { id: undefined as never };
+  await expect(admin.request("DELETE /tenants/{id}", { params })).rejects.toThrow('id: "" names nothing');
+  expect(asked.slice(before)).toEqual([]);
 });
 
 it("asks nothing for a parameter that would lead elsewhere", async () => {

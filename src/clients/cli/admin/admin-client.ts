@@ -185,7 +185,7 @@ function explain(refusal: ServerRefused, { url, token, tokenFrom, current }: Tar
   const hint =
     token === undefined
       ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; in the folder of npm start, or of .dev.vars with ADMIN_TOKEN, it is found" : ""}`
-      : `the token of ${tokenFrom} was refused${current ? "; tenantry login gets another one" : ""}`;
+      : `the token of ${tokenFrom} was refused by ${url}${current ? "; tenantry login gets another one" : ""}`;
   return new ServerRefused(401, `${refusal.message} (${hint})`);
 }
 

@@ -43,7 +43,7 @@ export async function download(
     if (!(await isThere(one))) missing.push(one);
   });
   const total = missing.reduce((sum, { stored }) => sum + stored.size, 0);
-  const output = context.json ? undefined : context.terminal.stderr;
+  const output = context.json || context.quiet ? undefined : context.terminal.stderr;
   const progress = createProgressLine(output, { verb: "Downloading", files: missing.length, bytes: total });
   try {
     await forEachOf(missing, AT_ONCE, async (one) => {

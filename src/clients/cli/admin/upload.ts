@@ -105,7 +105,7 @@ export async function runUpload(
   let uploaded = 0;
   let unchanged = plan.unchanged;
   const total = uploads.reduce((sum, { source }) => sum + source.size, 0);
-  const output = context.json ? undefined : context.terminal.stderr;
+  const output = context.json || context.quiet ? undefined : context.terminal.stderr;
   const progress = createProgressLine(output, { verb: "Uploading", files: uploads.length, bytes: total });
   const sending = { resources, progress, force };
   try {

@@ -163,6 +163,8 @@ const README = textOf(`
       npx tenantry connect demo --client claude-code
       npx tenantry doctor demo
 
+  For another port: \`npm start -- --port 8371\`, and \`export TENANTRY_URL=http://localhost:8371\` in the other shell.
+
   A tenant of its own, whose callers need a key:
 
       npx tenantry tenant create acme --title "Acme Inc."

@@ -195,7 +195,7 @@ test("whoever has no role is told so, and nothing is kept", async () => {
     asked.url.startsWith("/admin/v1") ? { status: 401, json: { title, detail: "no role here" } } : answered(asked);
   const { exit, stderr } = await login();
   expect(exit).toBe(4);
-  expect(stderr).toContain(`no role here (the token of ${issuer.server.issuer} was refused)`);
+  expect(stderr).toContain(`no role here (the token of ${issuer.server.issuer} was refused by `);
   await expect(stat(file)).rejects.toThrow("ENOENT");
 });
 
