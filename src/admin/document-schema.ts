@@ -144,7 +144,7 @@ export const Upstream = object(
 
 const claimed = {
   scopes: object(
-    { claim: textUpTo(200, 1), values: record(textUpTo(200, 1), z.array(Name), BOUNDS.few) },
+    { claim: textUpTo(200, 1), values: record(textUpTo(200, 1), list(Name, { max: BOUNDS.few }), BOUNDS.few) },
     { first: list(textUpTo(200, 1), { max: 50, isDistinct: true }) },
   ),
   claims: list(textUpTo(200, 1), { max: 50, isDistinct: true }),

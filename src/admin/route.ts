@@ -153,11 +153,11 @@ function heldBody(schema: z.ZodType, value: unknown): unknown {
 }
 
 function queryOf(request: Request, { shape }: z.ZodObject): unknown {
-  const { search, searchParams: given } = new URL(request.url);
+  const { search, searchParams } = new URL(request.url);
   const errors: FieldRule[] = brokenTexts(search);
   const query: Record<string, unknown> = {};
-  for (const name of new Set(given.keys())) {
-    const values = given.getAll(name);
+  for (const [name, pairs] of Map.groupBy(searchParams, ([given]) => given)) {
+    const values = pairs.map(([, value]) => value);
     const type = Object.hasOwn(shape, name) ? typeOf(shape[name]) : undefined;
     if (type === undefined) errors.push({ field: name, rule: "is not a known parameter" });
     else if (type === "array") query[name] = values;

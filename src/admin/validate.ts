@@ -8,8 +8,12 @@ import { atLeast, atMost, beginFinding } from "./schema-parts.ts";
 
 export type Validation<T> = { readonly value: T } | { readonly faults: readonly FieldRule[] };
 
+/** How many unknown names of this value were compared with the known ones: each comparison takes time, and few are shown. */
+let compared = 0;
+
 export function validate<S extends z.ZodType>(schema: S, value: unknown): Validation<z.output<S>> {
   beginFinding();
+  compared = 0;
   const { success, data, error } = schema.safeParse(value, { error: ruleOf });
   return success ? { value: data } : { faults: faultsIn(error.issues) };
 }
@@ -84,7 +88,8 @@ function choice(value: unknown, values: readonly unknown[]): string {
 /** A line for each. What is much longer than every known name is compared with none. */
 function unknownRules(names: readonly string[], known: readonly string[]): string {
   const rules = names.slice(0, MAX_ERRORS + 1).map((name) => {
-    const meant = nearest(name, known);
+    compared += 1;
+    const meant = compared > MAX_ERRORS + 1 ? undefined : nearest(name, known);
     return `is not known here${meant === undefined ? "" : `: did you mean ${meant}?`}`;
   });
   return rules.join("\n");

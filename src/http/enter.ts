@@ -160,8 +160,14 @@ interface Offered {
   until: number;
 }
 
-/** Persons may each see something else: who was here last finds theirs made. */
-const MOST_VIEWS = 100;
+/** People may each see something else. How many tools, prompts and resources are in the views that a tenant has here. */
+const MOST_IN_VIEWS = 100_000;
+/** So there are a hundred views of a tenant with few. */
+const LEAST_IN_VIEW = 1000;
+
+function itemsIn({ tools, prompts, resources, templates }: View): number {
+  return Math.max(LEAST_IN_VIEW, tools.length + prompts.length + resources.length + templates.length);
+}
 
 /** How long an offer is shown that lacks what neither KV nor the authority could bring. */
 const INCOMPLETE_MS = 5_000;
@@ -187,7 +193,7 @@ function offeredBy({ deployment }: Visit, { definition }: Tenant<NewResource>, {
   const known = offers.get(deployment) as Offered | undefined;
   const isOfIt = known && known.definition === definition;
   if (isOfIt && (known.until === Infinity || Date.now() < known.until)) return known;
-  const made: Offered = { definition, offer: undefined, views: new RecentMap(MOST_VIEWS), until: Infinity };
+  const made: Offered = { definition, offer: undefined, views: new RecentMap(MOST_IN_VIEWS, itemsIn), until: Infinity };
   offers.set(deployment, made);
   return made;
 }

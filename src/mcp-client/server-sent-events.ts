@@ -3,6 +3,7 @@
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
 import { createParser } from "eventsource-parser";
+import { ByteBuffer } from "./byte-buffer.ts";
 
 export interface ServerSentEvent {
   /** Empty where the event has none, which means `message`. */
@@ -44,6 +45,8 @@ export class EventParser {
   #endedBytes = 0;
   /** Of the line that has begun. */
   #lineBytes = 0;
+  /** The same bytes. The parser would keep each piece of a line, and a million small ones take much more memory. */
+  readonly #line = new ByteBuffer();
   #isAfterReturn = false;
   #events: ServerSentEvent[] = [];
   #lastEventId: string | undefined;
@@ -66,7 +69,12 @@ export class EventParser {
     this.#hasMoved = false;
     if (this.isTooLong) return this.#events;
     const within = bytes.subarray(0, this.#count(bytes));
-    this.#parser.feed(this.#decoder.decode(within, { stream: true }));
+    const end = 1 + Math.max(within.lastIndexOf(LINE_FEED), within.lastIndexOf(CARRIAGE_RETURN));
+    if (end > 0) {
+      this.#line.add(within.subarray(0, end));
+      this.#parser.feed(this.#decoder.decode(this.#line.take(), { stream: true }));
+    }
+    this.#line.add(within.subarray(end));
     if (this.#hasMoved) this.#add("", "");
     return this.#events;
   }

@@ -5,7 +5,7 @@ import { constantFrom, record, sample, type Arbitrary } from "fast-check";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ZodType } from "zod";
 import { BaseDocument, Document, NewOperator, NewSecret, NewTenant, type Infer } from "../../src/admin/contract.ts";
-import { Upstream } from "../../src/admin/document-schema.ts";
+import { ToolName, Upstream } from "../../src/admin/document-schema.ts";
 import { faultsOf } from "../../src/admin/validate.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
@@ -141,6 +141,21 @@ describe("what is wrong", () => {
     expect(faults(Document, { profiles: many(500, profile), scopes: many(500, {}), prompts })).toEqual([]);
   });
 
+  it.each([".", "..", "__proto__"])("is the name %s, which its own path could not mean", (name) => {
+    expect(faults(ToolName, name)).toHaveLength(1);
+  });
+
+  it("is compared with known names a hundred times, in however many objects they are", () => {
+    const members = (count: number, of: (at: number) => unknown) =>
+      Object.fromEntries(Array.from({ length: count }, (_none, at) => [`timeo${at}`, of(at)]));
+    const profiles = members(500, () => members(100, () => 0));
+    const began = performance.now();
+    const found = faults(Document, { profiles, upstreams: profiles, scopes: profiles });
+    expect(found).toHaveLength(101);
+    // Seconds where each name is compared; some hundredths where a hundred are.
+    expect(performance.now() - began).toBeLessThan(1500);
+  });
+
   it("is looked for no longer when much was found, and what was found stays", () => {
     const wrong = { allow: Array(200).fill(1), deny: Array(200).fill(1) };
     const profiles = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`p${at}`, { tools: wrong }]));
@@ -242,6 +257,21 @@ it("knows the members of a document that the tenant knows", () => {
 });
 
 describe("every shape of the contract", () => {
+  it.each(shapes)("says how many items and members its lists and records have at most: %s", (_name, shape) => {
+    const endless: unknown[] = [];
+    const look = (json: unknown, at: string): void => {
+      if (Array.isArray(json)) for (const [index, one] of json.entries()) look(one, `${at}.${index}`);
+      if (!isObject(json)) return;
+      if (json["type"] === "array" && json["maxItems"] === undefined) endless.push(at);
+      const isRecord = json["type"] === "object" && isObject(json["additionalProperties"]);
+      if (isRecord && json["maxProperties"] === undefined) endless.push(at);
+      for (const [name, member] of Object.entries(json)) look(member, `${at}.${name}`);
+    };
+    look(jsonSchemaOf(shape), "");
+    // What any JSON may be in is bounded by the size of a body alone.
+    expect(endless).toEqual([]);
+  });
+
   it.each(shapes)("takes and refuses what JSON Schema does: %s", (_name, shape) => {
     const plain = standard(jsonSchemaOf(shape)) as JsonObject;
     const violationsOf = compileJsonSchema(plain);

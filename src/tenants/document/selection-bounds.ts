@@ -20,7 +20,8 @@ export const SLUG_RULE = "1 to 40 of a-z, 0-9 and inner hyphens";
 export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/;
 export const NAME_RULE = "1 to 64 of A-Z, a-z, 0-9 and inner . _ -";
 /** Of a prompt that a document has. */
-export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+/** Not those that mean another path, or nothing in an object of JavaScript. */
+export const TOOL_NAME = /^(?!\.{1,2}$|__proto__$)[A-Za-z0-9_.-]{1,128}$/;
 export const TOOL_NAME_RULE = "1 to 128 of A-Z, a-z, 0-9, _ . -";
 /** `ID__OWN` of an upstream may have any characters. */
 export const RENAMED = /^[^*?]{1,300}$/u;
