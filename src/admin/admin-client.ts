@@ -112,7 +112,7 @@ export class AdminError extends Error {
 
 /** What the types of an endpoint become at run time. */
 interface Asked extends Common {
-  readonly params?: Readonly<Record<string, unknown>>;
+  readonly params?: Readonly<Record<string, string | undefined>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly content?: unknown;
@@ -160,7 +160,7 @@ function baseOf(url: string): string {
 /** Throws where a parameter is no part of a path: `..` as the name of a secret would lead to its tenant. */
 function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Asked): string {
   const path = endpoint.slice(endpoint.indexOf("/")).replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
-    const value = String(params[name] ?? "");
+    const value = params[name] ?? "";
     if (["", ".", ".."].includes(value)) throw new TypeError(`${name}: "${value}" names nothing`);
     return encodeURIComponent(value);
   });

@@ -85,8 +85,8 @@ export class HubObject extends DurableObject implements HubStub {
     const open = this.#open();
     for (const socket of open) send(socket, text);
     if (open.length > 0) return open.length;
-    // Sockets that are closing, whose ends are not heard of yet: their streams may come back.
-    if (this.ctx.getWebSockets().length > 0) this.#expect();
+    // Sockets that are closing, though not for this event, and whose ends are not heard of yet: their streams may come back.
+    if (!event.close && this.ctx.getWebSockets().length > 0) this.#expect();
     if (lasts(this.#expectedUntil, AWAY_MS, Date.now())) return 1;
     this.ctx.storage.kv.delete(LISTENED);
     return 0;
