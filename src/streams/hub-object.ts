@@ -85,8 +85,8 @@ export class HubObject extends DurableObject implements HubStub {
     const open = this.#open();
     for (const socket of open) send(socket, text);
     if (open.length > 0) return open.length;
-    // Sockets that are closing, though not for this event, and whose ends are not heard of yet: their streams may come back.
-    if (!event.close && this.ctx.getWebSockets().length > 0) this.#expect();
+    // Sockets that are lost, and whose ends are not heard of yet: their streams may come back.
+    if (this.ctx.getWebSockets().some((socket) => !listenerOf(socket).isOver)) this.#expect();
     if (lasts(this.#expectedUntil, AWAY_MS, Date.now())) return 1;
     this.ctx.storage.kv.delete(LISTENED);
     return 0;
@@ -112,12 +112,12 @@ export class HubObject extends DurableObject implements HubStub {
 
   /** Finds the sockets by their tag, so the number of other streams does not matter. */
   #closeSession(session: string, code: number): void {
-    for (const socket of this.ctx.getWebSockets(session)) socket.close(code);
+    for (const socket of this.ctx.getWebSockets(session)) end(socket, code);
   }
 
   #close(matches: (listener: Listener) => boolean, code: number): void {
     for (const socket of this.ctx.getWebSockets()) {
-      if (matches(listenerOf(socket))) socket.close(code);
+      if (matches(listenerOf(socket))) end(socket, code);
     }
   }
 }
@@ -129,8 +129,16 @@ function ownerTag(owner: string): string {
   return `of ${owner}`.slice(0, TAG_CHARACTERS);
 }
 
-function listenerOf(socket: WebSocket): Listener {
-  return socket.deserializeAttachment() as Listener;
+/** `isOver`: its stream does not come back. */
+type Attached = Listener & { readonly isOver?: true };
+
+function listenerOf(socket: WebSocket): Attached {
+  return socket.deserializeAttachment() as Attached;
+}
+
+function end(socket: WebSocket, code: number): void {
+  socket.serializeAttachment({ ...listenerOf(socket), isOver: true } satisfies Attached);
+  socket.close(code);
 }
 
 /** Sending to a closing socket throws. Its holder comes back. */
