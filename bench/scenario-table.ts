@@ -20,8 +20,7 @@ export const SCENARIOS: Scenario[] = [
   { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
   { name: "2026 call with key, scope and limits", budget: 1.8, prepare: loadWithKey },
   { name: "2026 call with a JWT, scope and limits", budget: 1.8, prepare: loadWithJwt },
-  // 1.7 on a quiet machine; 1.9 on a busy one, as before the admin contract was in zod.
-  { name: "2026 call with a token of ours, scope and limits", budget: 2, prepare: loadWithLogin },
+  { name: "2026 call with a token of ours, scope and limits", budget: 1.8, prepare: loadWithLogin },
   { name: "2026 call, lease ended", budget: 3.2, prepare: loadEnded },
   { name: "2026 list", prepare: async () => list2026(TOOL_COUNT) },
   { name: "bare call", prepare: async () => bareLoad },
