@@ -38,6 +38,7 @@ export const heavyWork: Attack = {
     await bombs(target),
     await nesting(target),
     await documents(target),
+    await wrongDocuments(target),
     await prompt(target),
     await search(target),
   ],
@@ -204,6 +205,35 @@ async function documents(target: Target): Promise<Row> {
   }
   const tried = `${requests.length} requests with what is taken of 20,000 patterns, over ${NAMES} prompts`;
   return judged(target, "4 one request stalls an isolate", [tried, requests]);
+}
+
+const zeros = (count: number) => Array.from({ length: count }, () => 0);
+const members = (count: number, of: (at: number) => unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_none, at) => [`timeo${at}`, of(at)]));
+
+/** Documents of up to 2 MB in which as much as possible is wrong. Once the worst took 2.8 s and another one all of the memory. */
+async function wrongDocuments(target: Target): Promise<Row> {
+  const tenant = await target.tenant();
+  const { token } = await target.operator("tenant-admin", [tenant]);
+  const misspelt = members(500, () => members(100, () => 0));
+  const values = { a: zeros(900_000) };
+  const documents: Readonly<Record<string, Json>> = {
+    "misspelt members": { upstreams: misspelt, profiles: misspelt, scopes: misspelt },
+    "a list in auth": { auth: { issuers: [{ issuer: "https://a.example", scopes: { claim: "c", values } }] } },
+    "wrong patterns": { profiles: members(500, () => ({ tools: { allow: zeros(200), deny: zeros(200) } })) },
+    "misspelt renames": { profiles: { p: { tools: { rename: members(9000, () => members(12, () => 0)) } } } },
+    "unknown members": members(150_000, () => 0),
+  };
+  const broken = new Set<string>();
+  const requests = Object.entries(documents).map(([what, document]): Heavy => {
+    const send = () => target.admin("PUT", `/tenants/${tenant}/document`, document, token);
+    return [what, async () => void ((await send()).status === 422 || broken.add(what))];
+  });
+  const tried = `${requests.length} documents of up to 2 MB, wrong in every member, by a tenant's administrator`;
+  const row = await judged(target, "33 one document stalls an isolate", [tried, requests]);
+  if (broken.size === 0) return row;
+  const seen = [...broken].map((what) => `${what}: not refused with 422`).join("; ");
+  return rowOf("33 one document stalls an isolate", tried, [seen], seen);
 }
 
 /** 10 KiB in, 195 MiB out, once. */
