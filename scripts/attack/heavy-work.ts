@@ -217,22 +217,25 @@ async function wrongDocuments(target: Target): Promise<Row> {
   const { token } = await target.operator("tenant-admin", [tenant]);
   const misspelt = members(500, () => members(100, () => 0));
   const values = { a: zeros(900_000) };
-  const documents: Readonly<Record<string, Json>> = {
+  const wrong: Readonly<Record<string, Json>> = {
     "misspelt members": { upstreams: misspelt, profiles: misspelt, scopes: misspelt },
     "a list in auth": { auth: { issuers: [{ issuer: "https://a.example", scopes: { claim: "c", values } }] } },
     "wrong patterns": { profiles: members(500, () => ({ tools: { allow: zeros(200), deny: zeros(200) } })) },
     "misspelt renames": { profiles: { p: { tools: { rename: members(9000, () => members(12, () => 0)) } } } },
-    "unknown members": members(150_000, () => 0),
+    "unknown members": members(120_000, () => 0),
   };
   const broken = new Set<string>();
-  const requests = Object.entries(documents).map(([what, document]): Heavy => {
-    const send = () => target.admin("PUT", `/tenants/${tenant}/document`, document, token);
-    return [what, async () => void ((await send()).status === 422 || broken.add(what))];
+  const requests = Object.entries(wrong).map(([what, document]): Heavy => {
+    const send = async () => {
+      const { status } = await target.admin("PUT", `/tenants/${tenant}/document`, document, token);
+      if (status !== 422) broken.add(`${what}: ${status} in place of 422`);
+    };
+    return [what, send];
   });
   const tried = `${requests.length} documents of up to 2 MB, wrong in every member, by a tenant's administrator`;
   const row = await judged(target, "33 one document stalls an isolate", [tried, requests]);
   if (broken.size === 0) return row;
-  const seen = [...broken].map((what) => `${what}: not refused with 422`).join("; ");
+  const seen = [...broken].join("; ");
   return rowOf("33 one document stalls an isolate", tried, [seen], seen);
 }
 
