@@ -11,7 +11,7 @@ const OWNER: readonly AdminRole[] = ["owner"];
 const WRITERS: readonly AdminRole[] = ["owner", "operator"];
 const READERS: readonly AdminRole[] = [...WRITERS, "auditor"];
 
-/** Who may use an endpoint. `authorize` lets a tenant-admin in only where the path names one of its tenants. */
+/** The roles that may use an endpoint. `authorize` lets a tenant-admin in only where the path names one of its tenants. */
 export const ROLES = {
   owner: OWNER,
   ownerRead: [...OWNER, "auditor"],

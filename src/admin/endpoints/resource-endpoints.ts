@@ -1,4 +1,4 @@
-// Routes of the admin API: resource.
+// Endpoints of stored resources.
 
 import * as z from "zod";
 import { Audience, ResourceAbout, Timestamp, pageShapeOf } from "../contract.ts";

@@ -1,7 +1,28 @@
-// Routes of the admin API: tenant.
+// Endpoints of a tenant and its document.
 
-import { Applied, MadeTenant, NewTenant, TenantShape, TenantSummary, pageShapeOf } from "../contract.ts";
+import * as z from "zod";
+import { TENANT_LIMITS } from "../../limits/limit-table.ts";
+import {
+  Acknowledged,
+  Applied,
+  Document,
+  DocumentPrompt,
+  ExportLine,
+  LimitSet,
+  LimitsShown,
+  MadeTenant,
+  NamedPrompt,
+  NewSecret,
+  NewTenant,
+  Secret,
+  SecretName,
+  TenantShape,
+  TenantSummary,
+  ToolName,
+  pageShapeOf,
+} from "../contract.ts";
 import { Flag, PageQuery, ROLES, TenantParams, UnknownNames, endpoints } from "../endpoint.ts";
+import { KeptShape, PutBack, PutBackDone } from "../kept-schema.ts";
 import { object, textUpTo } from "../schema-parts.ts";
 
 export const TENANT_ENDPOINTS = endpoints({
@@ -40,5 +61,138 @@ export const TENANT_ENDPOINTS = endpoints({
     params: TenantParams,
     query: object({}, { created: textUpTo(40) }),
     replies: [{ status: 204, about: "Nothing of it is left" }],
+  },
+});
+
+const PromptParams = object({ ...TenantParams.shape, name: ToolName });
+const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
+const DocumentQuery = object({}, { ...WriteQuery.shape, unknownNames: UnknownNames });
+const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
+
+export const DOCUMENT_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/document": {
+    summary: "Get a tenant's own document",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    conditions: ["If-None-Match"],
+    replies: [
+      { status: 200, schema: Document, about: "As its operators wrote it; the ETag is its revision" },
+      { status: 304, about: "Not changed since" },
+    ],
+  },
+  "PUT /tenants/{id}/document": {
+    summary: "Apply a whole document; dryRun says what would change",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    query: DocumentQuery,
+    body: Document,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+  },
+  "GET /tenants/{id}/prompts": {
+    summary: "List the prompts of a tenant's document",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(NamedPrompt), about: "Prompts, by name" }],
+  },
+  "GET /tenants/{id}/prompts/{name}": {
+    summary: "Get a prompt",
+    roles: ROLES.tenantRead,
+    params: PromptParams,
+    replies: [{ status: 200, schema: NamedPrompt, about: "The prompt; the ETag is the document's" }],
+  },
+  "PUT /tenants/{id}/prompts/{name}": {
+    summary: "Write a prompt",
+    roles: ROLES.tenant,
+    params: PromptParams,
+    query: WriteQuery,
+    body: DocumentPrompt,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+  },
+  "DELETE /tenants/{id}/prompts/{name}": {
+    summary: "Delete a prompt",
+    roles: ROLES.tenant,
+    params: PromptParams,
+    query: WriteQuery,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+  },
+});
+
+const LimitParams = object({ ...TenantParams.shape, name: z.enum([...TENANT_LIMITS]) });
+const CHANGED = { status: 200, schema: Applied, about: "What changed" };
+
+export const LIMIT_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/limits": {
+    summary: "Each limit of a tenant: its value, who set it, and what is used of it",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    replies: [{ status: 200, schema: LimitsShown, about: "Limits, and which of them somebody met" }],
+  },
+  "PUT /tenants/{id}/limits/{name}": {
+    summary: "Set a limit of a tenant; only operators raise what protects others",
+    roles: ROLES.tenant,
+    params: LimitParams,
+    body: LimitSet,
+    replies: [CHANGED],
+  },
+  "DELETE /tenants/{id}/limits/{name}": {
+    summary: "Take a limit out of a tenant's own document, so that what lies under it holds",
+    roles: ROLES.tenant,
+    params: LimitParams,
+    replies: [CHANGED],
+  },
+});
+
+export const SecretParams = object({ ...TenantParams.shape, name: SecretName });
+
+export const SECRET_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/secrets": {
+    summary: "List secrets, without their values, which nothing shows",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(Secret), about: "Secrets, by name" }],
+  },
+  "PUT /tenants/{id}/secrets/{name}": {
+    summary: "Set a secret: when a replacement is answered, no tool anywhere gets what was there before",
+    roles: ROLES.tenant,
+    params: SecretParams,
+    query: object({}, { wait: Flag }),
+    body: NewSecret,
+    replies: [{ status: 200, schema: Acknowledged, about: "Set; a new one is seen everywhere from effectiveAt on" }],
+  },
+  "DELETE /tenants/{id}/secrets/{name}": {
+    summary: "Delete a secret: when this answers, no tool anywhere gets it",
+    roles: ROLES.tenant,
+    params: SecretParams,
+    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was none any more" }],
+  },
+});
+
+export const KEPT_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/kept": {
+    summary: "Read what a backup has beside the export",
+    roles: ROLES.platform,
+    params: TenantParams,
+    replies: [{ status: 200, schema: KeptShape, about: "Keys by their hashes, sealed secrets" }],
+  },
+  "PUT /tenants/{id}/kept": {
+    summary: "Put back what is missing of a backup",
+    roles: ROLES.platform,
+    params: TenantParams,
+    body: PutBack,
+    replies: [{ status: 200, schema: PutBackDone, about: "Put back" }],
+  },
+});
+
+export const EXPORT_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/export": {
+    summary: "Export a tenant: its document, and what there is of resources; no keys, and no secrets",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text a line" }],
   },
 });

@@ -9,7 +9,7 @@ import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { routes, type Desk } from "../route.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { AUDIT_ENDPOINTS } from "../endpoints/audit-endpoints.ts";
+import { AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 /** The most that the object answers with at once, because entries may be large. */
 const MAX_ENTRIES = 100;

@@ -11,7 +11,7 @@ import { platformOf } from "../platform/platform-door.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { routes, type AdminEnv, type Desk } from "../route.ts";
 import { anyOf, namedBy } from "../apply/tenant-access.ts";
-import { BASE_ENDPOINTS } from "../endpoints/base-endpoints.ts";
+import { BASE_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
 
 const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
 

@@ -10,7 +10,7 @@ import { nearest } from "../../protocol/nearest.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields } from "../problem.ts";
 import { routes, type Desk } from "../route.ts";
-import { BLOCK_ENDPOINTS } from "../endpoints/block-endpoints.ts";
+import { BLOCK_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
 
 export const blockRoutes = routes(BLOCK_ENDPOINTS, {
   "GET /tools/blocked": async ({ env, query }) => ({

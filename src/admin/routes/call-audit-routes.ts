@@ -7,7 +7,7 @@ import type { RecordedLine, Infer } from "../contract.ts";
 import { respondLines } from "../json-lines.ts";
 import { lackingFeature } from "../problem.ts";
 import { routes } from "../route.ts";
-import { CALL_AUDIT_ENDPOINTS } from "../endpoints/call-audit-endpoints.ts";
+import { CALL_AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 type Line = Infer<typeof RecordedLine>;
 

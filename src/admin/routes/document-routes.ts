@@ -14,7 +14,7 @@ import { notFound, ProblemError } from "../problem.ts";
 import { routes, type RouteAnswer, type Desk } from "../route.ts";
 import { warned } from "../apply/named-things.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import { DOCUMENT_ENDPOINTS } from "../endpoints/document-endpoints.ts";
+import { DOCUMENT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const documentRoutes = routes(DOCUMENT_ENDPOINTS, {
   "GET /tenants/{id}/document": async (call) => {

@@ -22,8 +22,8 @@ import { limitUse } from "../apply/limit-rules.ts";
 import { changedNames, tenantOffer } from "../apply/tenant-offer.ts";
 import { onItsWay, withBlocks } from "../apply/stopped-everywhere.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import type { ExplainQuery } from "../endpoints/explain-endpoints.ts";
-import { EXPLAIN_ENDPOINTS } from "../endpoints/explain-endpoints.ts";
+import type { ExplainQuery } from "../endpoints/record-endpoints.ts";
+import { EXPLAIN_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 type Ask = Infer<typeof ExplainQuery>;
 

@@ -6,7 +6,7 @@ import type { ExportLine, Infer } from "../contract.ts";
 import { aboutOf } from "./resource-routes.ts";
 import { routes } from "../route.ts";
 import { findManaged, placementOf, readRecord } from "../apply/tenant-access.ts";
-import { EXPORT_ENDPOINTS } from "../endpoints/export-endpoints.ts";
+import { EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 const PAGE = 500;
 

@@ -11,7 +11,7 @@ import { NUMBER, pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { lackingFeature } from "../problem.ts";
 import { routes, type Desk } from "../route.ts";
-import { FAULT_ENDPOINTS } from "../endpoints/fault-endpoints.ts";
+import { FAULT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 /** Rows are up to 8 KB. */
 const MOST_ROWS = 100;

@@ -9,7 +9,7 @@ import type { GrantShape, LoginClientShape, Infer } from "../contract.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { lackingFeature } from "../problem.ts";
 import { routes, type Desk } from "../route.ts";
-import { GRANT_ENDPOINTS } from "../endpoints/grant-endpoints.ts";
+import { GRANT_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
 export const grantRoutes = routes(GRANT_ENDPOINTS, {
   "GET /tenants/{id}/grants": async (call) => {

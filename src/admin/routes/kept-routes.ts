@@ -5,7 +5,7 @@ import { reviewTables } from "../../gateway/review/review-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { routes } from "../route.ts";
-import { KEPT_ENDPOINTS } from "../endpoints/kept-endpoints.ts";
+import { KEPT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const keptRoutes = routes(KEPT_ENDPOINTS, {
   "GET /tenants/{id}/kept": async (call) => {

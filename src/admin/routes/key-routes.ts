@@ -13,8 +13,8 @@ import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { routes, type Desk, type RouteAnswer } from "../route.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import type { KeyParams } from "../endpoints/key-endpoints.ts";
-import { KEY_ENDPOINTS } from "../endpoints/key-endpoints.ts";
+import type { KeyParams } from "../endpoints/access-endpoints.ts";
+import { KEY_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
 /** The id of a key, and when it was made. */
 const POSITION = /^[0-9A-Za-z]{10} \d{4}-\d\d-\d\dT\S+Z$/;

@@ -10,7 +10,7 @@ import type { LimitsShown, Infer } from "../contract.ts";
 import { ProblemError } from "../problem.ts";
 import { routes, type Desk } from "../route.ts";
 import { applied } from "./document-routes.ts";
-import { LIMIT_ENDPOINTS } from "../endpoints/limit-endpoints.ts";
+import { LIMIT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const limitRoutes = routes(LIMIT_ENDPOINTS, {
   "GET /tenants/{id}/limits": async (call) => ({

@@ -9,7 +9,7 @@ import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { routes, type AdminEnv } from "../route.ts";
-import { OPERATOR_ENDPOINTS } from "../endpoints/operator-endpoints.ts";
+import { OPERATOR_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
 const operatorsOf = (env: AdminEnv) => remote(platformOf(env), operatorTables);
 

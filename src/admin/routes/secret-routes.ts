@@ -13,8 +13,8 @@ import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { routes, type AdminEnv } from "../route.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
-import type { SecretParams } from "../endpoints/secret-endpoints.ts";
-import { SECRET_ENDPOINTS } from "../endpoints/secret-endpoints.ts";
+import type { SecretParams } from "../endpoints/tenant-endpoints.ts";
+import { SECRET_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const secretRoutes = routes(SECRET_ENDPOINTS, {
   "GET /tenants/{id}/secrets": async (call) => {

@@ -17,7 +17,7 @@ import { invalidFields, ProblemError } from "../problem.ts";
 import { routes, type RouteAnswer, type Desk } from "../route.ts";
 
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
-import { SUSPENSION_ENDPOINTS } from "../endpoints/suspension-endpoints.ts";
+import { SUSPENSION_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
 /** Whom the Worker's own code names outside of a call: nobody has a list of them either. */
 const WORKER_ID = /^worker [\w.:@/+-]{1,200}$/;

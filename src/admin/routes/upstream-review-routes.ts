@@ -18,7 +18,7 @@ import { NUMBER, positionOf } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { routes, type Desk, type RouteAnswer, type RouteCall } from "../route.ts";
 import type { UpstreamParams } from "../endpoints/upstream-endpoints.ts";
-import { UPSTREAM_REVIEW_ENDPOINTS } from "../endpoints/upstream-review-endpoints.ts";
+import { UPSTREAM_REVIEW_ENDPOINTS } from "../endpoints/upstream-endpoints.ts";
 
 const LIST = "pending";
 

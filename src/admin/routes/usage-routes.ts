@@ -7,7 +7,7 @@ import type { UsageLineShape, Infer } from "../contract.ts";
 import { respondLines } from "../json-lines.ts";
 import { lackingFeature } from "../problem.ts";
 import { routes } from "../route.ts";
-import { USAGE_ENDPOINTS } from "../endpoints/usage-endpoints.ts";
+import { USAGE_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 const HOUR_MS = 3_600_000;
 const MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;

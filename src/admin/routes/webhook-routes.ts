@@ -7,7 +7,7 @@ import { upstreamGround } from "../apply/upstream-access.ts";
 import type { WebhooksShape, WebhookTested, Infer } from "../contract.ts";
 import { lackingFeature, notFound } from "../problem.ts";
 import { routes, type Desk } from "../route.ts";
-import { WEBHOOK_ENDPOINTS } from "../endpoints/webhook-endpoints.ts";
+import { WEBHOOK_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 export const webhookRoutes = routes(WEBHOOK_ENDPOINTS, {
   "GET /tenants/{id}/webhooks": async (call) => {

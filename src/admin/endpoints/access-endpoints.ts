@@ -1,0 +1,158 @@
+// Endpoints that say who has access: keys, grants, suspensions, operators.
+
+import {
+  Acknowledged,
+  ApiKey,
+  CreatedKey,
+  CreatedOperator,
+  GrantShape,
+  LoginClientShape,
+  Name,
+  NewApiKey,
+  NewOperator,
+  NewSuspension,
+  Operator,
+  RotateKey,
+  SuspensionKind,
+  SuspensionShape,
+  pageShapeOf,
+} from "../contract.ts";
+import { PageQuery, ROLES, TenantParams, endpoints } from "../endpoint.ts";
+import { matching, object, textUpTo } from "../schema-parts.ts";
+
+export const KeyParams = object({
+  ...TenantParams.shape,
+  key: matching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
+});
+
+export const KEY_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/keys": {
+    summary: "List API keys",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
+  },
+  "POST /tenants/{id}/keys": {
+    summary: "Make an API key",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    body: NewApiKey,
+    replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
+  },
+  // Before the one with a parameter, which it would be taken for.
+  "POST /tenants/{id}/keys/own/rotate": {
+    summary: "Make the key anew with which this is asked, once a day; the old one works on for the overlap",
+    roles: [],
+    isForKeys: true,
+    params: TenantParams,
+    body: RotateKey,
+    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
+  },
+  "POST /tenants/{id}/keys/{key}/rotate": {
+    summary: "Make a key anew; the old one works on for the overlap, a day unless it says otherwise",
+    roles: ROLES.tenant,
+    params: KeyParams,
+    body: RotateKey,
+    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
+  },
+  "DELETE /tenants/{id}/keys/{key}": {
+    summary: "Revoke a key: when this answers, no request with it succeeds anywhere",
+    roles: ROLES.tenant,
+    params: KeyParams,
+    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was no such key any more" }],
+  },
+});
+
+const GrantParams = object({ ...TenantParams.shape, grant: textUpTo(100, 1) });
+const ClientParams = object({ ...TenantParams.shape, client: textUpTo(2048, 1) });
+const ENDED = {
+  status: 200,
+  schema: Acknowledged,
+  about: "In force; unchanged where there was none any more",
+};
+
+export const GRANT_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/grants": {
+    summary: "List grants",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery, { principal: textUpTo(512, 1) }),
+    replies: [{ status: 200, schema: pageShapeOf(GrantShape), about: "Grants" }],
+  },
+  "DELETE /tenants/{id}/grants/{grant}": {
+    summary: "End a grant: when this answers, no request with it succeeds anywhere",
+    roles: ROLES.tenant,
+    params: GrantParams,
+    replies: [ENDED],
+  },
+  "GET /tenants/{id}/login-clients": {
+    summary: "List login clients",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(LoginClientShape), about: "Clients" }],
+  },
+  "DELETE /tenants/{id}/login-clients/{client}": {
+    summary: "Remove a login client and end its grants",
+    roles: ROLES.tenant,
+    params: ClientParams,
+    replies: [ENDED],
+  },
+});
+
+const KindParams = object({ ...TenantParams.shape, kind: SuspensionKind });
+const NameParams = object({ ...KindParams.shape, name: textUpTo(512, 1) });
+const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
+
+export const SUSPENSION_ENDPOINTS = endpoints({
+  "GET /tenants/{id}/suspensions": {
+    summary: "List what is suspended, tools that are blocked in every tenant included",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object(PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
+  },
+  "POST /tenants/{id}/suspensions": {
+    summary: "Suspend; callers are told the note",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    body: NewSuspension,
+    replies: [ACKNOWLEDGED, { status: 202, schema: Acknowledged, about: "Not confirmed: the tenant's object is away" }],
+  },
+  "DELETE /tenants/{id}/suspensions/{kind}": {
+    summary: "Resume a tenant",
+    roles: ROLES.platform,
+    params: KindParams,
+    replies: [ACKNOWLEDGED],
+  },
+  "DELETE /tenants/{id}/suspensions/{kind}/{name}": {
+    summary: "Resume a profile, a principal or a tool",
+    roles: ROLES.tenant,
+    params: NameParams,
+    replies: [ACKNOWLEDGED],
+  },
+});
+
+export const OPERATOR_ENDPOINTS = endpoints({
+  "GET /operators": {
+    summary: "List operators",
+    roles: ROLES.ownerRead,
+    query: object(PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(Operator), about: "Operators, by name" }],
+  },
+  "POST /operators": {
+    summary: "Make an operator",
+    roles: ROLES.owner,
+    body: NewOperator,
+    replies: [
+      { status: 201, schema: CreatedOperator, about: "The operator, with the token, which is shown this once" },
+    ],
+  },
+  "DELETE /operators/{name}": {
+    summary: "Remove an operator; the token ends at once",
+    roles: ROLES.owner,
+    params: object({ name: Name }),
+    replies: [{ status: 204, about: "Removed" }],
+  },
+});
