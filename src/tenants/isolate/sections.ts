@@ -67,6 +67,7 @@ export function keepOnly(of: string, hashes: Iterable<string>): void {
     sections.byHash.delete(hash);
     weigh(sections, -weightOf(section));
   }
+  if (sections.byHash.size === 0) held.delete(of);
 }
 
 /**
