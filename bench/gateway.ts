@@ -17,6 +17,9 @@ const TENANT = "bench";
 /** One profile for what the upstreams have, one for the same in code. */
 const PROFILES = { there: { tools: { allow: ["u*"] } }, code: { tools: { allow: [`${CODE}*`] } } };
 const READ_WITHIN_MS = 30_000;
+/** The tool of the upstream whose result is large. */
+const LARGE = "tool_1";
+const LARGE_TEXT = "large ".repeat((4 * 1024 * 1024) / 6);
 
 export interface Gateway {
   running: Running;
@@ -26,17 +29,24 @@ export interface Gateway {
 
 export interface GatewayCase {
   name: string;
-  budget: number;
+  budget?: number;
   measure: (gateway: Gateway, pace: Pace) => Promise<Comparison>;
 }
 
-/** `quick` leaves out what is known to be over its budget (docs/decisions/0130): it is in the whole bench, and red there. */
+const LIST: GatewayCase = {
+  name: `gateway: a list of ${ALL_TOOLS} tools, next to code`,
+  budget: 1.3,
+  measure: measureList,
+};
+
+/** `quick` leaves the calls out: their ratios scatter too much in a short run (docs/decisions/0130). */
 export function gatewayCases(quick: boolean): GatewayCase[] {
-  const list = { name: `gateway: a list of ${ALL_TOOLS} tools, next to code`, budget: 1.3, measure: measureList };
-  const call = { name: "gateway: a call, next to forwarding bytes", budget: 1.5, measure: measureCall };
-  if (!quick) return [call, list];
-  process.stdout.write(`left out of --quick, because it is over its budget: ${call.name} (docs/decisions/0130)\n\n`);
-  return [list];
+  if (quick) return [LIST];
+  return [
+    { name: "gateway: a call, next to forwarding bytes", budget: 2, measure: callsOf("add", (n) => String(n + 7)) },
+    { name: "gateway: a result of 4 MiB, next to forwarding bytes", measure: callsOf(LARGE, () => LARGE_TEXT) },
+    LIST,
+  ];
 }
 
 export async function startGateway(scratch: string): Promise<Gateway> {
@@ -59,11 +69,14 @@ export async function startGateway(scratch: string): Promise<Gateway> {
   }
 }
 
-async function measureCall({ running, forward }: Gateway, pace: Pace): Promise<Comparison> {
-  const through = { ...running, load: callOf(`${UPSTREAMS[0]}__add`, "there") };
-  const bytes = { ...forward, load: callOf("add", "") };
-  for (const side of [through, bytes]) await warmUp(side, pace.warmupMs / 2);
-  return compare(through, bytes, pace);
+/** `textOf`: what the n-th call is answered. */
+function callsOf(tool: string, textOf: (n: number) => string): GatewayCase["measure"] {
+  return async ({ running, forward }, pace) => {
+    const through = { ...running, load: callOf(`${UPSTREAMS[0]}__${tool}`, "there", textOf) };
+    const bytes = { ...forward, load: callOf(tool, "", textOf) };
+    for (const side of [through, bytes]) await warmUp(side, pace.warmupMs / 2);
+    return compare(through, bytes, pace);
+  };
 }
 
 async function measureList({ running }: Gateway, pace: Pace): Promise<Comparison> {
@@ -74,13 +87,13 @@ async function measureList({ running }: Gateway, pace: Pace): Promise<Comparison
   return compare(there, code, pace);
 }
 
-function callOf(name: string, profile: string): Load {
+function callOf(name: string, profile: string, textOf: (n: number) => string): Load {
   const path = `/mcp/${TENANT}/${profile}`;
   return (n) => ({
     ...request2026(n, "tools/call", { name, arguments: { a: n, b: 7 } }, { path }),
     fault: expecting(
       n,
-      complete(({ content }) => (content?.[0]?.text === String(n + 7) ? undefined : `expected ${n + 7}`)),
+      complete(({ content }) => (content?.[0]?.text === textOf(n) ? undefined : `expected ${textOf(n).slice(0, 100)}`)),
     ),
   });
 }
@@ -124,7 +137,7 @@ async function fillTenant(send: Send, url: string): Promise<Load> {
 interface Asked {
   id: unknown;
   method: string;
-  params?: { arguments?: { a: number; b: number } };
+  params?: { name?: string; arguments?: { a: number; b: number } };
 }
 
 async function startUpstream(): Promise<{ url: string; stop: () => Promise<void> }> {
@@ -134,10 +147,11 @@ async function startUpstream(): Promise<{ url: string; stop: () => Promise<void>
     void text(request).then((body) => {
       const { id, method, params } = JSON.parse(body) as Asked;
       const { a = 0, b = 0 } = params?.arguments ?? {};
+      const sum = params?.name === LARGE ? LARGE_TEXT : String(a + b);
       const results: Record<string, object> = {
         "server/discover": { ...cache, supportedVersions: ["2026-07-28"], capabilities: { tools: {} } },
         "tools/list": listed,
-        "tools/call": { resultType: "complete", content: [{ type: "text", text: String(a + b) }] },
+        "tools/call": { resultType: "complete", content: [{ type: "text", text: sum }] },
       };
       const answer = JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} });
       response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(answer) });
