@@ -121,7 +121,7 @@ const PURE = "test/connect/client-snippets.test.ts";
 /** Asks the Worker that runs for all of them. */
 function e2e(name: string, isMeant: (file: string) => boolean): TestProjectInlineConfiguration {
   const include = [...MIXED, ...E2E].filter((file) => asksRunning(file) && isMeant(file));
-  return { test: { name, include, globalSetup: [FIXTURE], provide, ...PATIENCE } };
+  return { test: { name, include, globalSetup: [FIXTURE], isolate: false, provide, ...PATIENCE } };
 }
 
 /** Each starts what it needs. */
@@ -131,7 +131,7 @@ function own(name: string, isMeant: (file: string) => boolean): TestProjectInlin
     ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
     ...E2E.filter((file) => !asksRunning(file)),
   ].filter(isMeant);
-  return { test: { name, include, globalSetup: [RUN_FOLDER], provide, ...PATIENCE } };
+  return { test: { name, include, globalSetup: [RUN_FOLDER], isolate: false, provide, ...PATIENCE } };
 }
 
 const USUAL: TestProjectInlineConfiguration[] = [

@@ -1,18 +1,13 @@
 // An author's middleware that hangs, wherever it stands: its call is answered within its time, logged and masked, and what is
 // around it is still reached. And one that is cancelled.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { FollowedCall } from "../support/followed-call.ts";
 import { clientOf, encodeHeader, ERAS, type Client, type Json } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("bounded-worker"), {
-    vars: { ADMIN_TOKEN: "admin-token-of-bounded-middleware-0123456789" },
-  });
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
 
 const MASKED = /^Internal error: the server's log says why, under request (\S+)$/;
 /** It has ten seconds of its own. On a machine that is busy its answer takes longer to arrive. */

@@ -1,19 +1,12 @@
 // What an author has run around calls: reached once for each call, in order, whatever becomes of it; and that it turns no
 // refusal into an answer.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-const ADMIN_TOKEN = "admin-token-of-what-runs-around-0123456789";
-
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("authored-worker"), {
-    vars: { ADMIN_TOKEN },
-  });
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 
 async function admin(method: string, path: string, body?: Json): Promise<void> {
   const response = await fetch(`${worker.origin}/admin/v1${path}`, {

@@ -1,16 +1,12 @@
 // A function in `tenants` that is slow, silent or wrong, over HTTP: who waits is answered in time, also after others have gone.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { clientOf, ERAS, post } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("asked-worker"));
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("asked-worker");
 
 const asks = async (id: string) =>
   ((await (await fetch(`${worker.origin}/asked`)).json()) as string[]).filter((one) => one === id).length;

@@ -1,17 +1,12 @@
 // Every built-in tool, prompt, list and completion with inputs that are not what it takes: the answer says so in the shape
 // of its revision, and never names a class of JavaScript, a stack or a file. The inputs are made from the schemas listed.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { clientOf, REVISIONS_2025, type Client, type Json, type Reply } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-let url: string;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("demo-worker"));
-  url = `${worker.origin}/mcp/demo`;
-});
-afterAll(async () => worker.stop());
+const { origin } = await sharedWorker("demo-worker");
+const url = `${origin}/mcp/demo`;
 
 /** A class of exceptions, a line of a stack, a file of the Worker, or the error that stands for what nobody foresaw. */
 const INNER = /\b[A-Z]\w+(?:Error|Exception)\b|\n\s+at \S+|\.[jt]s:\d|file:\/\/|node_modules|\bsrc\/|-32603/;

@@ -1,17 +1,12 @@
 // Half of a surrogate pair in each text that a built-in tool takes: the tool says so or works, and is no fault of the server.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { firstSentence } from "../../src/demo/first-sentence.ts";
 import { client2025, type Json } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-let url: string;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("demo-worker"));
-  url = `${worker.origin}/mcp/demo`;
-});
-afterAll(async () => worker.stop());
+const { origin } = await sharedWorker("demo-worker");
+const url = `${origin}/mcp/demo`;
 
 const HALVES = ["\ud800", "a\udc00b", "end\ud83d"];
 

@@ -3,22 +3,21 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, type SlowRequest } from "../support/slow-client.ts";
 import { sized } from "../support/tier.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
 const KIB = 1024;
 /** Longer than a Worker says nothing on any stream: only then it learns that a client left. */
 const NOTICED_WITHIN_MS = 45_000;
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
   await workers.one.admin("POST", "/tenants", { id: "held", document: { mode: "open" } });
 });
-afterAll(() => workers.stop());
 
 interface Kind {
   readonly path: string;

@@ -9,8 +9,7 @@ import { startEchoApi } from "../support/echo-api.ts";
 import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp.ts";
 
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const { origin } = await startLoginWorker({ SECRETS_KEY }, "acting-worker");
+const { origin } = await startLoginWorker({}, "acting-worker");
 const admin = fixtureAdmin(origin, "apart");
 
 const AUDIENCES = ["https://one.example", "https://two.example"];

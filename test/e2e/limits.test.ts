@@ -4,18 +4,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import {
+  ADMIN_TOKEN,
+  startTwoWorkers,
+  twoWorkers,
+  type SharedWorkers,
+  type TwoWorkers,
+} from "../support/two-workers.ts";
 
 const CALLS = 1000;
 const MOST = 100;
 const REVISION = "2026-07-28";
 const CALL = { name: "flow_logs", arguments: { level: "info", logger: "test", data: "x" } };
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 let made = 0;
 async function newTenant(limits: Json, document: Json = {}, to = workers): Promise<string> {

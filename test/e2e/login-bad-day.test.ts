@@ -1,17 +1,16 @@
 // A tenant's own authorization server while its object is moved or away: a client that can ask again is told so in words of
 // OAuth, keeps its login, and gets tokens as soon as there are any. Two Workers over one storage stand for two isolates.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { authorizeUrl, beginning, redeem, signIn, type LoggingIn } from "../support/login-client.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 interface Person {
   readonly tenant: string;

@@ -9,8 +9,7 @@ import { startEchoApi } from "../support/echo-api.ts";
 import { actingClient, startLoginWorker, toldBy, whoamiAs } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp.ts";
 
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const worker = await startLoginWorker({ SECRETS_KEY }, "acting-worker");
+const worker = await startLoginWorker({}, "acting-worker");
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "identity");
 

@@ -11,8 +11,7 @@ import { ERAS, type Json } from "../support/mcp.ts";
 import { signInAs, startIdentityProvider } from "../support/own-login.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const worker = await startLoginWorker({ SECRETS_KEY }, "acting-worker");
+const worker = await startLoginWorker({}, "acting-worker");
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "provided");
 

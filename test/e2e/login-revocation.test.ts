@@ -1,21 +1,20 @@
 // What a tenant's own authorization server gave out is gone everywhere once its end is acknowledged. Two Workers over one
 // storage stand for two isolates: both hold leases and know the token, and one of them ends what it came of.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { beginning, redeem, refresh, signIn, type LoggingIn } from "../support/login-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
 const ROUNDS = 5;
 /** Long enough for whoever did not wait to be seen. */
 const STALENESS_MS = 1500;
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 interface Access {
   readonly tenant: string;

@@ -17,7 +17,6 @@ import { expectRefusal } from "../support/refusal.ts";
 import { serveApp } from "../support/served-app.ts";
 
 const read = (file: string) => readFile(join(import.meta.dirname, "../..", file), "utf8");
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const CLIENT_SECRET = "s3cret-of-the-client:+/";
 const PRODUCT_SECRET = "0123456789abcdef0123456789abcdef";
 /** As the Worker's own secrets, of all tenants that these tests make. */
@@ -28,7 +27,7 @@ const SECRETS = Object.fromEntries(
   ]).flat(),
 );
 
-const worker = await startLoginWorker({ SECRETS_KEY, ...SECRETS });
+const worker = await startLoginWorker(SECRETS);
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "sign");
 const NAMED = { scopes: { all: { tools: ["*"] }, who: { tools: ["whoami"] } } };

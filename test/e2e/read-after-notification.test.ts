@@ -1,21 +1,20 @@
 // Who reads after a notification never reads what was there before it. Two Workers over one storage stand for two
 // isolates: one writes, through a tool and through the admin API in turn; clients of both eras listen and read in the other.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { client2026, type Client, type Json } from "../support/mcp.ts";
 import { listen2025, listen2026, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
 const WRITES = 100;
 const BURST = 10;
 const URI = "lab://counters/one";
 const UPDATED = "notifications/resources/updated";
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 /** A counter that is written in Worker two; what is committed lies between what was acknowledged and what was begun. */
 interface Counter {

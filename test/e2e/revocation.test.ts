@@ -1,10 +1,10 @@
 // What is withdrawn is gone everywhere once that is acknowledged. Two Workers over one storage stand for two isolates:
 // both hold leases and go on asking while one of them withdraws, and what either begins after the acknowledgement fails.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { sized } from "../support/tier.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/two-workers.ts";
 
 const ROUNDS = sized({ usual: 10, long: 100 });
 /** Rounds at the same time: each waits for leases to end, and that is most of what it does. */
@@ -14,11 +14,10 @@ const REQUESTS = 8;
 const STALENESS = 50;
 const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 /** What a round may use, until it is withdrawn. */
 interface Access {

@@ -1,16 +1,16 @@
 // Nobody without a key learns which names are private tenants': a name that no tenant has is answered alike.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
 const LEASE_MS = 5000;
 const NAMES = 80;
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
   // By the other Worker: the one that is asked knows none of them.
   for (let at = 0; at < NAMES; at += 1)
     await workers.two.admin("POST", "/tenants", { id: tenantName(at), document: {} });
@@ -21,7 +21,6 @@ beforeAll(async () => {
     });
   }
 });
-afterAll(() => workers.stop());
 
 const tenantName = (at: number) => `secret-${String(at).padStart(2, "0")}`;
 const nobodyName = (at: number) => `nobody-${String(at).padStart(2, "0")}`;

@@ -3,16 +3,14 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTwoWorkers } from "../support/two-workers.ts";
+import { beforeAll, expect, it } from "vitest";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
-type Workers = Awaited<ReturnType<typeof startTwoWorkers>>;
-let workers: Workers;
+let workers: SharedWorkers;
 
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 async function connect(origin: string, tenant: string) {
   const client = new Client({ name: "test", version: "1" }, { capabilities: { elicitation: {} } });

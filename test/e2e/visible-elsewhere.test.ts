@@ -1,18 +1,13 @@
 // What an author hides with `visible` is answered wherever it is named as what does not exist: completions, subscriptions, lists.
 // And what runs around calls does not run around these.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listenTo } from "../support/listening.ts";
 import { clientOf, ERAS, type Json } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("bounded-worker"), {
-    vars: { ADMIN_TOKEN: "admin-token-of-hidden-definitions-0123456789" },
-  });
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
 
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
   const url = () => `${worker.origin}/mcp/acme`;

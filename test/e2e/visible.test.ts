@@ -1,20 +1,17 @@
 // What an author shows to some callers and not to others: lists, calls, reads and completions agree for each of them, and so
 // does what one isolate remembers of one for the next.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { listenTo } from "../support/listening.ts";
 import { clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-const ADMIN_TOKEN = "admin-token-of-who-sees-what-0123456789";
 const CALLERS = ["nobody", "ann", "bob"] as const;
 
-let worker: OneWorker;
+const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 const keys = new Map<string, Record<string, string>>();
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("authored-worker"), {
-    vars: { ADMIN_TOKEN },
-  });
   for (const name of ["ann", "bob"]) {
     const response = await fetch(`${worker.origin}/admin/v1/tenants/other/keys`, {
       method: "POST",
@@ -25,7 +22,6 @@ beforeAll(async () => {
     keys.set(name, { authorization: `Bearer ${token ?? key ?? ""}` });
   }
 });
-afterAll(() => worker.stop());
 
 const SEEN: Readonly<Record<(typeof CALLERS)[number], readonly string[]>> = {
   nobody: [],

@@ -12,7 +12,7 @@ import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 import type { Json } from "../support/mcp.ts";
 import { startIdentityProvider } from "../support/own-login.ts";
 
-const worker = await startLoginWorker({ SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" });
+const worker = await startLoginWorker();
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "browser");
 const open = await startBrowser();

@@ -1,16 +1,12 @@
 // Whoever came to a tenant while its author's function was asked about it first was told 401: clients log in again, or drop their
 // session. What is known is known to all who wait for it.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ERAS, post } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("asked-worker"));
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("asked-worker");
 
 test.each(ERAS)("all who come at once in era $era are served by a slow function", async ({ era, revision }) => {
   const { headers, body } = write(revision, "tools/call", { name: "see" });

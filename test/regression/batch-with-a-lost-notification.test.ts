@@ -3,11 +3,10 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import { client2025, post, type Json } from "../support/mcp.ts";
-import { startTwoWorkers } from "../support/two-workers.ts";
+import { twoWorkers } from "../support/two-workers.ts";
 
 test("a notification of a batch that fails leaves each request its answer", async () => {
-  const workers = await startTwoWorkers();
-  onTestFinished(() => workers.stop());
+  const workers = await twoWorkers();
   const { one } = workers;
   const url = `${one.origin}/mcp/lab`;
   const { headers } = await client2025(url, "2025-03-26");
@@ -19,6 +18,7 @@ test("a notification of a batch that fails leaves each request its answer", asyn
     { jsonrpc: "2.0", id: "b", method: "ping" },
   ];
   await one.cutOff("SessionObject");
+  onTestFinished(() => one.reconnect("SessionObject"));
   const { status, messages } = await post(url, batch, { headers: { ...headers } });
   expect(status).toBe(200);
   expect(messages).toMatchObject([

@@ -1,14 +1,13 @@
 // One object was in the way of every cold request of every tenant. Now KV says where a tenant is, and who is nobody's is asked of
 // the object that has the name.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { beforeAll, expect, test } from "vitest";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 async function ping(tenant: string): Promise<number> {
   const { status } = await fetch(`${workers.two.origin}/mcp/${tenant}`, {

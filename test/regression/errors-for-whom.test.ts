@@ -1,16 +1,13 @@
 // A tool told its client `D1_ERROR: no such table`, and a prompt hid what its own author had to say. Who may read an error is
 // said by who throws it, alike in tools, prompts and resources; what nobody may read is in the log under an id.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { clientOf, ERAS, type Client } from "../support/mcp.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("authored-worker"));
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 
 const ASKED = [
   ["a tool", "tools/call", (how: string) => ({ name: "fails", arguments: { how } })],

@@ -1,15 +1,14 @@
 // Whoever made up operators' tokens asked the platform's one object as often as they liked: it also decides what is stopped
 // everywhere, and each isolate waits for it. An address that is refused too often waits before anybody is asked.
 
-import { expect, test, beforeAll, afterAll } from "vitest";
+import { expect, test, beforeAll } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
 });
-afterAll(() => workers.stop());
 
 const ASKED = "PlatformObject operators.operatorByHash";
 const MOST_A_MINUTE = 100;

@@ -9,10 +9,7 @@ import { LoginBrowser, onPage, isPage } from "../support/login-browser.ts";
 import { actingClient, listAs, startLoginWorker, toldBy } from "../support/login-tenant.ts";
 import { startIdentityProvider } from "../support/own-login.ts";
 
-const { origin } = await startLoginWorker(
-  { SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" },
-  "acting-worker",
-);
+const { origin } = await startLoginWorker({}, "acting-worker");
 const admin = fixtureAdmin(origin, "groups");
 const API = "https://api.acme.example";
 const SCOPES = { all: { tools: ["*"] }, some: { tools: ["me"] } };

@@ -1,20 +1,19 @@
 // A hostname of a tenant's document was free for another tenant: of two writes with one If-Match, or two that make one tenant,
 // the one that lost gave back what the other one had. Calls to objects take up to 300 ms more, as distance does.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { beforeAll, expect, test } from "vitest";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
 const ROUNDS = 20;
 const DELAY_MS = 300;
 const OPEN = { mode: "open", maxStalenessMs: 50 };
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
-  await workers.one.admin("POST", "/tenants", { id: "other", document: OPEN });
+  workers = await twoWorkers();
+  await workers.one.admin("POST", "/tenants", { id: "rival", document: OPEN });
   await Promise.all(workers.both.map((worker, at) => worker.delay(DELAY_MS, at + 1)));
 });
-afterAll(() => workers.stop());
 
 const rounds = Array.from({ length: ROUNDS }, (_none, round) => round);
 
@@ -32,7 +31,7 @@ async function atOnce(method: string, path: string, body: unknown, ifMatch = "*"
 /** Whether another tenant could have the hostname. */
 async function isFree(hostname: string): Promise<boolean> {
   const document = { ...OPEN, hostnames: [hostname] };
-  return workers.one.admin("PUT", "/tenants/other/document?dryRun=1", document).then(
+  return workers.one.admin("PUT", "/tenants/rival/document?dryRun=1", document).then(
     () => true,
     () => false,
   );

@@ -4,14 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { storeText } from "../support/fixture-admin.ts";
 import { client2026 } from "../support/mcp.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/two-workers.ts";
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
   await workers.one.bindKv("strict");
 });
-afterAll(() => workers.stop());
 
 let made = 0;
 async function newTenant(): Promise<string> {

@@ -10,8 +10,7 @@ import { startIdentityProvider } from "../support/own-login.ts";
 import { serveApp } from "../support/served-app.ts";
 
 const PRODUCT_SECRET = "0123456789abcdef0123456789abcdef";
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const { origin } = await startLoginWorker({ SECRETS_KEY, OTHER_5__PRODUCT: PRODUCT_SECRET });
+const { origin } = await startLoginWorker({ OTHER_5__PRODUCT: PRODUCT_SECRET });
 const admin = fixtureAdmin(origin, "other");
 
 /** Whose session it is changes only when the provider is asked to have somebody sign in. */

@@ -8,7 +8,7 @@ import { isPage, LoginBrowser, onPage, textOf } from "../support/login-browser.t
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { startIdentityProvider } from "../support/own-login.ts";
 
-const { origin } = await startLoginWorker({ SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" });
+const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "eve");
 
 async function consentOf(groups: readonly string[]) {

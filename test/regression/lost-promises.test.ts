@@ -1,15 +1,12 @@
 // A promise that a handler let go and that was rejected was in no log. The first one of an isolate is told without its call:
 // to know whose they are costs each call, so that is asked of the platform from then on.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf, ERAS } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { sharedWorker } from "../support/worker-bundle.ts";
 
-let worker: OneWorker;
-beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("authored-worker"));
-});
-afterAll(() => worker.stop());
+const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 
 const LOST = "nobody waited for a promise that was rejected: Error: lost by";
 

@@ -9,7 +9,7 @@ import { beginning, redeem, refresh, signIn } from "../support/login-client.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { startIdentityProvider } from "../support/own-login.ts";
 
-const { origin } = await startLoginWorker({ SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" });
+const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "offline");
 
 test.each([undefined, "reading", "reading offline_access", "offline_access", "openid"])(

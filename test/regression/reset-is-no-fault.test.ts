@@ -1,15 +1,14 @@
 // An object that was reset under a read of the admin API was answered with 500: a call that a reset cuts off is marked as that by
 // the platform (`durableObjectReset`). What changes nothing is asked for once more, and then whoever asked is told to come again.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { beforeAll, expect, test } from "vitest";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
   await workers.one.admin("POST", "/tenants", { id: "reset", document: {} });
 });
-afterAll(() => workers.stop());
 
 const ask = (path: string) =>
   fetch(`${workers.one.origin}/admin/v1/tenants/reset${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });

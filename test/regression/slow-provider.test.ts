@@ -8,10 +8,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
 import { signInAs, startIdentityProvider } from "../support/own-login.ts";
 
-const { origin } = await startLoginWorker(
-  { SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" },
-  "acting-worker",
-);
+const { origin } = await startLoginWorker({}, "acting-worker");
 const admin = fixtureAdmin(origin, "slow");
 const API = "https://api.acme.example";
 

@@ -8,7 +8,7 @@ import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { startIdentityProvider } from "../support/own-login.ts";
 
-const { origin } = await startLoginWorker({ SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" });
+const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "address");
 const EMAIL = "ceo@acme.com";
 

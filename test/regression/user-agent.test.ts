@@ -18,7 +18,6 @@ import { startSseUpstream } from "../support/sse-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
 const AGENT = "tenantry";
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
 /** Questions of DNS, as they came. */
 const looked: IncomingHttpHeaders[] = [];
@@ -29,7 +28,7 @@ const resolver = await startLocalHost(({ headers }, response) => {
 afterAll(() => resolver.stop());
 
 const OUTBOUND_RESOLVER = `${resolver.origin}/dns-query`;
-const login = await startLoginWorker({ SECRETS_KEY, OUTBOUND_RESOLVER });
+const login = await startLoginWorker({ OUTBOUND_RESOLVER });
 const admin = fixtureAdmin(login.origin, "agent");
 const noting = await startGatewayWorker({}, "noting-worker");
 const notingAdmin = fixtureAdmin(noting, "agent");

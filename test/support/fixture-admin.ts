@@ -25,6 +25,7 @@ export interface FixtureAdmin {
 
 const SHORT = { maxStalenessMs: 50 };
 
+/** In this file so far. */
 let made = 0;
 
 export function fixtureAdmin(origin: string, prefix: string): FixtureAdmin {
@@ -43,6 +44,7 @@ export function fixtureAdmin(origin: string, prefix: string): FixtureAdmin {
   };
   // Others ask what the deployment looks like while none of its tenants is private.
   afterAll(async () => {
+    made = 0;
     await Promise.all(tenants.map((id) => ask("DELETE", `/tenants/${id}`)));
   });
   return {

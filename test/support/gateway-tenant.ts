@@ -1,42 +1,30 @@
 // Owns a Worker that has nothing but upstreams, and tenants of it whose upstreams a test names: made, read, and asked.
 // Refuses assertions.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { readModules, startWorker, writeBundle, type OneWorker } from "./worker-bundle.ts";
+import { bundleWorker, sharedWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
 import type { FixtureAdmin } from "./fixture-admin.ts";
 import { clientOf, type Client, type Json } from "./mcp.ts";
 
-/** 32 bytes that seal the secrets of its tenants. */
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+const VARS = {
+  ADMIN_TOKEN,
+  /** 32 bytes that seal the secrets of its tenants. */
+  SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+  OUTBOUND_LOCAL: "http://127.0.0.1",
+};
 
-/** As deployed, but with servers of this machine for upstreams. Stops after the tests of the file. `entry`: another fixture. */
+/** As deployed, but with servers of this machine for upstreams. Shared with the files that ask for the same. `entry`: another fixture. */
 export async function startGatewayWorker(
   more: Readonly<Record<string, string>> = {},
   entry = "gateway-worker",
 ): Promise<string> {
-  return (await gatewayWorker(more, false, entry)).origin;
+  return (await sharedWorker(entry, { ...VARS, ...more })).origin;
 }
 
-/** The same, with an inspector. */
+/** The same for one file, with an inspector. Stops after its tests. */
 export async function startInspectedGateway(): Promise<OneWorker> {
-  return gatewayWorker({}, true);
-}
-
-async function gatewayWorker(
-  more: Readonly<Record<string, string>>,
-  inspected = false,
-  entry = "gateway-worker",
-): Promise<OneWorker> {
-  const folder = await mkdtemp(join(tmpdir(), "tenantry-gateway-"));
-  await writeBundle(entry, "production", folder);
-  const modules = await readModules(folder, `${entry}.js`);
-  await rm(folder, { recursive: true });
-  const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1", ...more };
-  const worker = await startWorker(modules, { vars, inspected });
+  const worker = await startWorker(await bundleWorker("gateway-worker"), { vars: VARS, inspected: true });
   afterAll(() => worker.stop());
   return worker;
 }

@@ -1,9 +1,8 @@
 // Owns a Worker whose tenants take tokens of authorization servers on this machine, and asking it as their bearers do.
 // Refuses assertions.
 
-import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { bundleWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
+import { sharedWorker } from "./worker-bundle.ts";
 import { bearer } from "./fixture-admin.ts";
 import { client2026, clientOf, type Client, type Json } from "./mcp.ts";
 import { sendRaw, write, type RawReply } from "./raw-http.ts";
@@ -11,16 +10,20 @@ import { sendRaw, write, type RawReply } from "./raw-http.ts";
 /** `{tenant}.` before it names a tenant. */
 export const LOGIN_HOST = "mcp.login.example";
 
-/** As deployed, but with servers of this machine for issuers. Stops after the tests of the file. */
+const VARS = {
+  ADMIN_TOKEN,
+  OUTBOUND_LOCAL: "http://127.0.0.1",
+  TENANT_HOST: LOGIN_HOST,
+  /** 32 bytes that seal the secrets of its tenants. */
+  SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+};
+
+/** As deployed, but with servers of this machine for issuers. Shared with the files that ask for the same. */
 export async function startLoginWorker(
   more: Readonly<Record<string, string>> = {},
   entry: "login-worker" | "acting-worker" | "bounded-worker" = "login-worker",
-): Promise<OneWorker> {
-  const modules = await bundleWorker(entry);
-  const vars = { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1", TENANT_HOST: LOGIN_HOST, ...more };
-  const worker = await startWorker(modules, { vars });
-  afterAll(() => worker.stop());
-  return worker;
+): ReturnType<typeof sharedWorker> {
+  return sharedWorker(entry, { ...VARS, ...more });
 }
 
 /** One `tools/list`, in one request. */

@@ -68,6 +68,25 @@ export interface TwoWorkers {
   stop(): Promise<void>;
 }
 
+/** Two that others use after this file. */
+export type SharedWorkers = Omit<TwoWorkers, "stop" | "crash">;
+
+let shared: Promise<TwoWorkers> | undefined;
+
+/** Two that files share which run in this process one after the other, each with tenants of its own; nothing is cut off or delayed. */
+export async function twoWorkers(): Promise<SharedWorkers> {
+  shared ??= startTwoWorkers();
+  const workers = await shared;
+  for (const worker of workers.both) {
+    await worker.reconnect();
+    await worker.delay(0, 0);
+    await worker.keepAnswers();
+    await worker.bindKv("lenient");
+    await worker.reset();
+  }
+  return workers;
+}
+
 /** As wrangler.toml has it where somebody takes it in: one limiter for both, as all isolates of a location have one. */
 const RATELIMITS = { RATE_LIMITS: { namespace_id: "1001", simple: { limit: 20, period: 60 } } } as const;
 

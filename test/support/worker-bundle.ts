@@ -101,6 +101,20 @@ export interface StartOptions {
   readonly storage?: string;
 }
 
+/** Of this process, for the files that run in it one after the other. */
+const shared = new Map<string, Promise<OneWorker>>();
+
+/** One that files share, each with tenants of its own. It stops when the process of the tests does. */
+export function sharedWorker(
+  entry: string,
+  vars: Readonly<Record<string, string>> = {},
+): Promise<Omit<OneWorker, "stop">> {
+  const key = JSON.stringify([entry, vars]);
+  const running = shared.get(key) ?? bundleWorker(entry).then((modules) => startWorker(modules, { vars }));
+  shared.set(key, running);
+  return running;
+}
+
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],

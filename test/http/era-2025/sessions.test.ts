@@ -1,26 +1,25 @@
 // A session of era 2025 over the wire: one only where it was begun, for who began it, until it is ended. Every id that is
 // none here is told the same, whatever is wrong with it. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
 import { client2026, clientOf, type Json } from "../../support/mcp.ts";
 import { sendRaw, write, type RawReply } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../../support/two-workers.ts";
 
 const REVISION = "2025-11-25";
 const DOCUMENT = { mode: "open", maxStalenessMs: 50, profiles: { small: {}, large: {} } };
 
-let workers: TwoWorkers;
+let workers: SharedWorkers;
 let keys: Record<"a" | "b", string>;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await twoWorkers();
   const { one } = workers;
   for (const id of ["mine", "other"]) await one.admin("POST", "/tenants", { id, document: DOCUMENT });
   const [a, b] = await Promise.all(["a", "b"].map((name) => one.admin("POST", "/tenants/mine/keys", { name })));
   keys = { a: String(a?.["token"]), b: String(b?.["token"]) };
 });
-afterAll(() => workers.stop());
 
 /** A place to call from: the tenant with its profile, and the key that is brought. */
 interface Place {
