@@ -56,6 +56,7 @@ const BUNDLED = [
 
 const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";
+const AS_IT_WAS = "test/support/worker/as-it-was.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
 /** Processes have to start, and a machine that is busy is no failure. */
 const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, expect: { poll: { timeout: 30_000 } } };
@@ -77,6 +78,14 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
 }
 
 const DEADLINES = ["test/{gateway/{slow-upstream,objects-away,guard/retry},records/stored-calls}.test.ts"];
+
+/** What goes over all tenants that there are, or counts what others do as well: a workerd for each. */
+const BY_ITSELF = [
+  ...DEADLINES,
+  "test/admin/{access,base-races,hub-away,one-tenants-view,skewed-clocks,taken-away,who-undoes-whom}.test.ts",
+  "test/admin/platform/*.test.ts",
+  "test/admin/routes/upstream-blocks.test.ts",
+];
 
 /** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
 const ALONE = [
@@ -121,7 +130,7 @@ const PURE = "test/connect/client-snippets.test.ts";
 /** Asks the Worker that runs for all of them. */
 function e2e(name: string, isMeant: (file: string) => boolean): TestProjectInlineConfiguration {
   const include = [...MIXED, ...E2E].filter((file) => asksRunning(file) && isMeant(file));
-  return { test: { name, include, globalSetup: [FIXTURE], isolate: false, provide, ...PATIENCE } };
+  return { test: { name, include, globalSetup: [FIXTURE, RUN_FOLDER], isolate: false, provide, ...PATIENCE } };
 }
 
 /** Each starts what it needs. */
@@ -154,22 +163,22 @@ const USUAL: TestProjectInlineConfiguration[] = [
       provide,
     },
   },
-  inWorkerd("worker", { include: ALONE, exclude: DEADLINES }),
+  inWorkerd("worker", { include: ALONE, exclude: DEADLINES, setupFiles: [AS_IT_WAS], isolate: false }),
   // No file names what it stores as another does: one workerd serves all.
   inWorkerd("worker-shared", {
     include: [
       "test/{auth,calls,connect,content,deployment,outbound,records,sessions,streams,tenants,login/{clients,identity,pages,tables}}/**/*.test.ts",
     ],
     exclude: [...ALONE, ...DEADLINES, PURE],
-    setupFiles: ["test/support/worker/as-it-was.ts"],
+    setupFiles: [AS_IT_WAS],
     isolate: false,
   }),
   e2e("e2e", (file) => !LATER.includes(file)),
   own("own", (file) => FIRST.includes(file)),
   // What `npm test` leaves for CI: `npm run test:rest`.
   // Waits for leases to end, again and again.
-  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"] }),
-  inWorkerd("deadlines", { include: DEADLINES }),
+  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"], exclude: BY_ITSELF, setupFiles: [AS_IT_WAS], isolate: false }),
+  inWorkerd("deadlines", { include: BY_ITSELF }),
   {
     test: {
       name: "programs",

@@ -24,18 +24,18 @@ const createdOf = async (id: string) => (await policyOf(id).incarnation(false)) 
 
 describe("making a tenant", () => {
   it("answers with where it is, and shows the same afterwards", async () => {
-    const made = await ask("POST", "/tenants", { json: { id: "acme", document: { title: "Acme", mode: "open" } } });
+    const made = await ask("POST", "/tenants", { json: { id: "new-acme", document: { title: "Acme", mode: "open" } } });
     expect(made.status).toBe(201);
-    expect(made.headers.get("location")).toBe("/admin/v1/tenants/acme");
+    expect(made.headers.get("location")).toBe("/admin/v1/tenants/new-acme");
     expect(made.body).toMatchObject({
-      id: "acme",
+      id: "new-acme",
       state: "active",
-      url: `${ORIGIN}/mcp/acme`,
+      url: `${ORIGIN}/mcp/new-acme`,
       revision: 1,
       own: { title: "Acme", mode: "open" },
       suspended: null,
     });
-    expect((await ask("GET", "/tenants/acme")).body).toEqual(made.body);
+    expect((await ask("GET", "/tenants/new-acme")).body).toEqual(made.body);
   });
 
   it.each(["/ai", ""])("says where it is under the path %j at which the Worker is mounted", async (path) => {
@@ -63,7 +63,7 @@ describe("making a tenant", () => {
   });
 
   it.each([
-    ["a name of another", "acme", "acme is taken"],
+    ["a name of another", "new-acme", "new-acme is taken"],
     ["a name in code", "demo", "demo is taken"],
   ])("refuses %s", async (_what, id, rule) => {
     await ask("POST", "/tenants", { json: { id } });
