@@ -177,7 +177,12 @@ const USUAL: TestProjectInlineConfiguration[] = [
   own("own", (file) => FIRST.includes(file)),
   // What `npm test` leaves for CI: `npm run test:rest`.
   // Waits for leases to end, again and again.
-  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"], exclude: BY_ITSELF, setupFiles: [AS_IT_WAS], isolate: false }),
+  inWorkerd("admin", {
+    include: ["test/admin/**/*.test.ts"],
+    exclude: BY_ITSELF,
+    setupFiles: [AS_IT_WAS],
+    isolate: false,
+  }),
   inWorkerd("deadlines", { include: BY_ITSELF }),
   {
     test: {
