@@ -54,9 +54,14 @@ const BUNDLED = [
   "@cfworker/json-schema",
 ];
 
+for (const path of process.argv.slice(2).filter((given) => given.startsWith("test/"))) {
+  if (!globSync("test/**/*.test.ts").some((file) => file.includes(path.replace(/:\d+$/, "")))) {
+    throw new Error(`no test file has ${path} in its path`);
+  }
+}
+
 const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";
-const AS_IT_WAS = "test/support/worker/as-it-was.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
 /** Processes have to start, and a machine that is busy is no failure. */
 const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, expect: { poll: { timeout: 30_000 } } };
@@ -77,24 +82,14 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
   return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
 }
 
-const DEADLINES = ["test/{gateway/{slow-upstream,objects-away,guard/retry},records/stored-calls}.test.ts"];
-
-/** What goes over all tenants that there are, or counts what others do as well: a workerd for each. */
-const BY_ITSELF = [
-  ...DEADLINES,
+/** What waits for deadlines, goes over all tenants that there are, or counts what an isolate holds: a workerd for each. */
+const ALONE = [
+  "test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts",
+  "test/records/stored-calls.test.ts",
+  "test/{deployment/feature-sources,tenants/isolate/sections}.test.ts",
   "test/admin/{access,base-races,hub-away,one-tenants-view,skewed-clocks,taken-away,who-undoes-whom}.test.ts",
   "test/admin/platform/*.test.ts",
   "test/admin/routes/upstream-blocks.test.ts",
-];
-
-/** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
-const ALONE = [
-  "test/{gateway,login/server,login/sign-in}/**/*.test.ts",
-  "test/calls/run-handler.test.ts",
-  "test/content/zod-mini.test.ts",
-  "test/deployment/{plain-objects,telemetry}.test.ts",
-  "test/tenants/directory/{directory,placement,shards,unknown-names,secret-names,other-jurisdiction}.test.ts",
-  "test/tenants/isolate/endpoint.test.ts",
 ];
 
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
@@ -119,7 +114,7 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       expect: { poll: { timeout: 30_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
-      setupFiles: ["test/support/worker/registered.ts", ...[test?.setupFiles ?? []].flat()],
+      setupFiles: ["test/support/worker/registered.ts", "test/support/worker/as-it-was.ts"],
     },
   };
 }
@@ -163,30 +158,22 @@ const USUAL: TestProjectInlineConfiguration[] = [
       provide,
     },
   },
-  inWorkerd("worker", { include: ALONE, exclude: DEADLINES, setupFiles: [AS_IT_WAS], isolate: false }),
   // No file names what it stores as another does: one workerd serves all.
-  inWorkerd("worker-shared", {
+  inWorkerd("worker", {
     include: [
-      "test/{auth,calls,connect,content,deployment,outbound,records,sessions,streams,tenants,login/{clients,identity,pages,tables}}/**/*.test.ts",
+      "test/{auth,calls,connect,content,deployment,gateway,login,outbound,records,sessions,streams,tenants}/**/*.test.ts",
     ],
-    exclude: [...ALONE, ...DEADLINES, PURE],
-    setupFiles: [AS_IT_WAS],
+    exclude: [...ALONE, PURE],
     isolate: false,
   }),
+  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"], exclude: ALONE, isolate: false }),
   e2e("e2e", (file) => !LATER.includes(file)),
   own("own", (file) => FIRST.includes(file)),
-  // What `npm test` leaves for CI: `npm run test:rest`.
-  // Waits for leases to end, again and again.
-  inWorkerd("admin", {
-    include: ["test/admin/**/*.test.ts"],
-    exclude: BY_ITSELF,
-    setupFiles: [AS_IT_WAS],
-    isolate: false,
-  }),
-  inWorkerd("deadlines", { include: BY_ITSELF }),
+  // What `npm test` leaves to `npm run test:all`.
+  inWorkerd("alone-rest", { include: ALONE }),
   {
     test: {
-      name: "programs",
+      name: "programs-rest",
       include: SLOW_PROGRAMS,
       testTimeout: 120_000,
       hookTimeout: 120_000,
@@ -221,7 +208,7 @@ function more(tier: Tier): TestProjectInlineConfiguration[] {
 export default defineConfig(({ mode }) => ({
   test: {
     // For the smallest machine, which has two cores: most of what tests do is to wait.
-    maxWorkers: 3,
+    maxWorkers: 4,
     ...reporting(process.env["TEST_REPORTS"]),
     projects: (mode === "long" || mode === "soak" ? more(mode) : USUAL).map((project) => ({
       ...project,
