@@ -237,3 +237,14 @@ test("Ctrl+C ends a waiting request with 130 and without a word about the networ
     stderr: "tenantry: interrupted\n",
   });
 });
+
+test("a list whose cursor repeats ends with an error", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => ({ json: { items: [], cursor: "again" } });
+  const { exit, stderr } = await cli.run(["key", "list", "acme"]);
+  expect({ exit, stderr }).toEqual({
+    exit: 1,
+    stderr: "tenantry: GET /tenants/{id}/keys: the server sent the same cursor again, so the list has no end\n",
+  });
+  expect(admin.requests).toHaveLength(2);
+});

@@ -91,12 +91,16 @@ export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
         const page = (await request(route, { ...asked, query })) as Page;
         yield page.items.slice(0, left);
         left -= page.items.length;
+        if (page.cursor !== undefined && page.cursor === cursor) throw repeatedCursor(route);
         ({ cursor } = page);
       } while (cursor !== undefined && left > 0);
     },
   };
   return { base: target.url, ...api } as AdminApi;
 }
+
+const repeatedCursor = (route: string) =>
+  new CliError(EXIT.refused, `${route}: the server sent the same cursor again, so the list has no end`);
 
 /** As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant. */
 function refuseNothing({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
