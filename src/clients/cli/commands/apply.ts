@@ -158,8 +158,19 @@ async function applyDocument(
     return dryRun ? supposeFrom(context, birth, unchecked) : createFrom(context, birth);
   }
   const query = { dryRun: dryRun || undefined, wait: wait || undefined, ...named };
-  const asked = { params: { id }, query, headers: { "if-match": etag }, body: file.document };
-  const outcome = await file.sent(() => context.api.request("PUT /tenants/{id}/document", asked));
+  const put = (tag: string) => {
+    const asked = { params: { id }, query, headers: { "if-match": tag }, body: file.document };
+    return file.sent(() => context.api.request("PUT /tenants/{id}/document", asked));
+  };
+  const outcome = await put(etag).catch(async (error: unknown) => {
+    if (!(error instanceof ServerRefused) || error.status !== 412) throw error;
+    // The first answer may have been lost: what the file says is there then.
+    const now = await currentEtag(context, id);
+    const asked = { params: { id }, query: named, body: file.document };
+    const left = await context.api.dryRun("PUT /tenants/{id}/document", asked);
+    if (now === undefined || left.changes.length > 0) throw error;
+    return put(now);
+  });
   // Of a base the file says nothing.
   const { mode = "key", ...said } = file.document as TenantAnswer["effective"];
   if (file.document["extends"] === undefined) noteUnheeded(context, { ...said, mode });

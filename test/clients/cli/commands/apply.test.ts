@@ -65,6 +65,20 @@ test("a document that somebody changed meanwhile is not overwritten", async () =
   expect(tenant.own).toEqual({});
 });
 
+test("a document whose first answer was lost is applied, and its repeat is no conflict", async () => {
+  const { admin, cli } = await commandLine();
+  const tenant = admin.addTenant("acme");
+  let isLost = false;
+  admin.intercept = ({ method }) => {
+    if (method !== "PUT" || isLost) return undefined;
+    isLost = true;
+    Object.assign(tenant, { own: { title: "Mine" }, revision: 2 });
+    throw new Error("the connection breaks");
+  };
+  const ended = await cli.run(["apply", "-f", "-"], { stdin: "id: acme\ntitle: Mine\n" });
+  expect(ended).toMatchObject({ exit: 0, stdout: "acme: nothing to change (revision 2)\n" });
+});
+
 test("a document that breaks a rule changes nothing, and the rule is named", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
