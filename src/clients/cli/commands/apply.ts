@@ -121,7 +121,7 @@ interface Input {
 }
 
 async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Input> {
-  const path = resolve(terminal.cwd, options.file);
+  const path = resolve(terminal.folder, options.file);
   const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
   if (folder !== undefined && !(await readdir(folder)).includes(TENANT_FILE)) {
     const said = `has no ${TENANT_FILE}, as a folder of tenantry export has`;

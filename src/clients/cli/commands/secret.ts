@@ -77,7 +77,7 @@ async function setSecret(
 
 async function readValue(terminal: Terminal, name: string, file: string | undefined): Promise<string> {
   if (file !== undefined && file !== "-") {
-    const bytes = await readFile(resolve(terminal.cwd, file)).catch((error: unknown) => {
+    const bytes = await readFile(resolve(terminal.folder, file)).catch((error: unknown) => {
       throw fileError(error, file);
     });
     return textOf(bytes, file);
