@@ -4,7 +4,7 @@
 import { changeConfig, configFile, loadConfig, type Config, type ConfigPlace, type KeptSignIn } from "./config-file.ts";
 import { usageError } from "./exit.ts";
 import { DEFAULT_PORT } from "./local/development.ts";
-import { developmentToken, runningPorts, tokenInDevVars } from "./local/token-file.ts";
+import { developmentToken, portOfWrangler, runningPorts, tokenInDevVars } from "./local/token-file.ts";
 import { isLoopback, parseUrl } from "./server-url.ts";
 import type { SignInClient, Tokens } from "./sign-in/issuer-client.ts";
 import { keptIn, keptOf, tokenOfSignIn, withSignIn } from "./sign-in/kept-sign-in.ts";
@@ -52,13 +52,14 @@ export function parseToken(text: string, from = "--token"): string {
   return token;
 }
 
-/** Where `npm start` runs, in this folder or one above; the documented port where nothing does. */
+/** Where `npm start` runs, in this folder or one above; where nothing does, that of `wrangler dev`, or the documented one. */
 async function startedUrl(cwd: string): Promise<string> {
   const ports = await runningPorts(cwd);
   if (ports.length > 1 && !ports.includes(DEFAULT_PORT)) {
     throw usageError(`npm start runs at the ports ${ports.join(" and ")}: say which, --url http://localhost:PORT`);
   }
-  return ports.length === 1 ? `http://localhost:${ports[0]}` : DEFAULT_URL;
+  const port = ports.length > 1 ? DEFAULT_PORT : (ports[0] ?? (await portOfWrangler(cwd)) ?? DEFAULT_PORT);
+  return `http://localhost:${port}`;
 }
 
 /** Of `npm start`, else the one that `wrangler dev` gives the Worker of this folder or one above. */

@@ -73,7 +73,7 @@ test("a server that is not there is unreachable, and the message says what to do
   const { exit, stderr } = await cli.run(["tenant", "list"]);
   expect(exit).toBe(6);
   expect(stderr).toBe(
-    `tenantry: cannot reach ${url}: connection refused. Is it running? \`npm start\` starts one; --url names another\n`,
+    `tenantry: cannot reach ${url}: connection refused. Is it running? \`npm start\` starts one; --url or TENANTRY_URL names another\n`,
   );
 });
 
