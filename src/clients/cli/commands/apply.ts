@@ -16,6 +16,7 @@ import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
+import { whileSpinning } from "../terminal/spinner.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import {
@@ -70,7 +71,8 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--unknown-names", "take names of tools and prompts that are not there yet, and warn of them")
     .addHelpText("after", EXAMPLES);
   act(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
-    await applyPath(context, options);
+    const { id, outcome } = await applyPath(context, options);
+    if (options.dryRun !== true) await readAdded(context, id, outcome.changes);
   });
 
   const diff = program
@@ -92,6 +94,8 @@ export interface AppliedPath {
   readonly created: boolean;
   /** Whether something did, or would have without --dry-run. */
   readonly changed: boolean;
+  /** Of the document. */
+  readonly outcome: ApplyOutcome;
 }
 
 export async function applyPath(context: CommandContext, options: ApplyOptions): Promise<AppliedPath> {
@@ -108,7 +112,26 @@ export async function applyPath(context: CommandContext, options: ApplyOptions):
   );
   endWith(context, report?.failed ?? []);
   const { created, outcome } = applied;
-  return { id, created, changed: created || outcome.changes.length > 0 || resources?.changed === true };
+  return { id, created, outcome, changed: created || outcome.changes.length > 0 || resources?.changed === true };
+}
+
+/** Reads the upstreams that the document added, as `upstream add` does: nobody knows their tools before. */
+async function readAdded(context: CommandContext, id: string, changes: ApplyOutcome["changes"]): Promise<void> {
+  const members = changes.flatMap(({ path, before, after }) => {
+    if (before !== undefined) return [];
+    const [, name] = /^upstreams\.([^.]+)$/.exec(path) ?? [];
+    return name === undefined
+      ? Object.entries(path === "upstreams" ? (after as object) : {})
+      : [[name, after] as const];
+  });
+  const added = members.filter(([, one]) => (one as { enabled?: boolean }).enabled !== false);
+  const read = forEachOf(added, AT_ONCE, async ([upstream]) => {
+    const refresh = "POST /tenants/{id}/upstreams/{upstream}/refresh";
+    const done = await context.api.request(refresh, { params: { id, upstream } });
+    if (!done.read) context.warn(`${upstream} is a part of ${id} and could not be read: ${done.upstream.why ?? ""}`);
+  });
+  const spinner = context.quiet || context.json || added.length === 0 ? undefined : context.terminal.stderr;
+  await whileSpinning(spinner, `Reading ${count(added.length, "upstream")}`, () => read);
 }
 
 interface Input {
