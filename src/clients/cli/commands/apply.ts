@@ -127,8 +127,14 @@ async function readAdded(context: CommandContext, id: string, changes: ApplyOutc
   const added = members.filter(([, one]) => (one as { enabled?: boolean }).enabled !== false);
   const read = forEachOf(added, AT_ONCE, async ([upstream]) => {
     const refresh = "POST /tenants/{id}/upstreams/{upstream}/refresh";
-    const done = await context.api.request(refresh, { params: { id, upstream } });
-    if (!done.read) context.warn(`${upstream} is a part of ${id} and could not be read: ${done.upstream.why ?? ""}`);
+    const why = await context.api.request(refresh, { params: { id, upstream } }).then(
+      (done) => (done.read ? undefined : done.upstream.why),
+      (error: unknown) => {
+        if (error instanceof ServerRefused) return error.message;
+        throw error;
+      },
+    );
+    if (why !== undefined) context.warn(`${upstream} is a part of ${id} and could not be read: ${why ?? ""}`);
   });
   const spinner = context.quiet || context.json || added.length === 0 ? undefined : context.terminal.stderr;
   await whileSpinning(spinner, `Reading ${count(added.length, "upstream")}`, () => read);
