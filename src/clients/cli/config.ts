@@ -47,6 +47,7 @@ export async function findTarget(flags: Flags, place: ConfigPlace): Promise<Targ
 /** `from` is what a person gave it with. */
 export function parseToken(text: string, from = "--token"): string {
   const token = text.trim();
+  if (/^bearer\s/i.test(token)) throw usageError(`${from}: must be the key or token alone, without "Bearer "`);
   if (token === "") throw usageError(`${from}: is empty`);
   if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${from}: must be visible ASCII characters, without spaces`);
   return token;

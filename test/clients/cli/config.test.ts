@@ -198,6 +198,14 @@ test("a token that would travel unencrypted is warned of", async () => {
   expect((await cli.run(args)).stderr).toContain("Warning: the token goes to http://mcp.invalid unencrypted");
 });
 
+test("the address of the admin API is that of its server", async () => {
+  const { admin, cli } = await bare();
+  for (const url of [`${admin.url}/admin/v1`, `${admin.url}/admin/v1/`]) {
+    expect((await cli.run(["tenant", "list", "--url", url, "--token", TOKEN])).exit).toBe(0);
+  }
+  expect(admin.requests[0]).toMatch(/^GET \/admin\/v1\/tenants/);
+});
+
 test.each([
   { url: "https://user:pw@x.example", says: "user name or password" },
   { url: "https://x.example/?a=b", says: "query or fragment" },

@@ -159,10 +159,10 @@ async function rotateOwn(
   tenant: string,
   { body, options }: { readonly body: { readonly overlapSeconds?: number }; readonly options: KeyOptions },
 ): Promise<void> {
-  const token = await keyFor(context.terminal, options);
-  if (token === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
+  const key = await keyFor(context.terminal, options);
+  if (key === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
   const { base } = context.api;
-  const api = createAdminApi({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
+  const api = createAdminApi({ url: base, token: key.token, tokenFrom: key.from }, context.terminal.signal);
   showMade(context, await api.request("POST /tenants/{id}/keys/own/rotate", { params: { id: tenant }, body }));
 }
 

@@ -70,6 +70,16 @@ test.each([
   );
 });
 
+test("a key in front of which stands Bearer is not sent", async () => {
+  const { admin, cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["call", "acme"], { env: { TENANTRY_KEY: `Bearer ${KEY}` } });
+  expect({ exit, stderr, requests: admin.requests }).toEqual({
+    exit: 2,
+    stderr: 'tenantry: TENANTRY_KEY: must be the key or token alone, without "Bearer "\n',
+    requests: [],
+  });
+});
+
 test("an empty file of a key is said to be empty", async () => {
   const { cli, folder } = await commandLine();
   await writeFile(join(folder, "key.txt"), "\n");
