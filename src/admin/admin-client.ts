@@ -99,14 +99,17 @@ export class AdminError extends Error {
   override readonly name = "AdminError";
   readonly status: number;
   readonly problem: AdminProblem;
+  /** The seconds after which the server wants to be asked again. */
+  readonly retryAfter?: number;
 
-  constructor(status: number, problem: AdminProblem) {
+  constructor(status: number, problem: AdminProblem, retryAfter?: number) {
     const { title = `The server answered ${status}`, detail, errors = [] } = problem;
     super(
       [[title, detail].filter(Boolean).join(": "), ...errors.map(({ field, rule }) => `${field}: ${rule}`)].join("; "),
     );
     this.status = status;
     this.problem = problem;
+    if (retryAfter !== undefined) this.retryAfter = retryAfter;
   }
 }
 
@@ -118,19 +121,21 @@ interface Asked extends Common {
   readonly content?: unknown;
 }
 
-/** Throws a TypeError where `url` is none of a Worker. */
+/** Throws a TypeError where `url` is none of a Worker, and where `token` is empty. */
 export function adminClient(options: AdminClientOptions): AdminClient {
   const base = baseOf(options.url);
-  const send = options.fetch ?? ((url, init) => fetch(url, init));
+  if (options.token?.trim() === "") throw new TypeError("token: is empty");
+  const send = options.fetch ?? fetchNaming;
   const response = async (endpoint: string, asked: Asked = {}): Promise<Response> => {
     const url = urlOf(base, endpoint, asked);
     const answer = await send(url, initOf(endpoint, asked, options.token));
-    if (answer.ok) return answer;
-    throw new AdminError(answer.status, parsed(await answer.text()) ?? nothingThere(url, answer));
+    if (answer.ok || answer.status === 304) return answer;
+    throw await refusalOf(url, answer);
   };
   const request = async (endpoint: string, asked: Asked = {}): Promise<unknown> => {
     const answer = await response(endpoint, asked);
     if (answer.status === 204) return undefined;
+    if (answer.status === 304) throw new AdminError(304, { title: "It has not changed: response() returns a 304" });
     const json = parsed(await answer.text());
     if (json === undefined) throw new AdminError(answer.status, nothingThere(urlOf(base, endpoint, asked), answer));
     return json;
@@ -143,6 +148,7 @@ export function adminClient(options: AdminClientOptions): AdminClient {
       const page = await request(endpoint, { ...asked, query: { ...asked.query, cursor } });
       const { items, cursor: next } = page as { items: readonly unknown[]; cursor?: string };
       yield items;
+      if (next !== undefined && next === cursor) throw new Error(`${endpoint}: the server sent the same cursor again`);
       cursor = next;
     } while (cursor !== undefined);
   }
@@ -192,6 +198,32 @@ function initOf(endpoint: string, { body, content, headers, signal }: Asked, tok
   } as RequestInit;
 }
 
+/** `fetch`, whose own error does not say whom it could not reach. */
+async function fetchNaming(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    const { message, cause } = error as Error;
+    const why = cause instanceof Error && cause.message !== "" ? cause.message : message;
+    throw new TypeError(`${url} cannot be reached: ${why}`, { cause: error });
+  }
+}
+
+async function refusalOf(url: string, answer: Response): Promise<AdminError> {
+  const { status, headers } = answer;
+  const said: unknown = parsed(await answer.text());
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  const problem = isProblem(said) ? said : nothingThere(url, answer);
+  return new AdminError(status, problem, Number.isNaN(seconds) ? undefined : seconds);
+}
+
+function isProblem(value: unknown): value is AdminProblem {
+  if (typeof value !== "object" || value === null) return false;
+  const { title, errors = [] } = value as { title?: unknown; errors?: unknown };
+  return typeof title === "string" && Array.isArray(errors) && errors.every((one) => typeof one === "object" && one);
+}
+
 /** undefined: no JSON. */
 function parsed(text: string): object | undefined {
   try {
@@ -201,8 +233,9 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/** Something else answered, with a page of its own. */
+/** Something else answered, with a page of its own: another server, or what stands before ours while that is away. */
 function nothingThere(url: string, { status, headers }: Response): AdminProblem {
+  if (status >= 500) return { title: `${url} answered ${status}, and not as the admin API does` };
   const location = headers.get("location");
   const elsewhere = location === null ? "" : `, and leads to ${location}`;
   return {

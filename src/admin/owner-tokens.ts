@@ -36,7 +36,7 @@ export function weakToken({ variable }: OwnerToken, weakness: string): string {
 
 const NO_OWNER_TOKEN =
   "The Worker has no ADMIN_TOKEN. Set one of 32 random characters or more: npx wrangler secret put ADMIN_TOKEN, " +
-  "on your machine a line ADMIN_TOKEN=... in .dev.vars";
+  "on your machine a line ADMIN_TOKEN=... in .dev.vars, and start wrangler dev again";
 
 /** What is said to whoever cannot sign in because nobody set an owner's token; undefined: somebody did. */
 export function lackOfOwnerToken(env: AdminEnv): string | undefined {

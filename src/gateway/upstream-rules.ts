@@ -96,7 +96,16 @@ function urlRules(text: string | undefined, { allow }: UrlRules): string[] {
   const url = new URL(text);
   if (url.hash !== "") return ["must have no fragment"];
   const broken = allow === undefined ? undefined : refusedAsWritten(url, allow);
-  return broken === undefined ? [] : [URL_RULES[broken] ?? "leads to no public address"];
+  return broken === undefined ? [] : [`${URL_RULES[broken] ?? "leads to no public address"}${wayTo(url)}`];
+}
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** How a server beside `wrangler dev` is reached, which is nobody's on the internet. */
+function wayTo({ protocol, hostname, host }: URL): string {
+  if (!LOOPBACK.test(hostname) || !/^https?:$/.test(protocol)) return "";
+  const entry = protocol === "http:" ? `http://${host}` : host;
+  return `; on your machine, a line OUTBOUND_ALLOW=${entry} in .dev.vars allows it`;
 }
 
 function headerRules(name: string, value: string, all: Readonly<Record<string, string>>): string[] {

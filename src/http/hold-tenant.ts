@@ -1,7 +1,7 @@
 // Owns holding the tenant that a visit is to: under a lease, and as the author's function says where one does; or what is
 // answered where there is none. Refuses to let anybody in.
 
-import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
+import { isForeign, keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { UNRELEASED, keptUnder } from "../tenants/authority/incarnation.ts";
@@ -96,15 +96,20 @@ async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<
 }
 
 const INVALID = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
+/** Said by the form of the header alone, whatever tenants and keys there are. */
+const NO_KEY =
+  "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, with the key alone, which begins with tnt_";
 
 /**
  * The same refusal for a name that does not exist as for one that is protected.
  * https://datatracker.ietf.org/doc/html/rfc6750#section-3.1
  */
-export function unauthorized({ kind }: Credential): Failure {
+export function unauthorized(credential: Credential): Failure {
+  const { kind } = credential;
   if (kind === "none") return failure("unauthorized");
   if (kind === "app") return failure("unauthorized", "Invalid credential");
-  return { ...failure("unauthorized", INVALID), challenge: `${CHALLENGE}, error="invalid_token"` };
+  const message = isForeign(credential) ? NO_KEY : INVALID;
+  return { ...failure("unauthorized", message), challenge: `${CHALLENGE}, error="invalid_token"` };
 }
 
 /** undefined: the authority has no such tenant. `revision`: the least revision of the policy that will do. */

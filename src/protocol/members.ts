@@ -46,10 +46,16 @@ export function refuseStray(what: string, members: unknown, known?: string, mayB
   const names = known?.split(" ") ?? Object.keys(members);
   for (const member of Object.keys(members)) {
     if (names.includes(member)) continue;
-    const near = meant(member, names);
+    const near = meant(member, names) || (mayBeOthers ? "" : begunBy(member, names));
     if (mayBeOthers && near === "") continue;
     throw new TypeError(`${what}: ${member} is no member of it, only ${names.join(", ")}${near}`);
   }
+}
+
+/** As `inputSchema` by `input`, for who knows the words of the protocol. */
+function begunBy(member: string, names: readonly string[]): string {
+  const name = names.find((one) => one !== "" && member.startsWith(one));
+  return name === undefined ? "" : `; did you mean "${name}"?`;
 }
 
 /** undefined: it is such a number. */

@@ -76,7 +76,7 @@ describe("a refusal", () => {
   });
 
   it.each([
-    [502, {}, ""],
+    [404, {}, ""],
     [200, {}, ""],
     [301, { location: "https://www.example.com/" }, ", and leads to https://www.example.com/"],
   ])("of what is no admin API, and answers %s, says so", async (status, headers, elsewhere) => {
@@ -89,6 +89,65 @@ describe("a refusal", () => {
       message: `${ORIGIN}/admin/v1/tenants answered ${status}${elsewhere}: ${why}`,
     });
   });
+});
+
+/** A client whose every request is answered so. */
+const answered = (body: string | null, init: ResponseInit) =>
+  adminClient({ url: `${ORIGIN}/mcp/acme`, fetch: async () => new Response(body, init) });
+const refusal = async (client: ReturnType<typeof adminClient>) =>
+  client.request("GET /tenants").catch((thrown: unknown) => thrown);
+
+describe("an answer that is no problem of the admin API", () => {
+  it.each([500, 502, 503, 520])("is no wrong address with status %s", async (status) => {
+    const error = await refusal(answered("<h1>Bad gateway</h1>", { status }));
+    const message = `${ORIGIN}/mcp/acme/admin/v1/tenants answered ${status}, and not as the admin API does`;
+    expect(error).toBeInstanceOf(AdminError);
+    expect(error).toMatchObject({ status, message });
+  });
+
+  it.each([
+    [404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Not found"}}`],
+    [400, `{"errors":"x"}`],
+    [400, `{"title":"No","errors":[null]}`],
+    [400, "[null]"],
+  ])("is called a wrong address with status %s and %s", async (status, body) => {
+    const error = await refusal(answered(body, { status }));
+    expect(error).toBeInstanceOf(AdminError);
+    expect(error).toMatchObject({ status, message: expect.stringContaining("without /mcp/TENANT") });
+  });
+});
+
+it("says when the server wants to be asked again", async () => {
+  const busy = { status: 503, headers: { "retry-after": "7" } };
+  expect(await refusal(answered(`{"title":"Too busy"}`, busy))).toMatchObject({ retryAfter: 7, message: "Too busy" });
+  expect(await refusal(answered(`{"title":"No"}`, { status: 404 }))).toMatchObject({ retryAfter: undefined });
+});
+
+it("returns a 304 to what was asked with if-none-match", async () => {
+  const params = { id: await newTenant() };
+  const route = "GET /tenants/{id}/document";
+  const etag = (await admin.response(route, { params })).headers.get("etag") ?? "";
+  const headers = { "if-none-match": etag };
+  expect((await admin.response(route, { params, headers })).status).toBe(304);
+  const thrown = admin.request(route, { params, headers });
+  await expect(thrown).rejects.toThrow("It has not changed: response() returns a 304");
+});
+
+it("ends a list whose cursor repeats", async () => {
+  const pages = answered(`{"items":[],"cursor":"a"}`, { status: 200 }).pages("GET /tenants");
+  expect([await pages.next(), await pages.next()]).toHaveLength(2);
+  await expect(pages.next()).rejects.toThrow("GET /tenants: the server sent the same cursor again");
+});
+
+it("names the address that it cannot reach", async () => {
+  const url = "http://127.0.0.1:1";
+  const error = await refusal(adminClient({ url }));
+  expect(error).toBeInstanceOf(Error);
+  expect(error).toMatchObject({ message: expect.stringContaining(`${url}/admin/v1/tenants cannot be reached: `) });
+});
+
+it.each(["", " "])('is not made with the token "%s"', (token) => {
+  expect(() => adminClient({ url: ORIGIN, token })).toThrow("token: is empty");
 });
 
 it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://mcp.example.com/?a=1"])(

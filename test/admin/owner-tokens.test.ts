@@ -55,7 +55,9 @@ it("where there is none, the log says once how to set it, and so does every refu
       expect.stringContaining("npx wrangler secret put ADMIN_TOKEN"),
     ]);
   }
-  expect(logged.map((error) => (error as Error).message)).toEqual([expect.stringContaining("has no ADMIN_TOKEN")]);
+  expect(logged.map((error) => (error as Error).message)).toEqual([
+    expect.stringMatching(/has no ADMIN_TOKEN.* in \.dev\.vars, and start wrangler dev again$/),
+  ]);
 });
 
 it("what the README and npm start make passes, and so do 32 random hexadecimal digits", async () => {

@@ -15,7 +15,7 @@ const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), 
 };
 
 function installed(line: RegExp): Record<string, string> {
-  const names = line.exec(page)?.[1]?.split(" ") ?? [];
+  const names = line.exec(page)?.[1]?.replaceAll("@latest", "").split(" ") ?? [];
   expect(names.length).toBeGreaterThan(1);
   return Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""]));
 }

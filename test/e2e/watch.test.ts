@@ -36,6 +36,6 @@ test("watches a private tenant with its key, and says when the key is withdrawn"
   await admin.apply(id, { mode: "key", prompts: { hello: { messages } } });
   expect(await watch.line()).toMatch(/ {2}prompts changed$/);
   await admin.ask("DELETE", `/tenants/${id}/keys/${key.id}`);
-  await watch.said("the key was refused");
+  await watch.said("the key of --key was refused");
   expect((await watch.end()).exit).toBe(4);
 });

@@ -7,6 +7,7 @@ import { mergeDocuments } from "../../src/tenants/document/tenant-document.ts";
 
 const url = "https://mcp.example.com/mcp";
 const DEPLOYED = { allow: "" };
+const allowedBy = (entry: string) => `; on your machine, a line OUTBOUND_ALLOW=${entry} in .dev.vars allows it`;
 
 function broken(upstreams: NonNullable<TenantDocument["upstreams"]>, rules = DEPLOYED): string[] {
   return brokenUpstreams({ upstreams }, rules).map(({ field, rule }) => `${field}: ${rule}`);
@@ -43,16 +44,25 @@ describe("an upstream", () => {
     ["ftp://mcp.example.com/", "must begin with https:"],
     ["https://ann:secret@mcp.example.com/", "must hold no name and no password: use headers"],
     ["https://mcp.example.com/#x", "must have no fragment"],
-    ["http://localhost:8362/mcp", "must begin with https:"],
-    ["https://localhost:8362/mcp", "leads to no public address"],
-    ["https://127.0.0.1/mcp", "leads to no public address"],
-    ["https://[::1]/mcp", "leads to no public address"],
+    ["http://localhost:8362/mcp", `must begin with https:${allowedBy("http://localhost:8362")}`],
+    ["https://localhost:8362/mcp", `leads to no public address${allowedBy("localhost:8362")}`],
+    ["https://127.0.0.1/mcp", `leads to no public address${allowedBy("127.0.0.1")}`],
+    ["https://[::1]/mcp", `leads to no public address${allowedBy("[::1]")}`],
     ["https://169.254.169.254/mcp", "leads to no public address"],
-    ["https://2130706433/mcp", "leads to no public address"],
+    ["https://2130706433/mcp", `leads to no public address${allowedBy("127.0.0.1")}`],
     ["https://mcp.example.com:22/mcp", "must have a port from 1024 on, or 443"],
   ])("may not be at %s", (at, rule) => {
     expect(broken({ up: { url: at } })).toEqual([`upstreams.up.url: ${rule}`]);
   });
+
+  it.each(["http://localhost:8362/mcp", "https://localhost:8362/mcp", "http://[::1]:9000/", "http://127.0.0.1/"])(
+    "may be at %s where the Worker has the line that its refusal names",
+    (at) => {
+      const [refused = ""] = broken({ up: { url: at } });
+      const [, allow = ""] = / a line OUTBOUND_ALLOW=(\S+) in \.dev\.vars /.exec(refused) ?? [];
+      expect(broken({ up: { url: at } }, { allow })).toEqual([]);
+    },
+  );
 
   it("may be on the same machine during development", () => {
     expect(broken({ up: { url: "http://localhost:8362/mcp" } }, { allow: "http://localhost" })).toEqual([]);

@@ -13,6 +13,8 @@ const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "keys");
 const CHALLENGE = 'Bearer realm="tenantry"';
 const WRONG = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
+const NO_KEY =
+  "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, with the key alone, which begins with tnt_";
 const LAB = { "*": { enabled: false }, "lab_*": { enabled: true } };
 const DOCUMENT = {
   mode: "key",
@@ -66,7 +68,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   function expectUnauthorized(reply: RawReply, message = WRONG): void {
     const error = expectRefusal(reply, revision, { status: 401, code });
-    const challenge = message === WRONG ? `${CHALLENGE}, error="invalid_token"` : CHALLENGE;
+    const challenge = [WRONG, NO_KEY].includes(message) ? `${CHALLENGE}, error="invalid_token"` : CHALLENGE;
     expect([error["message"], reply.headers["www-authenticate"]]).toEqual([message, challenge]);
   }
 
@@ -84,12 +86,25 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     }
   });
 
-  test.each<[string, (token: string) => Promise<string> | string]>([
+  test.each<[string, (token: string) => string]>([
     ["an empty one", () => "Bearer "],
     ["another scheme", (token) => `Basic ${btoa(`${token}:`)}`],
     ["no scheme", (token) => token],
     ["nonsense", () => "Bearer nonsense"],
     ["two", (token) => `Bearer ${token}, Bearer ${token}`],
+    ["the scheme twice", (token) => `Bearer Bearer ${token}`],
+    ["quotes", (token) => `Bearer "${token}"`],
+    ["a variable that nobody filled in", () => "Bearer $TENANTRY_KEY"],
+  ])(
+    "nobody gets in with %s, and is told that it is no key, at a name of nobody's too",
+    async (_what, authorization) => {
+      for (const url of [urlOf(tenant), urlOf("nobody-has-it")]) {
+        expectUnauthorized(await ask(url, revision, { authorization: authorization(key.token) }), NO_KEY);
+      }
+    },
+  );
+
+  test.each<[string, (token: string) => Promise<string> | string]>([
     ["one with another letter at its end", (token) => `Bearer ${altered(token)}`],
     ["one in another case", (token) => `Bearer ${token.toUpperCase()}`],
     ["one of the right shape that nobody made", async () => `Bearer ${await unknownToken()}`],

@@ -45,10 +45,12 @@ interface FakeTenant extends FakeLogins {
 class Refused extends Error {
   readonly status: number;
   readonly errors: readonly { field: string; rule: string }[] | undefined;
-  constructor(status: number, message: string, errors?: readonly { field: string; rule: string }[]) {
+  readonly headers: Record<string, string>;
+  constructor(status: number, message: string, errors?: Refused["errors"], headers: Refused["headers"] = {}) {
     super(message);
     this.status = status;
     this.errors = errors;
+    this.headers = headers;
   }
 }
 
@@ -255,9 +257,9 @@ export class FakeAdmin {
       return { body: there.body, headers: { etag: there.about.etag, "content-type": there.about.mimeType } };
     }
     if (asked.method === "DELETE") {
+      checkConditions(asked, there);
       if (!there)
         throw new Refused(404, "There is no such resource", [{ field: "uri", rule: `${uri} does not exist` }]);
-      checkConditions(asked, there);
       tenant.resources.delete(uri);
       return { status: 204 };
     }
@@ -307,8 +309,8 @@ function held<S extends ZodType>(schema: S, value: unknown): Infer<S> {
   return value as Infer<S>;
 }
 
-function problemOf({ status, message: title, errors }: Refused): Answer {
-  return { status, json: { type: "about:blank", title, status, ...(errors && { errors }) } };
+function problemOf({ status, message: title, errors, headers }: Refused): Answer {
+  return { status, headers, json: { type: "about:blank", title, status, ...(errors && { errors }) } };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
@@ -349,7 +351,7 @@ function checkConditions({ header }: Asked, there: Resource | undefined): void {
   const match = header("if-match");
   const absent = header("if-none-match");
   const broken = (match !== undefined && match !== there?.about.etag) || (absent === "*" && there !== undefined);
-  if (broken) throw new Refused(412, "It has changed meanwhile");
+  if (broken) throw new Refused(412, "It has changed meanwhile", undefined, there && { etag: there.about.etag });
 }
 
 const ABOUT = ["name", "title", "description", "lastModified"];

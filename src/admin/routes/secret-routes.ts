@@ -55,7 +55,7 @@ function nameIn({ name }: Infer<typeof SecretParams>): string {
 
 const MAKE_ONE =
   "32 random bytes in base64url, such as `openssl rand 32 | basenc --base64url | tr -d =` prints; " +
-  "`npx wrangler secret put SECRETS_KEY` sets it, on your machine a line SECRETS_KEY=... in .dev.vars";
+  "`npx wrangler secret put SECRETS_KEY` sets it, on your machine a line SECRETS_KEY=... in .dev.vars, and start wrangler dev again";
 
 async function ringOf(env: AdminEnv): Promise<KeyRing> {
   const ring = await secretsRing(env);

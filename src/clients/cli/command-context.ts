@@ -86,6 +86,12 @@ export async function confirm(context: CommandContext, question: string, yes: bo
   if (!/^y(?:es)?$/i.test(answer)) throw usageError("nothing was done");
 }
 
+/** The first of a list that is asked for one more than `limit`, and a word where there is that one. */
+export function newestOf<T>(context: CommandContext, found: readonly T[], limit: number): readonly T[] {
+  if (found.length > limit) context.log(`the newest ${limit}; --limit shows more`);
+  return found.slice(0, limit);
+}
+
 /** Collects the values of an option that may be given several times. */
 export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];

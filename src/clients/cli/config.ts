@@ -4,7 +4,7 @@
 import { changeConfig, configFile, loadConfig, type Config, type ConfigPlace, type KeptSignIn } from "./config-file.ts";
 import { usageError } from "./exit.ts";
 import { DEFAULT_PORT } from "./local/development.ts";
-import { developmentToken, runningPorts, tokenInDevVars } from "./local/token-file.ts";
+import { developmentToken, portOfWrangler, runningPorts, tokenInDevVars } from "./local/token-file.ts";
 import { isLoopback, parseUrl } from "./server-url.ts";
 import type { SignInClient, Tokens } from "./sign-in/issuer-client.ts";
 import { keptIn, keptOf, tokenOfSignIn, withSignIn } from "./sign-in/kept-sign-in.ts";
@@ -47,18 +47,20 @@ export async function findTarget(flags: Flags, place: ConfigPlace): Promise<Targ
 /** `from` is what a person gave it with. */
 export function parseToken(text: string, from = "--token"): string {
   const token = text.trim();
+  if (/^bearer\s/i.test(token)) throw usageError(`${from}: must be the key or token alone, without "Bearer "`);
   if (token === "") throw usageError(`${from}: is empty`);
   if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${from}: must be visible ASCII characters, without spaces`);
   return token;
 }
 
-/** Where `npm start` runs, in this folder or one above; the documented port where nothing does. */
+/** Where `npm start` runs, in this folder or one above; where nothing does, that of `wrangler dev`, or the documented one. */
 async function startedUrl(cwd: string): Promise<string> {
   const ports = await runningPorts(cwd);
   if (ports.length > 1 && !ports.includes(DEFAULT_PORT)) {
     throw usageError(`npm start runs at the ports ${ports.join(" and ")}: say which, --url http://localhost:PORT`);
   }
-  return ports.length === 1 ? `http://localhost:${ports[0]}` : DEFAULT_URL;
+  const port = ports.length > 1 ? DEFAULT_PORT : (ports[0] ?? (await portOfWrangler(cwd)) ?? DEFAULT_PORT);
+  return `http://localhost:${port}`;
 }
 
 /** Of `npm start`, else the one that `wrangler dev` gives the Worker of this folder or one above. */

@@ -3,22 +3,24 @@
 
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { SYSTEM_CLOCK } from "../../mcp-client/clock.ts";
+import type { GivenKey } from "./commands/key-option.ts";
 import { usageError } from "./exit.ts";
 import { parseUrl } from "./server-url.ts";
 
 export interface McpEndpoint extends RemoteEndpoint {
-  readonly hasKey: boolean;
+  /** With what its key was given; undefined: it has none. */
+  readonly keyFrom: string | undefined;
 }
 
 /** A person, or the program that started us, knows better than we how long is too long. */
 const PATIENCE = { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity };
 const SIZES = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024, lines: Infinity };
 
-export function mcpEndpoint(url: string, key: string | undefined): McpEndpoint {
+export function mcpEndpoint(url: string, key: GivenKey | undefined): McpEndpoint {
   return {
     url,
-    hasKey: key !== undefined,
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    keyFrom: key?.from,
+    headers: key === undefined ? {} : { authorization: `Bearer ${key.token}` },
     fetch: async (to, init) => fetch(to, init),
     clock: SYSTEM_CLOCK,
     limits: { ...PATIENCE, ...SIZES },

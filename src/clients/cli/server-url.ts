@@ -5,7 +5,7 @@ import { usageError } from "./exit.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Origin and path; without a scheme it is https, or http on this machine. */
+/** Origin and path, without that of the admin API, which is added; without a scheme it is https, or http on this machine. */
 export function parseUrl(text: string): string {
   const scheme = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(text) ? "http" : "https";
   const full = /^[a-z]+:\/\//i.test(text) ? text : `${scheme}://${text}`;
@@ -13,7 +13,7 @@ export function parseUrl(text: string): string {
   const url = new URL(full);
   if (url.username !== "" || url.password !== "") throw usageError("--url: must not hold a user name or password");
   if (url.search !== "" || url.hash !== "") throw usageError("--url: must not have a query or fragment");
-  return url.origin + url.pathname.replace(/\/+$/, "");
+  return url.origin + url.pathname.replace(/(?:\/admin\/v1)?\/*$/, "");
 }
 
 export function isLoopback(url: string): boolean {

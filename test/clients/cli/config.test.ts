@@ -162,6 +162,25 @@ describe("without a server that is named", () => {
     });
   });
 
+  const JSONC = `{
+  // "port": 1
+  "dev": { "ip": "127.0.0.1", "port": 8455 },
+}`;
+  test.each([
+    ["wrangler.toml", '[dev]\nport = 8455\n\n[vars]\nport = "1"\n', "8455"],
+    ["wrangler.toml", 'port = 1\n[dev] # of mine\nip = "127.0.0.1"\n  port=8455', "8455"],
+    ["wrangler.toml", '[dev]\nip = "127.0.0.1"\n[vars]\nport = 1\n', "8362"],
+    ["wrangler.jsonc", JSONC, "8455"],
+    ["wrangler.jsonc", '{ "vars": { "port": 1 } }', "8362"],
+  ])("where no npm start runs, %s %j leads to the port %s of wrangler dev", async (name, text, port) => {
+    const { admin, cli, folder } = await bare();
+    await writeFile(join(folder, name), text);
+    const place = { cwd: join(folder, "src"), env: cli.env, signal: new AbortController().signal };
+    expect(await findTarget({}, place)).toMatchObject({ url: `http://localhost:${port}` });
+    await started(folder, { port: new URL(admin.url).port });
+    expect(await findTarget({}, place)).toMatchObject({ url: `http://localhost:${new URL(admin.url).port}` });
+  });
+
   test("what login kept comes first, and so does a server that the command starts itself", async () => {
     const { admin, cli, folder } = await bare();
     await started(folder, { port: "9700" });
@@ -177,6 +196,14 @@ test("a token that would travel unencrypted is warned of", async () => {
   const { cli } = await bare();
   const args = ["tenant", "list", "--url", "http://mcp.invalid", "--token", "x"];
   expect((await cli.run(args)).stderr).toContain("Warning: the token goes to http://mcp.invalid unencrypted");
+});
+
+test("the address of the admin API is that of its server", async () => {
+  const { admin, cli } = await bare();
+  for (const url of [`${admin.url}/admin/v1`, `${admin.url}/admin/v1/`]) {
+    expect((await cli.run(["tenant", "list", "--url", url, "--token", TOKEN])).exit).toBe(0);
+  }
+  expect(admin.requests[0]).toMatch(/^GET \/admin\/v1\/tenants/);
 });
 
 test.each([

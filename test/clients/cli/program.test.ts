@@ -73,7 +73,7 @@ test("a server that is not there is unreachable, and the message says what to do
   const { exit, stderr } = await cli.run(["tenant", "list"]);
   expect(exit).toBe(6);
   expect(stderr).toBe(
-    `tenantry: cannot reach ${url}: connection refused. Is it running? \`npm start\` starts one; --url names another\n`,
+    `tenantry: cannot reach ${url}: connection refused. Is it running? \`npm start\` starts one; --url or TENANTRY_URL names another\n`,
   );
 });
 
@@ -119,6 +119,49 @@ test.each([
   // Without a broken connection before it, 404 says that the name is wrong.
   admin.intercept = () => problem(404);
   expect((await cli.run(args)).exit).toBe(3);
+});
+
+test.each([
+  { args: ["key", "revoke", "acme", "key1", "--yes"], says: "key1 is revoked everywhere" },
+  { args: ["resume", "acme", "--tool", "note_write"], says: "tool note_write of acme: resumed" },
+  { args: ["secret", "delete", "acme", "API_TOKEN", "--yes"], says: "API_TOKEN of acme is deleted everywhere" },
+])("what $args has ended when the connection breaks is done, and nobody is told it was not there", async (form) => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  let deletions = 0;
+  admin.intercept = ({ method }) => {
+    deletions += method === "DELETE" ? 1 : 0;
+    if (method === "DELETE" && deletions === 1) throw new Error("the connection breaks");
+    return undefined;
+  };
+  const lost = " (the answer to the first attempt was lost; it is gone now)";
+  expect(await cli.run(form.args)).toMatchObject({ exit: 0, stdout: `${form.says}${lost}\n` });
+  expect(deletions).toBe(2);
+  // Without a broken connection before it, it was never there.
+  expect((await cli.run(form.args)).exit).toBe(3);
+});
+
+test("a resource that is deleted in one version is gone when the answer was lost, and not one that is another now", async () => {
+  const { admin, cli } = await commandLine();
+  const { resources } = admin.addTenant("acme");
+  let isLost = false;
+  admin.intercept = ({ method }) => {
+    if (method !== "DELETE" || isLost) return undefined;
+    isLost = true;
+    resources.delete("file:///a.md");
+    throw new Error("the connection breaks");
+  };
+  const args = ["resource", "delete", "acme", "file:///a.md", "--if-match", '"one"'];
+  expect(await cli.run(args)).toMatchObject({ exit: 0, stdout: "1 resource deleted\n" });
+  expect((await cli.run(args)).exit).toBe(5);
+  isLost = false;
+  admin.intercept = ({ method }) => {
+    if (method !== "DELETE" || isLost) return undefined;
+    isLost = true;
+    admin.addResource("acme", "file:///a.md", "theirs");
+    throw new Error("the connection breaks");
+  };
+  expect((await cli.run(args)).exit).toBe(5);
 });
 
 test("a key of a tenant that is not there is not revoked, whatever breaks", async () => {
@@ -236,4 +279,15 @@ test("Ctrl+C ends a waiting request with 130 and without a word about the networ
     stdout: "",
     stderr: "tenantry: interrupted\n",
   });
+});
+
+test("a list whose cursor repeats ends with an error", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => ({ json: { items: [], cursor: "again" } });
+  const { exit, stderr } = await cli.run(["key", "list", "acme"]);
+  expect({ exit, stderr }).toEqual({
+    exit: 1,
+    stderr: "tenantry: GET /tenants/{id}/keys: the server sent the same cursor again, so the list has no end\n",
+  });
+  expect(admin.requests).toHaveLength(2);
 });

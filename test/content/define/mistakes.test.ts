@@ -220,6 +220,8 @@ describe.each<[what: string, define: (about: object) => unknown]>([
 it("options that nobody would look at are refused by name", () => {
   const t = (more: object) => () => defineTool({ name: "t", handler: () => "", ...more });
   expect(t({ titel: "T" })).toThrow(/titel is no member of it, only .*; did you mean "title"\?$/);
+  expect(t({ inputSchema: {} })).toThrow(/inputSchema is no member of it, only .*; did you mean "input"\?$/);
+  expect(t({ outputSchema: {} })).toThrow(/outputSchema is no member of it, only .*; did you mean "output"\?$/);
   expect(t({ resumable: { closeAfter: 5 } })).toThrow(
     'tool "t": resumable: closeAfter is no member of it, only closeAfterMs, retryMs',
   );

@@ -30,6 +30,8 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
    * lost has deleted it: the next one finds nothing.
    */
   remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
+  /** The same for routes that say `changed: false` there. */
+  withdraw<N extends Withdrawal>(route: N, ...args: AdminArguments<N>): Promise<Withdrawn<N>>;
   /** undefined where the server says 404. */
   find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** At most `limit` items. */
@@ -39,6 +41,12 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
     limit?: number,
   ): AsyncGenerator<readonly AdminItem<N>[]>;
 }
+
+type Withdrawal = {
+  [N in AdminRoute]: N extends `DELETE ${string}` ? (AdminAnswer<N> extends { changed: boolean } ? N : never) : never;
+}[AdminRoute];
+/** `repeated`: it was not there when it was asked for again, after an answer that was lost. */
+type Withdrawn<N extends Withdrawal> = AdminAnswer<N> & { readonly repeated?: true };
 
 /** A route and what it is sent, without the types that tie one to the other. */
 type Untyped = (route: string, request?: object) => Promise<Response>;
@@ -75,9 +83,14 @@ export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
       request(route, { ...asked, query: { ...asked.query, dryRun: true } }),
     remove: (route: string, asked?: object) =>
       removal(route, asked).then(readJson, (error: unknown) => {
-        if (error instanceof AdminError && error.status === 404) return undefined;
+        if (error instanceof AdminError) return undefined;
         throw error;
       }),
+    withdraw: async (route: string, asked?: object) => {
+      const answer = await response(route, asked);
+      const done = (await readJson(answer)) as { readonly changed: boolean };
+      return !done.changed && REPEATS.has(answer) ? { ...done, changed: true, repeated: true } : done;
+    },
     find: (route: string, asked?: object) =>
       request(route, asked).catch((error: unknown) => {
         if (error instanceof ServerRefused && error.status === 404) return undefined;
@@ -91,12 +104,16 @@ export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
         const page = (await request(route, { ...asked, query })) as Page;
         yield page.items.slice(0, left);
         left -= page.items.length;
+        if (page.cursor !== undefined && page.cursor === cursor) throw repeatedCursor(route);
         ({ cursor } = page);
       } while (cursor !== undefined && left > 0);
     },
   };
   return { base: target.url, ...api } as AdminApi;
 }
+
+const repeatedCursor = (route: string) =>
+  new CliError(EXIT.refused, `${route}: the server sent the same cursor again, so the list has no end`);
 
 /** As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant. */
 function refuseNothing({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
@@ -127,7 +144,11 @@ interface Sent {
   readonly init: RequestInit;
 }
 
-const isGone = ({ status }: Response) => status === 404;
+/** A condition that fails where nothing is left has no tag beside it. */
+const isGone = ({ status, headers }: Response) => status === 404 || (status === 412 && !headers.has("etag"));
+
+/** Answers to a request that was sent before, and whose first answer was lost. */
+const REPEATS = new WeakSet<Response>();
 
 /** `endsRepetition`: which refusal is none where an earlier attempt may have been carried out. */
 async function send(
@@ -141,6 +162,7 @@ async function send(
   for (;;) {
     const outcome = await sendOnce(target, sent, signal);
     const pause = outcome instanceof Response ? busyPause(sent, outcome) : breakPause(sent, outcome, breaks++);
+    if (outcome instanceof Response && breaks > 0) REPEATS.add(outcome);
     if (pause === undefined || waited + pause > MAX_WAIT_MS) {
       const isDone = breaks > 0 && outcome instanceof Response && endsRepetition(outcome);
       return isDone ? outcome : judge(outcome, target);

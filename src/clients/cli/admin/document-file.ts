@@ -32,7 +32,7 @@ export interface DocumentFile {
 export async function readText(file: string, terminal: Terminal): Promise<string> {
   if (file === "-") return (await readStdin(terminal)).toString("utf8");
   try {
-    return await readFile(resolve(terminal.cwd, file), "utf8");
+    return await readFile(resolve(terminal.folder, file), "utf8");
   } catch (error) {
     throw fileError(error, file);
   }

@@ -16,6 +16,7 @@ import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
+import { whileSpinning } from "../terminal/spinner.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import {
@@ -70,7 +71,8 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--unknown-names", "take names of tools and prompts that are not there yet, and warn of them")
     .addHelpText("after", EXAMPLES);
   act(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
-    await applyPath(context, options);
+    const { id, outcome } = await applyPath(context, options);
+    if (options.dryRun !== true) await readAdded(context, id, outcome.changes);
   });
 
   const diff = program
@@ -92,6 +94,8 @@ export interface AppliedPath {
   readonly created: boolean;
   /** Whether something did, or would have without --dry-run. */
   readonly changed: boolean;
+  /** Of the document. */
+  readonly outcome: ApplyOutcome;
 }
 
 export async function applyPath(context: CommandContext, options: ApplyOptions): Promise<AppliedPath> {
@@ -108,7 +112,32 @@ export async function applyPath(context: CommandContext, options: ApplyOptions):
   );
   endWith(context, report?.failed ?? []);
   const { created, outcome } = applied;
-  return { id, created, changed: created || outcome.changes.length > 0 || resources?.changed === true };
+  return { id, created, outcome, changed: created || outcome.changes.length > 0 || resources?.changed === true };
+}
+
+/** Reads the upstreams that the document added, as `upstream add` does: nobody knows their tools before. */
+async function readAdded(context: CommandContext, id: string, changes: ApplyOutcome["changes"]): Promise<void> {
+  const members = changes.flatMap(({ path, before, after }) => {
+    if (before !== undefined) return [];
+    const [, name] = /^upstreams\.([^.]+)$/.exec(path) ?? [];
+    return name === undefined
+      ? Object.entries(path === "upstreams" ? (after as object) : {})
+      : [[name, after] as const];
+  });
+  const added = members.filter(([, one]) => (one as { enabled?: boolean }).enabled !== false);
+  const read = forEachOf(added, AT_ONCE, async ([upstream]) => {
+    const refresh = "POST /tenants/{id}/upstreams/{upstream}/refresh";
+    const why = await context.api.request(refresh, { params: { id, upstream } }).then(
+      (done) => (done.read ? undefined : done.upstream.why),
+      (error: unknown) => {
+        if (error instanceof ServerRefused) return error.message;
+        throw error;
+      },
+    );
+    if (why !== undefined) context.warn(`${upstream} is a part of ${id} and could not be read: ${why ?? ""}`);
+  });
+  const spinner = context.quiet || context.json || added.length === 0 ? undefined : context.terminal.stderr;
+  await whileSpinning(spinner, `Reading ${count(added.length, "upstream")}`, () => read);
 }
 
 interface Input {
@@ -121,7 +150,7 @@ interface Input {
 }
 
 async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Input> {
-  const path = resolve(terminal.cwd, options.file);
+  const path = resolve(terminal.folder, options.file);
   const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
   if (folder !== undefined && !(await readdir(folder)).includes(TENANT_FILE)) {
     const said = `has no ${TENANT_FILE}, as a folder of tenantry export has`;
@@ -158,8 +187,19 @@ async function applyDocument(
     return dryRun ? supposeFrom(context, birth, unchecked) : createFrom(context, birth);
   }
   const query = { dryRun: dryRun || undefined, wait: wait || undefined, ...named };
-  const asked = { params: { id }, query, headers: { "if-match": etag }, body: file.document };
-  const outcome = await file.sent(() => context.api.request("PUT /tenants/{id}/document", asked));
+  const put = (tag: string) => {
+    const asked = { params: { id }, query, headers: { "if-match": tag }, body: file.document };
+    return file.sent(() => context.api.request("PUT /tenants/{id}/document", asked));
+  };
+  const outcome = await put(etag).catch(async (error: unknown) => {
+    if (!(error instanceof ServerRefused) || error.status !== 412) throw error;
+    // The first answer may have been lost: what the file says is there then.
+    const now = await currentEtag(context, id);
+    const asked = { params: { id }, query: named, body: file.document };
+    const left = await context.api.dryRun("PUT /tenants/{id}/document", asked);
+    if (now === undefined || left.changes.length > 0) throw error;
+    return put(now);
+  });
   // Of a base the file says nothing.
   const { mode = "key", ...said } = file.document as TenantAnswer["effective"];
   if (file.document["extends"] === undefined) noteUnheeded(context, { ...said, mode });

@@ -5,7 +5,7 @@ import { Argument } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
 import { usageError } from "../exit.ts";
 import { parseCount, parseKeyId } from "./option-values.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { act, newestOf, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
 import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
 import { oneLine } from "../terminal/printable.ts";
@@ -45,13 +45,13 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
 async function showAudit(
   context: CommandContext,
   [tenant]: readonly [string?],
-  options: { limit: number },
+  { limit }: { limit: number },
 ): Promise<void> {
   const pages =
     tenant === undefined
-      ? context.api.pages("GET /audit", {}, options.limit)
-      : context.api.pages("GET /tenants/{id}/audit", { params: { id: tenant } }, options.limit);
-  const entries = await collectPages(pages);
+      ? context.api.pages("GET /audit", {}, limit + 1)
+      : context.api.pages("GET /tenants/{id}/audit", { params: { id: tenant } }, limit + 1);
+  const entries = newestOf(context, await collectPages(pages), limit);
   context.show(entries, () => {
     const rows = entries.map(({ at, actor, action, target, before, after }) => [
       time(at),

@@ -91,7 +91,7 @@ async function restoreTenant(
   [given]: readonly [string],
   options: { tenant?: string; keys?: true; prune?: true },
 ): Promise<void> {
-  const folder = resolve(context.terminal.cwd, given);
+  const folder = resolve(context.terminal.folder, given);
   const { tenant, approved, ...rows } = await readKept(join(folder, KEPT_FILE));
   const { id, created } = await applyPath(context, {
     file: folder,

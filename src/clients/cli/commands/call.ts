@@ -79,7 +79,7 @@ interface Called {
 async function callAt(context: CommandContext, server: Server, { where, tool, pairs, options }: Called): Promise<void> {
   const list = await listTools(server);
   const { tools } = list;
-  if (tool === undefined) return showTools(context, list);
+  if (tool === undefined) return showTools(context, list, where);
   const about = tools.find((one) => one.name === tool || ownNameOf(one) === tool);
   const args = parseArguments(pairs, options.jsonArgs, about?.inputSchema);
   for (const stray of about ? strayArguments(args, about) : []) context.warn(stray);
@@ -185,8 +185,8 @@ async function callTool(server: Server, { name, about, args }: ToolCall): Promis
   });
 }
 
-function showTools(context: CommandContext, { tools, missing }: ToolList): void {
-  for (const { source, why } of missing) context.log(`not all of ${source} is listed: ${why}`);
+function showTools(context: CommandContext, { tools, missing }: ToolList, where: string): void {
+  for (const lack of missing) context.log(`not all of ${lack.source} is listed: ${lackText(lack, where)}`);
   if (tools.length === 0) context.note("No tools are visible here.");
   context.show(tools, () => {
     if (tools.length === 0) return "";
@@ -227,8 +227,9 @@ function bytesText(what: string, base64 = ""): string {
 function explained(error: McpRefused, where: string, hint: () => string | undefined): CliError {
   const { message, code, unasked } = error;
   // Whoever operates the tenant can ask that server at once, and is told what helps.
-  if (unasked !== undefined && !where.includes("://")) {
-    const next = `tenantry upstream test ${where.split("/")[0] ?? where} ${unasked} says what is wrong`;
+  const tenant = tenantOf(where);
+  if (unasked !== undefined && tenant !== undefined) {
+    const next = `tenantry upstream test ${tenant} ${unasked} says what is wrong`;
     return new CliError(error.exit, oneLine(`${message}; ${next}`), { cause: error });
   }
   // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
@@ -236,10 +237,21 @@ function explained(error: McpRefused, where: string, hint: () => string | undefi
   return why === undefined ? error : new CliError(EXIT.notFound, `${message} (${why})`, { cause: error });
 }
 
+/** undefined: a whole URL, of which nobody here knows whose tenant it is. */
+function tenantOf(where: string): string | undefined {
+  return /^([\w-]+)(?:\/[\w-]+)?$/.exec(where)?.[1];
+}
+
+/** Whoever operates the tenant can have it read at once, and is told then what is wrong. */
+function lackText({ source, why }: ListLack, where: string): string {
+  const tenant = tenantOf(where);
+  return oneLine(tenant === undefined ? why : `${why}; tenantry upstream refresh ${tenant} ${source} reads it`);
+}
+
 /** Why a tool may not be there: its server is not, or it has another name. */
 function hintAt(tool: string, { tools, missing }: ToolList, where: string): string {
   const away = missing.find(({ source }) => tool.startsWith(`${source}__`));
-  if (away) return oneLine(away.why);
+  if (away) return `${oneLine(away.source)}: ${lackText(away, where)}`;
   // Another server's tool of nearly this name is not the one that was meant.
   const [source = ""] = /^.+?__/.exec(tool) ?? [];
   const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Command } from "commander";
 import type { Infer, RecordedLine } from "../../../admin/contract.ts";
 import { jsonLines } from "../admin/json-lines.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { act, newestOf, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { printableJson } from "../terminal/printable.ts";
 import { count as counted, cut, shortJson, table, time } from "../terminal/table.ts";
@@ -68,10 +68,11 @@ async function showCalls(
   [tenant]: readonly [string],
   { limit }: { limit: number },
 ): Promise<void> {
-  const entries: Entry[] = [];
-  for await (const line of await linesOf(context, tenant, { last: limit })) {
-    if (line.kind === "call") entries.push(line.entry as Entry);
+  const found: Entry[] = [];
+  for await (const line of await linesOf(context, tenant, { last: limit + 1 })) {
+    if (line.kind === "call") found.push(line.entry as Entry);
   }
+  const entries = newestOf(context, found.toReversed(), limit).toReversed();
   if (entries.length === 0) context.note(NONE);
   context.show(entries, () => {
     const rows = entries.map((one) => [

@@ -88,11 +88,12 @@ export function serverNameOf(url: string): string {
 /** Who says how is believed. Else the endpoint is asked, as a client finds out, and a key that is given is tried. */
 async function accessOf(context: CommandContext, url: string, options: ConnectOptions): Promise<Access> {
   const { terminal } = context;
-  const key = await keyFor(terminal, options);
+  const given = await keyFor(terminal, options);
+  const key = given?.token;
   if (key !== undefined && !KEY.test(key)) throw usageError("a key has letters, digits and -._~+/= alone");
   const asKey = { kind: "key", key: key ?? KEY_TO_COME } as const;
   if (options.auth !== undefined) return options.auth === "key" ? asKey : { kind: options.auth };
-  const { kind, shut } = await accessAt(mcpEndpoint(url, key), terminal.signal);
+  const { kind, shut } = await accessAt(mcpEndpoint(url, given), terminal.signal);
   if (shut !== undefined) context.warn(`${url} refuses its callers now (403): ${shut}`);
   // Clients take such a refusal for the beginning of a login, and say nothing of the key.
   if (key !== undefined && kind !== "open") {

@@ -78,7 +78,7 @@ async function examine({ terminal }: CommandContext, endpoint: McpEndpoint, { or
     const known = await credential(endpoint, entered.leads, terminal.signal);
     found(known, await pages(endpoint, origin));
     if (known.state === "failed") return EXIT.notAuthorised;
-    const isLetIn = endpoint.hasKey || entered.leads === "in";
+    const isLetIn = endpoint.keyFrom !== undefined || entered.leads === "in";
     const spoken = isLetIn ? await speech(endpoint, serverNameOf(endpoint.url), terminal.signal) : [OUTSIDE];
     found(...spoken);
     return hasFailed([...entered.findings, ...spoken]) ? EXIT.refused : EXIT.ok;

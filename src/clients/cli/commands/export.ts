@@ -53,7 +53,7 @@ async function exportTenant(
 
 /** `out`: a folder; one named after the tenant where it is absent. */
 export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<Exported> {
-  const folder = resolve(context.terminal.cwd, out ?? id);
+  const folder = resolve(context.terminal.folder, out ?? id);
   const { region, jurisdiction, own: document } = await context.api.request("GET /tenants/{id}", { params: { id } });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
   await refuseOthers(folder, id, context.terminal);

@@ -98,7 +98,7 @@ Look before you leap: tenantry diff -f tenant.yaml`,
   2. TENANTRY_URL and TENANTRY_TOKEN in the environment
   3. what tenantry login kept, in ~/.config/tenantry/config.json
   4. the server of an npm start of tenantry's own repository in this folder or one above, with its development token
-  5. ${DEFAULT_URL}, with ADMIN_TOKEN of .dev.vars: a project of tenantry init at another port wants TENANTRY_URL
+  5. port under [dev] of wrangler.toml or .jsonc, else ${DEFAULT_URL}, with ADMIN_TOKEN of .dev.vars
 
 A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key-file or --key,
 else TENANTRY_KEY. Arguments such as --token and --key are seen by other programs of this machine; files, stdin and the

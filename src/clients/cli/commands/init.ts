@@ -46,7 +46,7 @@ async function runInit(
   [folder]: readonly [string | undefined],
   options: InitOptions,
 ): Promise<void> {
-  const { cwd } = context.terminal;
+  const { folder: cwd } = context.terminal;
   const project = resolve(cwd, folder ?? ".");
   const files = projectFiles({
     name: nameFor(project, options.name),

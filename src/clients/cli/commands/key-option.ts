@@ -20,16 +20,24 @@ export function withKeyOptions(command: Command, stdin: "free" | "taken" = "free
     .option("--key-file <file>", `read the API key from this file${stdin === "free" ? ", or - for stdin" : ""}`);
 }
 
+export interface GivenKey {
+  readonly token: string;
+  /** With what it was given, for messages. */
+  readonly from: string;
+}
+
 /** An option wins over the environment. */
 export async function keyFor(
   terminal: Terminal,
   { key, keyFile }: KeyOptions,
   stdin: "free" | "taken" = "free",
-): Promise<string | undefined> {
+): Promise<GivenKey | undefined> {
   if (key !== undefined && keyFile !== undefined) throw usageError("--key and --key-file: give one of them");
-  if (key !== undefined) return parseToken(key, "--key");
+  if (key !== undefined) return given(key, "--key");
   if (keyFile === "-" && stdin === "taken") throw usageError("--key-file: stdin is the client's here; name a file");
-  if (keyFile !== undefined) return parseToken(await readText(keyFile, terminal), "--key-file");
+  if (keyFile !== undefined) return given(await readText(keyFile, terminal), "--key-file");
   const kept = terminal.env.TENANTRY_KEY || undefined;
-  return kept === undefined ? undefined : parseToken(kept, "TENANTRY_KEY");
+  return kept === undefined ? undefined : given(kept, "TENANTRY_KEY");
 }
+
+const given = (text: string, from: string): GivenKey => ({ token: parseToken(text, from), from });

@@ -7,6 +7,8 @@ import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
+import { repeatText } from "../terminal/changes.ts";
+import { ServerRefused } from "../terminal/problem.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -51,7 +53,11 @@ Examples:
   const rotate = withKeyOptions(key.command("rotate"))
     .description("Replace a key by a new one; for a while both work. Whoever has a key replaces it with the key alone.")
     .argument("<tenant>")
-    .argument("[key]", "the key's id, as key list shows it; left out: the key that is given, once a day", parseKeyId)
+    .argument(
+      "[key]",
+      "the key's id or name, as key list shows; left out: the key that is given, once a day",
+      parseKeyId,
+    )
     .option(
       "--overlap <time>",
       "how long the old one goes on working, such as 0s or 7d; a day if left out",
@@ -67,7 +73,7 @@ Examples:
     .command("revoke")
     .description("Revoke a key. When this returns, no request with it succeeds anywhere.")
     .argument("<tenant>")
-    .argument("<key>", "the key's id, as key list shows it", parseKeyId)
+    .argument("<key>", "the key's id or name, as key list shows it", parseKeyId)
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry key revoke acme Yk3v0Qp8sD --yes");
   act(revoke, terminal, revokeKey);
@@ -126,9 +132,24 @@ async function rotateKey(
 ): Promise<void> {
   const body = overlap === undefined ? {} : { overlapSeconds: overlap };
   if (key === undefined) return rotateOwn(context, tenant, { body, options });
-  showMade(
-    context,
-    await context.api.request("POST /tenants/{id}/keys/{key}/rotate", { params: { id: tenant, key }, body }),
+  const rotate = (id: string) =>
+    context.api.request("POST /tenants/{id}/keys/{key}/rotate", { params: { id: tenant, key: id }, body });
+  const made = await rotate(key).catch(async (error: unknown) => {
+    const isUnknown = error instanceof ServerRefused && error.status === 404;
+    const named = isUnknown ? await idNamed(context, tenant, key) : undefined;
+    if (named === undefined) throw error;
+    return rotate(named);
+  });
+  showMade(context, made);
+}
+
+/** The id of the key that has this name. undefined: none has. */
+async function idNamed({ api }: CommandContext, tenant: string, name: string): Promise<string | undefined> {
+  const keys = await collectPages(api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
+  const [first, ...more] = keys.filter((one) => one.name === name).map(({ id }) => id);
+  if (first === undefined || more.length === 0) return first;
+  throw usageError(
+    `${tenant} has several keys of the name ${name}: give one of the ids ${[first, ...more].join(", ")}`,
   );
 }
 
@@ -138,10 +159,10 @@ async function rotateOwn(
   tenant: string,
   { body, options }: { readonly body: { readonly overlapSeconds?: number }; readonly options: KeyOptions },
 ): Promise<void> {
-  const token = await keyFor(context.terminal, options);
-  if (token === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
+  const key = await keyFor(context.terminal, options);
+  if (key === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
   const { base } = context.api;
-  const api = createAdminApi({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
+  const api = createAdminApi({ url: base, token: key.token, tokenFrom: key.from }, context.terminal.signal);
   showMade(context, await api.request("POST /tenants/{id}/keys/own/rotate", { params: { id: tenant }, body }));
 }
 
@@ -151,8 +172,13 @@ async function revokeKey(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
-  const done = await context.api.request("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key } });
+  const revoke = (id: string) =>
+    context.api.withdraw("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
+  let done = await revoke(key);
+  const named = done.changed && !done.repeated ? undefined : await idNamed(context, tenant, key);
+  if (named !== undefined) done = await revoke(named);
   // A mistyped id must not look like a key that was revoked.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
-  context.show(done, () => `${key} is revoked everywhere`);
+  const shown = named === undefined ? key : `${key} (${named})`;
+  context.show(done, () => `${shown} is revoked everywhere${repeatText(done)}`);
 }

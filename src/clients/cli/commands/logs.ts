@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { FaultRow, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { act, newestOf, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { oneLine } from "../terminal/printable.ts";
 import { cut, facts, table, time } from "../terminal/table.ts";
@@ -52,9 +52,9 @@ async function showLogs(
   const query = { requestId };
   const pages =
     tenant === undefined
-      ? context.api.pages("GET /faults", { query }, limit)
-      : context.api.pages("GET /tenants/{id}/faults", { params: { id: tenant }, query }, limit);
-  const faults = await collectPages(pages);
+      ? context.api.pages("GET /faults", { query }, limit + 1)
+      : context.api.pages("GET /tenants/{id}/faults", { params: { id: tenant }, query }, limit + 1);
+  const faults = newestOf(context, await collectPages(pages), limit);
   if (requestId !== undefined && faults.length === 0) {
     const why = "the id is another, it is older than two weeks, or only the Worker's log has it, under requestId";
     throw new CliError(EXIT.notFound, `no error is kept under ${requestId}: ${why}`);

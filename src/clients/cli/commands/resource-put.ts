@@ -94,7 +94,7 @@ async function putResources(context: CommandContext, [tenant, paths]: Given, opt
     return withStdin(terminal, options.uri, (file) => putFiles(context, tenant, [file], options));
   }
   const prefix = prefixOf(options);
-  const found = await findFiles(paths, { cwd: terminal.cwd, prefix, hidden: options.hidden === true });
+  const found = await findFiles(paths, { cwd: terminal.folder, prefix, hidden: options.hidden === true });
   const files = forOneFile(found.files, options);
   if (found.hidden > 0) context.note(`${count(found.hidden, "hidden name")} left out; --hidden takes them too`);
   if (files.length === 0) throw usageError(`${paths.join(" ")}: holds no files`);

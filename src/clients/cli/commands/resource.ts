@@ -91,7 +91,7 @@ async function getResource(
   if (uri !== undefined) return getOne(context, { tenant, uri }, options);
   if (options.out === undefined) throw usageError("--prefix needs -o FOLDER");
   const prefix = options.prefix ?? "";
-  const folder = resolve(context.terminal.cwd, options.out);
+  const folder = resolve(context.terminal.folder, options.out);
   const resources = storedResources(context.api, tenant);
   const target = new TargetFolder(folder, { hidden: options.hidden === true });
   const wanted = [...(await resources.all(prefix)).values()].map((stored) => {
@@ -113,7 +113,7 @@ async function getOne(
   const body = new Uint8Array(await response.arrayBuffer());
   if (out !== undefined && out !== "-") {
     const stored = { uri: of.uri, size: body.byteLength, sha256: createHash("sha256").update(body).digest("hex") };
-    const file = resolve(context.terminal.cwd, out);
+    const file = resolve(context.terminal.folder, out);
     const once = { ...resources, get: async () => new Response(body) };
     await download(context, [{ stored, root: dirname(file), file }], once);
     return context.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);

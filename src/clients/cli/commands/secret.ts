@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
-import { inForce } from "../terminal/changes.ts";
+import { inForce, repeatText } from "../terminal/changes.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
@@ -77,7 +77,7 @@ async function setSecret(
 
 async function readValue(terminal: Terminal, name: string, file: string | undefined): Promise<string> {
   if (file !== undefined && file !== "-") {
-    const bytes = await readFile(resolve(terminal.cwd, file)).catch((error: unknown) => {
+    const bytes = await readFile(resolve(terminal.folder, file)).catch((error: unknown) => {
       throw fileError(error, file);
     });
     return textOf(bytes, file);
@@ -108,8 +108,8 @@ async function listSecrets(context: CommandContext, [tenant]: readonly [string])
 
 async function deleteSecret(context: CommandContext, [tenant, name]: Named, { yes }: { yes?: boolean }): Promise<void> {
   await confirm(context, `Delete the secret ${name} of ${tenant}`, yes);
-  const done = await context.api.request("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
+  const done = await context.api.withdraw("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
   // A mistyped name must not look like a secret that was deleted.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no secret ${name} in ${tenant}, or not any more`);
-  context.show(done, () => `${name} of ${tenant} is deleted everywhere`);
+  context.show(done, () => `${name} of ${tenant} is deleted everywhere${repeatText(done)}`);
 }

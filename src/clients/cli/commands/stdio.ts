@@ -96,10 +96,10 @@ async function localServer(context: CommandContext, options: StdioOptions): Prom
     return undefined;
   }
   if (context.namesServer) throw usageError("--local and --url: give one of them");
-  const project = options.project === undefined ? findProject(terminal.cwd) : resolve(terminal.cwd, options.project);
+  const project = options.project === undefined ? findProject(terminal.cwd) : resolve(terminal.folder, options.project);
   if (!isProject(project)) throw usageError(`--project: there is no wrangler.toml in ${project}`);
   findWrangler(project);
-  const state = options.state === undefined ? resolve(project, ".tenantry") : resolve(terminal.cwd, options.state);
+  const state = options.state === undefined ? resolve(project, ".tenantry") : resolve(terminal.folder, options.state);
   context.log(`starting a server; what it stores is kept in ${state}`);
   return startLocalServer(terminal, { project, state, quiet: context.quiet });
 }

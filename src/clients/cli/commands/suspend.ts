@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
+import { repeatText } from "../terminal/changes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface SuspendOptions {
@@ -87,8 +88,8 @@ async function runResume(context: CommandContext, [tenant]: readonly [string], o
   const { kind, name, shown } = targetOf(tenant, options);
   const params = { id: tenant, kind };
   const done = await (name === undefined
-    ? context.api.request("DELETE /tenants/{id}/suspensions/{kind}", { params })
-    : context.api.request("DELETE /tenants/{id}/suspensions/{kind}/{name}", { params: { ...params, name } }));
+    ? context.api.withdraw("DELETE /tenants/{id}/suspensions/{kind}", { params })
+    : context.api.withdraw("DELETE /tenants/{id}/suspensions/{kind}/{name}", { params: { ...params, name } }));
   if (!done.changed) throw new CliError(EXIT.notFound, `${shown}: was not suspended`);
-  context.show(done, () => `${shown}: resumed`);
+  context.show(done, () => `${shown}: resumed${repeatText(done)}`);
 }

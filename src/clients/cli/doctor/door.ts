@@ -19,7 +19,7 @@ export interface Entrance {
 
 /** What a request without any credential is told, and what that leads to. */
 export async function entrance(endpoint: McpEndpoint, signal: AbortSignal): Promise<Entrance> {
-  const stranger = { ...endpoint, headers: {}, hasKey: false };
+  const stranger = { ...endpoint, headers: {}, keyFrom: undefined };
   const { status, contentType, wwwAuthenticate, said } = await pinged(stranger, signal);
   if (status < 300) return { findings: [ok(ENTRANCE, "everybody: no key, no login")], leads: "in" };
   if (SHUT.has(status) || leadsElsewhere(status) || contentType === "text/html") {
@@ -117,7 +117,7 @@ export async function credential(
   signal: AbortSignal,
 ): Promise<Finding> {
   const step = "key";
-  if (!endpoint.hasKey) return skipped(step, "none given");
+  if (endpoint.keyFrom === undefined) return skipped(step, "none given");
   const { status, wwwAuthenticate = "", said, code } = await pinged(endpoint, signal);
   const why = /error_description="([^"]*)"/.exec(wwwAuthenticate)?.[1];
   if (status === 401) {

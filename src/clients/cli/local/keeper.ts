@@ -9,12 +9,11 @@ import { dirname, join } from "node:path";
 import { developmentOptions, developmentSecrets, ENVIRONMENT, keepSecretsKey, LOCAL_VARS } from "./development.ts";
 import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
-import { dropDevelopmentToken, keepDevelopmentToken } from "./token-file.ts";
+import { dropDevelopmentToken, keepDevelopmentToken, WRANGLER_FILES } from "./token-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { ENTRY, PACKAGE_FOLDER } from "../own-place.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-const CONFIGS = ["wrangler.toml", "wrangler.jsonc", "wrangler.json"];
 const STOPPED_WITHIN_MS = 3000;
 export interface KeptServer {
   readonly project: string;
@@ -91,7 +90,7 @@ export function findProject(cwd: string): string {
 }
 
 export function isProject(folder: string): boolean {
-  return CONFIGS.some((name) => existsSync(join(folder, name)));
+  return WRANGLER_FILES.some((name) => existsSync(join(folder, name)));
 }
 
 export function findWrangler(project: string): string {

@@ -12,6 +12,12 @@ import { isRunning, runOf } from "./run.ts";
 const FOLDER = ".wrangler";
 const PREFIX = "development-token-";
 
+/** What has the configuration of a Worker, as wrangler finds it. */
+export const WRANGLER_FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
+/** As they are usually written: `port` in the table `[dev]`, and in the object `dev`. */
+const TOML_PORT = /^\[dev\][^\n]*\n(?:(?!\[).*\n)*?[ \t]*port[ \t]*=[ \t]*(\d+)/m;
+const JSON_PORT = /"dev"\s*:\s*\{[^{}]*?"port"\s*:\s*(\d+)/;
+
 /** `isFound`: a command that names no server means this one. */
 export async function keepDevelopmentToken(folder: string, port: string, isFound: boolean): Promise<string> {
   const token = randomBytes(24).toString("base64url");
@@ -44,6 +50,17 @@ export async function tokenInDevVars(
     if (text === undefined) continue;
     const { ADMIN_TOKEN: token } = parseEnv(text);
     return token ? { token, file } : undefined;
+  }
+  return undefined;
+}
+
+/** The port that the wrangler file of this folder, or of the nearest one above, says under `[dev]`. */
+export async function portOfWrangler(cwd: string): Promise<string | undefined> {
+  for (const folder of upwards(cwd)) {
+    for (const name of WRANGLER_FILES) {
+      const text = await readFile(join(folder, name), "utf8").catch(() => undefined);
+      if (text !== undefined) return (name.endsWith(".toml") ? TOML_PORT : JSON_PORT).exec(text)?.[1];
+    }
   }
   return undefined;
 }

@@ -72,3 +72,8 @@ export function inForce(effectiveAt: string | null | undefined, { waits = true }
   if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
   return [`In force everywhere from ${time(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
 }
+
+/** Of what was gone when it was asked for again. */
+export function repeatText({ repeated }: { readonly repeated?: true }): string {
+  return repeated === true ? " (the answer to the first attempt was lost; it is gone now)" : "";
+}

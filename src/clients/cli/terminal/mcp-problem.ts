@@ -22,7 +22,7 @@ export class McpRefused extends ServerRefused {
   }
 }
 
-type About = Pick<McpEndpoint, "url" | "hasKey">;
+type About = Pick<McpEndpoint, "url" | "keyFrom">;
 
 /** A fault as the error that a command ends with. An error that is no `McpFault` is returned as it is. */
 export function mcpProblem(error: unknown, endpoint: About): unknown {
@@ -95,10 +95,14 @@ const SAYS_WHERE_TO_LOG_IN = /\bresource_metadata=/i;
 const LOG_IN =
   "people log in here with an MCP client that opens a browser; this command takes an access token, or a key where the tenant takes keys";
 
-function hintOf(fault: Fault, { hasKey }: About): string {
+function hintOf(fault: Fault, { keyFrom }: About): string {
   if (!("http" in fault) || fault.http.status !== 401) return "";
   if (SAYS_WHERE_TO_LOG_IN.test(fault.http.wwwAuthenticate ?? "")) {
-    return hasKey ? ` (${LOG_IN})` : ` (no key or token: ${LOG_IN}: set TENANTRY_KEY or give --key-file)`;
+    return keyFrom !== undefined
+      ? ` (${LOG_IN})`
+      : ` (no key or token: ${LOG_IN}: set TENANTRY_KEY or give --key-file)`;
   }
-  return hasKey ? " (the key was refused)" : " (no key: set TENANTRY_KEY or give --key-file)";
+  return keyFrom === undefined
+    ? " (no key: set TENANTRY_KEY or give --key-file)"
+    : ` (the key of ${keyFrom} was refused)`;
 }

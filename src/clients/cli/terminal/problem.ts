@@ -88,7 +88,10 @@ function foreignAnswer(response: Response): string {
 /** The error that tells a person what it means that `fetch` threw. */
 export function unreachable(error: unknown, base: string): CliError {
   const why = reasonOf(error);
-  const hint = codeOf(error) === "ECONNREFUSED" ? ". Is it running? `npm start` starts one; --url names another" : "";
+  const hint =
+    codeOf(error) === "ECONNREFUSED"
+      ? ". Is it running? `npm start` starts one; --url or TENANTRY_URL names another"
+      : "";
   return new CliError(EXIT.unreachable, oneLine(`cannot reach ${base}: ${why}${hint}`), { cause: error });
 }
 

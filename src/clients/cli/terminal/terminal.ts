@@ -11,6 +11,7 @@ export interface Surroundings {
   readonly stderr: ByteStream;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder of the process, in which the search for a local server begins. */
   readonly cwd: string;
   /** Aborted by Ctrl+C. */
   readonly signal: AbortSignal;
@@ -19,11 +20,20 @@ export interface Surroundings {
 export interface Terminal extends Omit<Surroundings, "stdout" | "stderr"> {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Where the person is: what they write as a path begins there. */
+  readonly folder: string;
 }
 
 /** Behind it nobody reaches a stream but through an `Output`. */
 export function openTerminal({ stdout, stderr, ...rest }: Surroundings): Terminal {
-  return { ...rest, stdout: createOutput(stdout, rest.env), stderr: createOutput(stderr, rest.env) };
+  // npm runs a script in the folder of its package.json.
+  const npm = rest.env["npm_lifecycle_event"] === "tenantry" ? rest.env["INIT_CWD"] : undefined;
+  return {
+    ...rest,
+    folder: npm || rest.cwd,
+    stdout: createOutput(stdout, rest.env),
+    stderr: createOutput(stderr, rest.env),
+  };
 }
 
 /** Whether a person sits there who can be asked. */

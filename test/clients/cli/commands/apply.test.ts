@@ -53,6 +53,22 @@ test("a dry run of a folder with bases that are not there yet says what it can",
   expect(admin.requests.filter((request) => !request.startsWith("GET"))).toEqual([]);
 });
 
+test("upstreams that a document adds are read, and of one that cannot be it is said why", async () => {
+  const { admin, cli } = await commandLine();
+  const reads = () => admin.requests.filter((request) => request.endsWith("/refresh"));
+  const first =
+    "id: acme\nupstreams:\n  a: { url: https://a.example/mcp }\n  off: { url: https://b.example, enabled: false }\n";
+  expect(await cli.run(["apply", "-f", "-"], { stdin: first })).toMatchObject({ exit: 0, stderr: "" });
+  expect(reads()).toEqual(["POST /admin/v1/tenants/acme/upstreams/a/refresh"]);
+  const stdin = `${first}  b: { url: https://away.example/mcp }\n`;
+  expect((await cli.run(["apply", "-f", "-", "--dry-run"], { stdin })).exit).toBe(0);
+  expect(await cli.run(["apply", "-f", "-"], { stdin })).toMatchObject({
+    exit: 0,
+    stderr: "tenantry: b is a part of acme and could not be read: gone fishing\n",
+  });
+  expect(reads().slice(1)).toEqual(["POST /admin/v1/tenants/acme/upstreams/b/refresh"]);
+});
+
 test("a document that somebody changed meanwhile is not overwritten", async () => {
   const { admin, cli } = await commandLine();
   const tenant = admin.addTenant("acme");
@@ -63,6 +79,20 @@ test("a document that somebody changed meanwhile is not overwritten", async () =
   const { exit } = await cli.run(["apply", "-f", "-"], { stdin: "id: acme\ntitle: Mine\n" });
   expect(exit).toBe(5);
   expect(tenant.own).toEqual({});
+});
+
+test("a document whose first answer was lost is applied, and its repeat is no conflict", async () => {
+  const { admin, cli } = await commandLine();
+  const tenant = admin.addTenant("acme");
+  let isLost = false;
+  admin.intercept = ({ method }) => {
+    if (method !== "PUT" || isLost) return undefined;
+    isLost = true;
+    Object.assign(tenant, { own: { title: "Mine" }, revision: 2 });
+    throw new Error("the connection breaks");
+  };
+  const ended = await cli.run(["apply", "-f", "-"], { stdin: "id: acme\ntitle: Mine\n" });
+  expect(ended).toMatchObject({ exit: 0, stdout: "acme: nothing to change (revision 2)\n" });
 });
 
 test("a document that breaks a rule changes nothing, and the rule is named", async () => {

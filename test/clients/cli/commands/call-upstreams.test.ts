@@ -17,7 +17,8 @@ test("what a list lacks is said beside it, with --json too, and for a tool that 
     () => unknown,
     ({ method }) => (method === "tools/list" ? NOT_ALL : undefined),
   );
-  const lacks = "tenantry: not all of down is listed: no connection\u241b[2J\n";
+  const why = "no connection\u241b[2J; tenantry upstream refresh demo down reads it";
+  const lacks = `tenantry: not all of down is listed: ${why}\n`;
   expect((await call(["demo"])).stderr).toBe(lacks);
   const asJson = await call(["demo", "--json"]);
   expect(asJson.stderr).toBe(lacks);
@@ -25,7 +26,7 @@ test("what a list lacks is said beside it, with --json too, and for a tool that 
   expect(await call(["demo", "down__find"])).toEqual({
     exit: 3,
     stdout: "",
-    stderr: "tenantry: Unknown tool: down__find (no connection\u241b[2J)\n",
+    stderr: `tenantry: Unknown tool: down__find (down: ${why})\n`,
   });
 });
 

@@ -192,7 +192,7 @@ test("where a key is needed and there is none, or it is refused, the message say
     exit: 4,
     stderr: "tenantry: No (no key: set TENANTRY_KEY or give --key-file)\n",
   });
-  expect((await call(["demo", "--key", "bad"])).stderr).toBe("tenantry: No (the key was refused)\n");
+  expect((await call(["demo", "--key", "bad"])).stderr).toBe("tenantry: No (the key of --key was refused)\n");
   expect((await call(["demo", "--key", "good"])).exit).toBe(0);
   // What is refused may be an older server, which is asked for a session.
   expect(sent.map(({ method }) => method)).toEqual([

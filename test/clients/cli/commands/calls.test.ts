@@ -50,6 +50,15 @@ test("what was recorded is shown with who, what and which request, and exported 
   ).toEqual(chain());
 });
 
+test("the newest calls are shown, the newest last, and it is said that there are more", async () => {
+  const cli = await serving(chain());
+  const { stdout, stderr } = await cli.run(["calls", "show", "acme", "--limit", "2"]);
+  expect(stdout).not.toContain("tool-3");
+  expect(stdout.indexOf("tool-4")).toBeLessThan(stdout.indexOf("tool-5"));
+  expect(stderr).toBe("tenantry: the newest 2; --limit shows more\n");
+  expect((await cli.run(["calls", "show", "acme", "--limit", "3"])).stderr).toBe("");
+});
+
 test("a chain that is whole is said to be, with its newest hash, which is found again", async () => {
   const head = chain().at(-1)?.hash ?? "";
   const cli = await serving(chain());

@@ -19,6 +19,24 @@ test("a key is rotated with itself, and no operator's token goes there", async (
   expect(sent).toEqual([["POST", "/admin/v1/tenants/acme/keys/own/rotate", `Bearer ${KEY}`]]);
 });
 
+test.each(["rotate", "revoke"])("a key is named by its name for key %s", async (verb) => {
+  const { admin, cli } = await commandLine();
+  const { keys } = admin.addTenant("acme");
+  const create = async (name: string) => cli.run(["key", "create", "acme", "--name", name]);
+  for (const name of ["first", "twin", "twin"]) await create(name);
+  const run = async (key: string) => cli.run(["key", verb, "acme", key, ...(verb === "revoke" ? ["--yes"] : [])]);
+  expect(await run("frist")).toMatchObject({ exit: 3 });
+  expect(await run("twin")).toMatchObject({
+    exit: 2,
+    stderr: "tenantry: acme has several keys of the name twin: give one of the ids key2, key3\n",
+  });
+  const { exit, stdout } = await run("first");
+  expect(exit).toBe(0);
+  expect(stdout).toBe(verb === "revoke" ? "first (key1) is revoked everywhere\n" : "tnt_key1b_secret\n");
+  expect(keys.has("key1b")).toBe(verb === "rotate");
+  expect(keys.has("key1")).toBe(verb === "rotate");
+});
+
 test("a profile behind the tenant is said to be an option, and nothing is sent", async () => {
   const { admin, cli } = await commandLine();
   const { exit, stderr } = await cli.run(["key", "create", "acme/readers", "--name", "ci"]);
@@ -50,6 +68,16 @@ test.each([
   expect(stderr).toBe(
     "tenantry: this is a key, where its id belongs: Yk3v0Qp8sD. It now stands in your shell's history: tenantry key rotate TENANT Yk3v0Qp8sD\n",
   );
+});
+
+test("a key in front of which stands Bearer is not sent", async () => {
+  const { admin, cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["call", "acme"], { env: { TENANTRY_KEY: `Bearer ${KEY}` } });
+  expect({ exit, stderr, requests: admin.requests }).toEqual({
+    exit: 2,
+    stderr: 'tenantry: TENANTRY_KEY: must be the key or token alone, without "Bearer "\n',
+    requests: [],
+  });
 });
 
 test("an empty file of a key is said to be empty", async () => {

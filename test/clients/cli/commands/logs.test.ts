@@ -41,6 +41,18 @@ test("of a tenant the last errors are listed", async () => {
   expect(stdout).toMatch(/acme +tools\/call quote +Error: no such table +8f3a2c71/);
 });
 
+test.each([{ flags: [] }, { flags: ["--json"] }])(
+  "a list that ends at its limit says so where there are more, $flags",
+  async ({ flags }) => {
+    const { cli } = await answering([FAULT, { ...FAULT, requestId: "older" }]);
+    const { stdout, stderr } = await cli.run(["logs", "--limit", "1", ...flags]);
+    expect(stderr).toBe("tenantry: the newest 1; --limit shows more\n");
+    expect(stdout).toContain("8f3a2c71");
+    expect(stdout).not.toContain("older");
+    expect((await cli.run(["logs", "--limit", "2", ...flags])).stderr).toBe("");
+  },
+);
+
 test("an id that nothing is kept under is said to be none", async () => {
   const { cli } = await answering([]);
   const { exit, stderr } = await cli.run(["logs", "nothing"]);

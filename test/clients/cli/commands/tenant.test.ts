@@ -211,6 +211,9 @@ test("the audit log shows who changed what, from what to what", async () => {
     ].join("\n"),
   );
   expect(await cli.json("audit", "acme", "--limit", "1")).toHaveLength(1);
+  const { stderr } = await cli.run(["audit", "acme", "--limit", "1"]);
+  expect(stderr).toBe("tenantry: the newest 1; --limit shows more\n");
+  expect((await cli.run(["audit", "acme", "--limit", "3"])).stderr).toBe("");
 });
 
 test("explain gives the reasons", async () => {

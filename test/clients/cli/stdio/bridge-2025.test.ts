@@ -409,7 +409,7 @@ test.each([
     args: [],
     says: "initialize: There is no such tenant (no key: set TENANTRY_KEY or give --key-file)\n",
   },
-  { status: 401, args: ["--key", "bad"], says: "initialize: There is no such tenant (the key was refused)\n" },
+  { status: 401, args: ["--key", "bad"], says: "initialize: There is no such tenant (the key of --key was refused)\n" },
   { status: 200, args: [], says: "initialize: There is no such tenant\n" },
 ])("why a session is refused ($status) is said on stderr too, with what to do", async ({ status, args, says }) => {
   const endpoint = await ScriptedEndpoint.start((one) => one.error(-32600, "There is no such tenant", status));

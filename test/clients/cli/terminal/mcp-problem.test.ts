@@ -22,12 +22,18 @@ describe.each([["call"], ["watch"]])("tenantry %s", (command) => {
     { challenge: `Bearer resource_metadata="${METADATA}"`, args: ["--key", "tnt_1"], says: `(${LOG_IN})` },
     { challenge: 'Bearer realm="x"', args: [], says: "(no key: set TENANTRY_KEY or give --key-file)" },
     { challenge: 'Bearer no_resource_metadata="x"', args: [], says: "(no key: set TENANTRY_KEY or give --key-file)" },
-    { challenge: 'Bearer realm="x"', args: ["--key", "tnt_1"], says: "(the key was refused)" },
+    { challenge: 'Bearer realm="x"', args: ["--key", "tnt_1"], says: "(the key of --key was refused)" },
   ])("refused with $challenge and $args says what to bring", async ({ challenge, args, says }) => {
     const { url } = await ScriptedEndpoint.start(challenged(challenge));
     const { exit, stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run([command, url, ...args]);
     expect({ exit, stderr }).toEqual({ exit: 4, stderr: `tenantry: Authorization required ${says}\n` });
   });
+});
+
+test("a key of the environment that is refused is named, as a later shell may not know of it", async () => {
+  const { url } = await ScriptedEndpoint.start(challenged('Bearer realm="x"'));
+  const { stderr } = await new CommandLine("/", { HOME: "/nowhere", TENANTRY_KEY: "tnt_1" }).run(["call", url]);
+  expect(stderr).toBe("tenantry: Authorization required (the key of TENANTRY_KEY was refused)\n");
 });
 
 test.each([
