@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { EDGE_PARTS } from "../src/limits/bucket.ts";
 import { LIMIT_NAMES, LIMITS } from "../src/limits/limit-table.ts";
 import { MAX_BATCH } from "../src/protocol/classify.ts";
+import { MAX_CONTAINERS } from "../src/protocol/jsonrpc.ts";
 import { MAX_LISTENED_URIS } from "../src/protocol/methods/subscriptions.ts";
 import { MAX_URI_BYTES } from "../src/protocol/uri.ts";
 
@@ -42,6 +43,7 @@ test("the page has what nobody raises, with its number", () => {
   const rows = new Map(rowsUnder("| fixed ").map(([what = "", number = ""]) => [what, number]));
   expect(rows.get("messages of a batch")).toBe(shown(MAX_BATCH));
   expect(rows.get("bytes of a URI")).toBe(shown(MAX_URI_BYTES));
+  expect(rows.get("objects and lists in a body")).toBe(shown(MAX_CONTAINERS));
   expect(rows.get("resources that one stream listens to")).toBe(shown(MAX_LISTENED_URIS));
 });
 

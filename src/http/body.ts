@@ -1,8 +1,9 @@
-// Owns reading a request body once, within limits of type, size and depth, before anything looks at what it says.
+// Owns reading a request body once, within limits of type, size, depth and number of values, before anything looks at what it says.
 
 import type { Deployment } from "../deployment/deployment.ts";
 import { LIMITS } from "../limits/limit-table.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
+import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import type { BodyState, RequestBody } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import type { Env } from "./visit.ts";
@@ -81,9 +82,8 @@ export interface ParsedBody {
 }
 
 export function parseJson(text: string): ParsedBody | Failure {
-  if (text.length > SHALLOW_CHARACTERS && tooDeep(text)) {
-    return failure("invalidRequest", `Invalid Request: nested deeper than ${MAX_DEPTH} levels`);
-  }
+  const rule = text.length > SHALLOW_CHARACTERS ? brokenRule(text) : undefined;
+  if (rule !== undefined) return failure("invalidRequest", `Invalid Request: ${rule}`);
   try {
     return { text, value: JSON.parse(text) as unknown };
   } catch {
@@ -91,8 +91,9 @@ export function parseJson(text: string): ParsedBody | Failure {
   }
 }
 
-function tooDeep(text: string): boolean {
+function brokenRule(text: string): string | undefined {
   let depth = 0;
+  let containers = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -102,8 +103,10 @@ function tooDeep(text: string): boolean {
     } else if (code === 0x22) inString = true;
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
-      if (depth > MAX_DEPTH) return true;
+      containers += 1;
+      if (depth > MAX_DEPTH) return `nested deeper than ${MAX_DEPTH} levels`;
+      if (containers > MAX_CONTAINERS) return `more than ${MAX_CONTAINERS} objects and lists`;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return false;
+  return undefined;
 }

@@ -4,6 +4,9 @@
 export type RequestId = string | number;
 export type JsonObject = Record<string, unknown>;
 
+/** Objects and lists of one text. Each takes some 32 bytes of memory and may have two in the text, and limits are of bytes. */
+export const MAX_CONTAINERS = 100_000;
+
 export interface RpcRequest {
   readonly kind: "request";
   readonly id: RequestId;

@@ -237,6 +237,22 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect((await send({ headers: { ...sent, host: "other.example" }, body })).status).toBe(200);
   });
 
+  test.each(["[],", "{},", "[[[[{}]]]],"])(
+    "more than 100,000 objects and lists, as of %s, are refused",
+    async (piece) => {
+      const open = piece.split(/[[{]/).length - 1;
+      const listOf = (count: number) => `[${piece.repeat(count / open)}"{[,"]`;
+      const echo = write(revision, "tools/call", { name: "lab_echo", arguments: { dense: "DENSE" } });
+      const around = JSON.stringify(echo.body).split(/[[{]/).length;
+      const bodyWith = (count: number) => JSON.stringify(echo.body).replace('"DENSE"', listOf(count));
+      const most = 100_000 - around;
+      expect((await sendRaw(lab, { headers: echo.headers, body: bodyWith(most - (most % open)) })).status).toBe(200);
+      const reply = await sendRaw(lab, { headers: echo.headers, body: bodyWith(100_000) });
+      expectRefusal(reply, revision, { status: 400, code: -32600 });
+      expect(reply.text).toContain("more than 100000 objects and lists");
+    },
+  );
+
   test("nesting is refused where it is deep, and harmless where the text is short", async () => {
     for (const [open, close] of [
       ["[", "]"],
