@@ -43,7 +43,7 @@ test("the page has what nobody raises, with its number", () => {
   const rows = new Map(rowsUnder("| fixed ").map(([what = "", number = ""]) => [what, number]));
   expect(rows.get("messages of a batch")).toBe(shown(MAX_BATCH));
   expect(rows.get("bytes of a URI")).toBe(shown(MAX_URI_BYTES));
-  expect(rows.get("objects and lists in a body")).toBe(shown(MAX_CONTAINERS));
+  expect(rows.get("objects and lists in a body, or in one message of an upstream")).toBe(shown(MAX_CONTAINERS));
   expect(rows.get("resources that one stream listens to")).toBe(shown(MAX_LISTENED_URIS));
 });
 

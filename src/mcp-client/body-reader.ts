@@ -2,7 +2,9 @@
 // to its end or cancelled, so that no connection stays open that nobody reads.
 
 import { dropFrames } from "../protocol/drop-frames.ts";
+import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { McpFault } from "./fault.ts";
+import { hasMoreContainers } from "./json-text.ts";
 import type { Lifetime } from "./lifetime.ts";
 import { platformCode } from "./platform-code.ts";
 
@@ -26,6 +28,12 @@ export function upTo(limit: SizeLimit, held?: (bytes: number) => void): CountByt
 
 export function oversized(limit: SizeLimit): McpFault {
   return new McpFault({ kind: "tooLarge", what: limit.of, limitBytes: limit.bytes, sent: "yes" });
+}
+
+/** Throws where parsing a message takes much more memory than its text. Whatever is parsed of it afterwards is bounded by this. */
+export function checkContainers(text: string): void {
+  if (!hasMoreContainers(text, MAX_CONTAINERS)) return;
+  throw new McpFault({ kind: "tooLarge", what: "message", limitContainers: MAX_CONTAINERS, sent: "yes" });
 }
 
 /** All of a body that says that it is short, as text: piece by piece costs more than what it brings. */

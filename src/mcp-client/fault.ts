@@ -43,6 +43,8 @@ interface Faults {
   readonly timeout: { readonly stage: "headers" | "silence" | "total"; readonly afterMs: number };
   readonly tooLarge:
     | { readonly what: "response" | "message"; readonly limitBytes: number }
+    /** Of objects and lists, which take much more memory than their bytes. */
+    | { readonly what: "message"; readonly limitContainers: number }
     /** Of small lines, which cost much more than their bytes. */
     | { readonly what: "stream"; readonly limitLines: number };
   /** It was not followed. `location` is absolute; undefined where the server gave none that can be read. */
@@ -94,10 +96,11 @@ const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => st
   lost: ({ stage, code }) =>
     `the connection was lost ${stage === "headers" ? "before an" : "within the"} answer${code ? ` (${code})` : ""}`,
   timeout: ({ stage, afterMs }) => `${TIMEOUTS[stage]} ${afterMs} ms`,
-  tooLarge: (fault) =>
-    fault.what === "stream"
-      ? `a stream has more than ${fault.limitLines} lines`
-      : `a ${fault.what} is longer than ${fault.limitBytes} bytes`,
+  tooLarge: (fault) => {
+    if ("limitLines" in fault) return `a stream has more than ${fault.limitLines} lines`;
+    if ("limitContainers" in fault) return `a message has more than ${fault.limitContainers} objects and lists`;
+    return `a ${fault.what} is longer than ${fault.limitBytes} bytes`;
+  },
   redirect: ({ http }) => `the server sends us on to another URL (${http.status})`,
   status: ({ http, reason }) => `the server answered ${answerOf(http)}${reason === undefined ? "" : `: ${reason}`}`,
   notMcp: ({ http }) => `the server answered ${answerOf(http)}, not MCP`,

@@ -3,7 +3,7 @@
 
 import { errorCode } from "../protocol/errors.ts";
 import { allowanceFor, type Allowance } from "./allowance.ts";
-import { BodyReader, oversized, readShort, upTo } from "./body-reader.ts";
+import { BodyReader, checkContainers, oversized, readShort, upTo } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
 import { IncomingEvents } from "./incoming-events.ts";
@@ -135,6 +135,7 @@ class ArrivingAnswer {
 
   #said(text: string): HttpAnswer {
     if (text.trim() === "") return this.#accept();
+    checkContainers(text);
     const messages = readMessages(text);
     if (!("kind" in messages))
       return { http: this.#factsFor(messages), headers: this.#headers, kind: "messages", messages };

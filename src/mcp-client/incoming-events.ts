@@ -2,7 +2,7 @@
 // Refuses to read ahead, so that a slow reader slows the server down, and to keep others from their turn: however much
 // has arrived at once, whoever else runs here is let in after each small part of it.
 
-import { oversized, type BodyReader } from "./body-reader.ts";
+import { checkContainers, oversized, type BodyReader } from "./body-reader.ts";
 import type { Budget } from "./budget.ts";
 import { pause, type Clock } from "./clock.ts";
 import { McpFault } from "./fault.ts";
@@ -93,6 +93,7 @@ export class IncomingEvents {
   async nextMessages(): Promise<readonly Message[] | undefined> {
     for (let event = await this.next(); event; event = await this.next()) {
       if (event.name !== "" && event.name !== "message") continue;
+      checkContainers(event.data);
       const messages = readMessages(event.data);
       if (!("kind" in messages)) return messages;
       this.#options.skipped?.(messages.why);

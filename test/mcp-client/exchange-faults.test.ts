@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { mayHaveRun, McpFault } from "../../src/mcp-client/fault.ts";
+import { MAX_CONTAINERS } from "../../src/protocol/jsonrpc.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "../support/mcp-bench.ts";
 import type { Exchange, Json } from "../support/scripted-endpoint.ts";
 
@@ -345,6 +346,21 @@ describe.each(WAYS)("era $era", ({ era, send, tell }) => {
     const { endpoint, server, options } = await bench((one) => answer(one, text));
     const fault = await faultOf(messagesOf(send(endpoint, options)));
     expect(fault).toEqual({ kind: "tooLarge", what: "message", limitBytes: 8 * MEBIBYTE, sent: "yes" });
+    await server.exchanges[0]?.closed;
+  });
+
+  test.each([
+    { what: "a JSON body", answer: (one: Exchange, text: string) => one.json(text) },
+    { what: "an event", answer: (one: Exchange, text: string) => one.stream().raw(`data: ${text}\n\n`) },
+  ])("$what is too large with more objects and lists than may be parsed, however few bytes", async ({ answer }) => {
+    const dense = (count: number) =>
+      JSON.stringify(done(1, { content: [], text: '"{[' })).replace("[]", `[${"[],".repeat(count)}"{["]`);
+    // The message, its result and the list are three.
+    const most = await bench((one) => answer(one, dense(MAX_CONTAINERS - 3)));
+    expect(await messagesOf(send(most.endpoint, most.options))).toMatchObject([{ kind: "response", id: 1 }]);
+    const { endpoint, server, options } = await bench((one) => answer(one, dense(MAX_CONTAINERS - 2)));
+    const fault = await faultOf(messagesOf(send(endpoint, options)));
+    expect(fault).toEqual({ kind: "tooLarge", what: "message", limitContainers: MAX_CONTAINERS, sent: "yes" });
     await server.exchanges[0]?.closed;
   });
 

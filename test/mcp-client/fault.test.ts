@@ -61,6 +61,12 @@ const FAULTS: readonly {
     says: "a message is longer than 9 bytes",
   },
   {
+    fault: { kind: "tooLarge", what: "message", limitContainers: 9, sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "a message has more than 9 objects and lists",
+  },
+  {
     fault: { kind: "tooLarge", what: "stream", limitLines: 9, sent: "yes" },
     mayRun: true,
     passes: false,

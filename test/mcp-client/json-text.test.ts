@@ -9,6 +9,7 @@ import {
   edited,
   membersNamed,
   objectMembers,
+  hasMoreContainers,
   repeatsMembers,
   withMeta,
 } from "../../src/mcp-client/json-text.ts";
@@ -142,6 +143,17 @@ describe("a member that stands in a text twice", () => {
     expect(repeats(`{"a":"${long}"}`)).toBe(false);
     expect(repeats(`{"a":"${long}","b":1,"b":2}`)).toBe(true);
   });
+});
+
+test.each([
+  ["", 0],
+  ["{}", 1],
+  ['{"a":[1,{}],"b":{}}', 4],
+  [String.raw`["{[","\"[","\\",[],"\\\"{"]`, 2],
+  ['[[],"[[[', 2],
+])("%s opens so many objects and lists: %i", (text, count) => {
+  expect(hasMoreContainers(text, count)).toBe(false);
+  if (count > 0) expect(hasMoreContainers(text, count - 1)).toBe(true);
 });
 
 describe("a text in `_meta`", () => {
