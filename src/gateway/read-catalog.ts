@@ -3,11 +3,11 @@
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { McpFault, type Fault } from "../mcp-client/fault.ts";
-import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
+import { arrayElements, containersIn, membersNamed } from "../mcp-client/json-text.ts";
 import { violation } from "../mcp-client/mcp-reply.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { errorCode } from "../protocol/errors.ts";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { CONTAINER_BYTES, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
 import { faultOfDefinition, faultOfText, faultOfWay, KEY_OF } from "./check-definition.ts";
 import { listedName, policyName } from "./listed-name.ts";
@@ -17,6 +17,7 @@ import type { UpstreamLink } from "./upstream-link.ts";
 
 export interface CatalogCaps {
   readonly definitions: number;
+  /** With `CONTAINER_BYTES` for each object and list. */
   readonly bytes: number;
   /** Of one list. */
   readonly pages: number;
@@ -107,15 +108,15 @@ class Reading {
     const isChanged = key !== `${kind} ${policyName(this.#id, own)}`;
     if (twin && (twin.own === own || isChanged)) return this.quarantine(kind, wire, TWICE);
     const encoded = new TextEncoder().encode(text);
-    const { byteLength } = encoded;
+    const size = encoded.byteLength + 1 + CONTAINER_BYTES * containersIn(text);
     if (this.#count + 1 > definitions) return this.#cap(`more than ${definitions} definitions`);
-    if (this.#bytes + byteLength + 1 > bytes) return this.#cap(`more than ${bytes} bytes`);
+    if (this.#bytes + size > bytes) return this.#cap(`more than ${bytes} bytes`);
     if (twin) {
       this.texts[kind].splice(this.texts[kind].indexOf(twin.text), 1);
       this.quarantine(kind, { name: twin.own }, TWICE);
     }
     this.#count += 1;
-    this.#bytes += byteLength + 1;
+    this.#bytes += size;
     // A piece of a page keeps all of that page in memory.
     const copy = new TextDecoder().decode(encoded);
     this.#read.set(key, { own, text: copy });

@@ -4,7 +4,7 @@
 import { dropFrames } from "../protocol/drop-frames.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { McpFault } from "./fault.ts";
-import { hasMoreContainers } from "./json-text.ts";
+import { containersIn } from "./json-text.ts";
 import type { Lifetime } from "./lifetime.ts";
 import { platformCode } from "./platform-code.ts";
 
@@ -32,7 +32,7 @@ export function oversized(limit: SizeLimit): McpFault {
 
 /** Throws where parsing a message takes much more memory than its text. Whatever is parsed of it afterwards is bounded by this. */
 export function checkContainers(text: string): void {
-  if (!hasMoreContainers(text, MAX_CONTAINERS)) return;
+  if (containersIn(text, MAX_CONTAINERS) <= MAX_CONTAINERS) return;
   throw new McpFault({ kind: "tooLarge", what: "message", limitContainers: MAX_CONTAINERS, sent: "yes" });
 }
 

@@ -98,15 +98,15 @@ function closingQuote(json: string, opening: number): number {
   return json.length;
 }
 
-/** Whether there are more objects and lists in it than so many. */
-export function hasMoreContainers(json: string, most: number): boolean {
+/** How many objects and lists there are in it; not counted further than to one more than `most`. */
+export function containersIn(json: string, most = Infinity): number {
   let containers = 0;
   for (let at = 0; at < json.length && containers <= most; at += 1) {
     const code = json.charCodeAt(at);
     if (code === OPEN_OBJECT || code === OPEN_ARRAY) containers += 1;
     else if (code === QUOTE) at = closingQuote(json, at);
   }
-  return containers > most;
+  return containers;
 }
 
 export interface JsonPlace {

@@ -129,6 +129,36 @@ describe("the catalog of an upstream", () => {
     expect(causesOfLack({ ...catalog, waiting: 3 })).toEqual([{ code: "too-much" }, { code: "waiting" }]);
   });
 
+  it.each([
+    ["empty lists", "[],", 1],
+    ["lists in lists", "[[[[{}]]]],", 5],
+  ])("has room for few definitions of %s, which take much more memory than their bytes", async (_what, piece, each) => {
+    const dense = `[${piece.repeat(1000)}0]`;
+    const tools = Array.from({ length: 100 }, (_, at) => JSON.stringify(tool(`t_${at}`, { _meta: "DENSE" })));
+    const text = `{"tools":[${tools.join().replaceAll('"DENSE"', `{"a":${dense}}`)}]}`;
+    const bytes = text.length / 2;
+    const { texts } = await read(upstream({ "tools/list": () => text }).link, { definitions: 1000, bytes, pages: 1 });
+    const one = (texts.tools[0] ?? "").length + 1 + 7 * (1000 * each + 4);
+    expect(texts.tools.length).toBe(Math.floor(bytes / one));
+  });
+
+  it("loses a tenth of its bytes at most where it is as dense as real ones", async () => {
+    const about = { description: "What it does, in as many words as people write of it".repeat(4) };
+    const properties = Object.fromEntries(
+      Array.from({ length: 6 }, (_, at) => [`member_${at}`, { type: "string", description: "of a few words" }]),
+    );
+    const tools = Array.from({ length: 200 }, (_, at) =>
+      tool(`t_${at}`, { ...about, inputSchema: { type: "object", properties } }),
+    );
+    const bytes = JSON.stringify(tools).length;
+    const { texts } = await read(upstream({ "tools/list": () => ({ tools }) }).link, {
+      definitions: 1000,
+      bytes,
+      pages: 1,
+    });
+    expect(texts.tools.length).toBeGreaterThanOrEqual(180);
+  });
+
   it("ends where its bytes end, and says so", async () => {
     const { link } = upstream({ "tools/list": pagesOf(100) });
     const catalog = await read(link, { definitions: 1000, bytes: 1000, pages: 10 });

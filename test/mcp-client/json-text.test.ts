@@ -9,7 +9,7 @@ import {
   edited,
   membersNamed,
   objectMembers,
-  hasMoreContainers,
+  containersIn,
   repeatsMembers,
   withMeta,
 } from "../../src/mcp-client/json-text.ts";
@@ -151,9 +151,9 @@ test.each([
   ['{"a":[1,{}],"b":{}}', 4],
   [String.raw`["{[","\"[","\\",[],"\\\"{"]`, 2],
   ['[[],"[[[', 2],
-])("%s opens so many objects and lists: %i", (text, count) => {
-  expect(hasMoreContainers(text, count)).toBe(false);
-  if (count > 0) expect(hasMoreContainers(text, count - 1)).toBe(true);
+])("%s has so many objects and lists: %i", (text, count) => {
+  expect(containersIn(text)).toBe(count);
+  expect(containersIn(text, 1)).toBe(Math.min(count, 2));
 });
 
 describe("a text in `_meta`", () => {
