@@ -1,6 +1,8 @@
 // Owns reading a JSON body: within a size and a depth, without members that name something twice, which parsers resolve
 // each in their own way, and without halves of surrogate pairs, which no storage keeps. Refuses before anything is looked at.
 
+import { containersIn } from "../mcp-client/json-text.ts";
+import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
 import { endedEarly, invalidFields, ProblemError, unreadBody } from "./problem.ts";
 
@@ -14,6 +16,9 @@ export async function readJson(request: Request): Promise<unknown> {
     throw new ProblemError("unsupported-media-type", { detail: "Content-Type must be application/json" });
   }
   const text = await readText(request);
+  if (containersIn(text, MAX_CONTAINERS) > MAX_CONTAINERS) {
+    throw new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_CONTAINERS} objects and lists` });
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -20,7 +20,7 @@ describe("a JSON body", () => {
     ["names a prototype", '{"prompts":{"__proto__":{"messages":[]}}}', "prompts.__proto__", "is not a name"],
     [
       "nests without end",
-      `{"tools":{"add":{"config":${"[".repeat(100_000)}${"]".repeat(100_000)}}}}`,
+      `{"tools":{"add":{"config":${"[".repeat(50_000)}${"]".repeat(50_000)}}}}`,
       "tools.add",
       "nests deeper",
     ],
@@ -44,6 +44,7 @@ describe("a JSON body", () => {
     ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), JSON_TYPE, 400],
     ["of another type", "{}", { "content-type": "text/plain" }, 415],
     ["of no type", "{}", { "content-type": "" }, 415],
+    ["of many empty lists", `{"settings":{"lists":[${"[],".repeat(100_000)}0]}}`, JSON_TYPE, 413],
     ["too large", `"${"x".repeat(2 * 1024 * 1024)}"`, JSON_TYPE, 413],
   ])("that is %s is refused", async (_what, body, headers, status) => {
     const id = await newTenant();

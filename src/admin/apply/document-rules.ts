@@ -11,6 +11,7 @@ import {
 import { namesGiven, targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
 import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
 import { innerLength, isVisible } from "../../tenants/document/visibility.ts";
+import { containersIn } from "../../mcp-client/json-text.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import type { FieldRule } from "../field-rule.ts";
@@ -19,6 +20,8 @@ import { judgeNames } from "./named-things.ts";
 
 /** A tenant's row holds two documents (its own and the effective one), as does an audit row; a row has at most 2 MB. */
 export const MAX_DOCUMENT_BYTES = 900_000;
+/** A page of the audit has several documents, and mostly empty lists take 16 times their bytes when they are read. */
+const MAX_DOCUMENT_CONTAINERS = 20_000;
 const KINDS = ["tools", "prompts"] as const;
 
 export function brokenRules(document: TenantDocument, catalog: CatalogNames): FieldRule[] {
@@ -53,8 +56,11 @@ export function beyondBounds(document: TenantDocument): FieldRule[] {
 }
 
 function tooLarge(document: TenantDocument): FieldRule[] {
-  const { byteLength } = new TextEncoder().encode(JSON.stringify(document));
-  return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
+  const json = JSON.stringify(document);
+  const { byteLength } = new TextEncoder().encode(json);
+  if (byteLength > MAX_DOCUMENT_BYTES) return [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }];
+  if (containersIn(json, MAX_DOCUMENT_CONTAINERS) <= MAX_DOCUMENT_CONTAINERS) return [];
+  return [{ field: "", rule: `has at most ${MAX_DOCUMENT_CONTAINERS} objects and lists` }];
 }
 
 /** Of patterns that are held against each name one by one, for whoever has all scopes. */

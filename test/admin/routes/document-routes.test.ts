@@ -168,6 +168,12 @@ describe("a document that breaks a rule", () => {
       "names must differ",
     ],
     ["is too large", { prompts: many(say("x".repeat(100_000)), 10) }, "", "has at most 900000 bytes"],
+    [
+      "has many empty lists",
+      { settings: { lists: Array.from({ length: 20_000 }, () => []) } },
+      "",
+      "has at most 20000 objects and lists",
+    ],
   ])("and %s is named with field and rule, and changes nothing", async (_what, json, field, rule) => {
     const id = await newTenant({ title: "as it was" });
     const refused = await apply(id, json);
