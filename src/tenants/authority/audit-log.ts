@@ -2,6 +2,8 @@
 // go when they are old, or when there are too many; the oldest that is left then says how many went. What is too large in
 // all costs the oldest their texts, not that they happened: nobody makes an entry go by writing large documents.
 
+import { containersIn } from "../../mcp-client/json-text.ts";
+import { CONTAINER_BYTES } from "../../protocol/jsonrpc.ts";
 import type { Actor, AuditEntry } from "./policy-records.ts";
 import type { TableHost } from "./tables.ts";
 
@@ -161,7 +163,10 @@ interface AuditRow {
   after: string;
 }
 
-/** What entries of one page say: a page is sent in one piece, and who writes documents chooses how large they are. */
+/**
+ * What entries of one page say, with `CONTAINER_BYTES` for each object and list: a page is sent in one piece, and who writes
+ * documents chooses how large they are.
+ */
 const PAGE_CHARACTERS = 4_194_304;
 
 /**
@@ -178,17 +183,21 @@ export function auditPage(sql: SqlStorage, before: number | null, limit: number)
   );
   for (const row of rows) {
     entries.push({ ...row, before: JSON.parse(row.before) as unknown, after: JSON.parse(row.after) as unknown });
-    left -= row.before.length + row.after.length;
+    left -= weightOf(row.before) + weightOf(row.after);
     if (left < 0 && entries.length > 1) break;
   }
   return entries;
+}
+
+function weightOf(json: string): number {
+  return json.length + CONTAINER_BYTES * containersIn(json);
 }
 
 /** How many of what `auditPage` gave are a page: at least one. */
 export function fittingEntries(entries: readonly AuditEntry[]): number {
   let left = PAGE_CHARACTERS;
   const over = entries.findIndex(({ before, after }) => {
-    left -= JSON.stringify(before).length + JSON.stringify(after).length;
+    left -= weightOf(JSON.stringify(before)) + weightOf(JSON.stringify(after));
     return left < 0;
   });
   return over < 0 ? entries.length : Math.max(1, over);

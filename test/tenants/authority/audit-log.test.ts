@@ -104,6 +104,18 @@ describe("a page of large entries", () => {
     });
   });
 
+  it("has fewer documents of empty lists, which take much more memory than their characters", async () => {
+    await onBench(policyTables, ({ sql }) => {
+      const lists = Array.from({ length: 20_000 }, () => []);
+      for (let write = 0; write < 30; write += 1) {
+        recordAudit(hostAt(sql, NOW + write), { name: "ann" }, ["do", "it"], { before: { lists }, after: { lists } });
+      }
+      const given = auditPage(sql, null, 100);
+      expect(given.length).toBeLessThan(15);
+      expect(fittingEntries(given)).toBe(given.length - 1);
+    });
+  });
+
   it("is one entry, however large", async () => {
     await onBench(policyTables, ({ sql }) => {
       const large = "x".repeat(900_000);
