@@ -23,7 +23,7 @@ export interface IncomingEventsOptions {
   readonly clock: Clock;
   /** Where an earlier connection of this stream broke. */
   readonly lastEventId: string | undefined;
-  /** Is told how many bytes wait for the end of their event; what it throws ends the stream. */
+  /** Is told how many bytes of memory an event takes that has not ended; what it throws ends the stream. */
   readonly held?: ((bytes: number) => void) | undefined;
   /** Is told why an event was no message. */
   readonly skipped?: ((why: string) => void) | undefined;
@@ -117,7 +117,7 @@ export class IncomingEvents {
     this.#taken = 0;
     this.#count(this.#parser.lines - before);
     try {
-      this.#options.held?.(this.#parser.waiting);
+      this.#options.held?.(this.#parser.held);
     } catch (error) {
       this.close();
       throw error;

@@ -14,6 +14,8 @@ export interface ServerSentEvent {
   readonly lastEventId: string | undefined;
 }
 
+/** The parser keeps the text of each line of an event by itself until the event ends. */
+const LINE_BYTES = 40;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 /** An id goes back in a header, where platforms write other characters differently, and servers refuse long ones. */
@@ -43,6 +45,7 @@ export class EventParser {
   });
   /** Of the lines of the event that has begun, but the last. */
   #endedBytes = 0;
+  #endedLines = 0;
   /** Of the line that has begun. */
   #lineBytes = 0;
   /** The same bytes. The parser would keep each piece of a line, and a million small ones take much more memory. */
@@ -61,6 +64,11 @@ export class EventParser {
   /** The bytes of the event that has begun. */
   get waiting(): number {
     return this.#endedBytes + this.#lineBytes;
+  }
+
+  /** How much memory those take. */
+  get held(): number {
+    return this.waiting + LINE_BYTES * this.#endedLines;
   }
 
   /** The events with data that these bytes complete; then one without, if an id came after them. */
@@ -98,6 +106,7 @@ export class EventParser {
       if (this.waiting > this.#maxBytes) break;
       this.lines += 1;
       // An empty line ends the event.
+      this.#endedLines = this.#lineBytes === 0 ? 0 : this.#endedLines + 1;
       this.#endedBytes = this.#lineBytes === 0 ? 0 : this.waiting;
       this.#lineBytes = 0;
     }

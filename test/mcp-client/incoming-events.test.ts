@@ -34,7 +34,12 @@ interface Made {
 }
 
 /** A stream on which all of this has arrived already. */
-function streaming(clock: Clock, text: string, limits: AnswerLimits = CALL_LIMITS): Made {
+function streaming(
+  clock: Clock,
+  text: string,
+  limits: AnswerLimits = CALL_LIMITS,
+  held?: (bytes: number) => void,
+): Made {
   const caller = new AbortController();
   let cancelled = false;
   const body = new ReadableStream<Uint8Array>({
@@ -43,7 +48,13 @@ function streaming(clock: Clock, text: string, limits: AnswerLimits = CALL_LIMIT
   });
   const { bytes, lines } = allowanceFor(limits, clock);
   const reader = new BodyReader(body, new Lifetime(clock, limits, caller.signal), bytes);
-  const events = new IncomingEvents(reader, { maxBytes: limits.messageBytes, lines, clock, lastEventId: undefined });
+  const events = new IncomingEvents(reader, {
+    maxBytes: limits.messageBytes,
+    lines,
+    clock,
+    lastEventId: undefined,
+    held,
+  });
   return { events, caller, isCancelled: () => cancelled };
 }
 
@@ -87,6 +98,17 @@ test.each([
   expect(isCancelled()).toBe(true);
   // One part of 16 KiB has at most as many lines as bytes.
   expect(clock.turns).toBeGreaterThanOrEqual(Math.floor(lines / (4096 + 16_384)));
+});
+
+test("an event of many short lines holds what its lines take, until it ends", async () => {
+  const told: number[] = [];
+  const text = `${"data: x\n".repeat(100_000)}\n`;
+  const { events } = streaming(new TurningClock(), `${text}data: y\n`, CALL_LIMITS, (bytes) => told.push(bytes));
+  expect((await events.next())?.data).toHaveLength(2 * 100_000 - 1);
+  expect(Math.max(...told)).toBeGreaterThan(4_500_000);
+  expect(Math.max(...told)).toBeLessThan(5_000_000);
+  expect(told.at(-1)).toBeLessThan(100);
+  events.close();
 });
 
 test("what has arrived before the line that is too many is handed over", async () => {
