@@ -22,6 +22,7 @@ import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { idInHostname } from "../tenants/directory/worker-hosts.ts";
+import { lasts } from "../tenants/isolate/lasting.ts";
 import { isEnding, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
@@ -192,7 +193,7 @@ function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { deriv
 function offeredBy({ deployment }: Visit, { definition }: Tenant<NewResource>, { offers }: Snapshot): Offered {
   const known = offers.get(deployment) as Offered | undefined;
   const isOfIt = known && known.definition === definition;
-  if (isOfIt && (known.until === Infinity || Date.now() < known.until)) return known;
+  if (isOfIt && (known.until === Infinity || lasts(known.until, INCOMPLETE_MS, Date.now()))) return known;
   const made: Offered = { definition, offer: undefined, views: new RecentMap(MOST_IN_VIEWS, itemsIn), until: Infinity };
   offers.set(deployment, made);
   return made;
