@@ -205,9 +205,14 @@ type Kept = Pick<Snapshot, "policy" | "sections" | "derived" | "offers" | "bytes
 function fresh({ created, sections: named }: LeaseGranted, policy: Policy, before: Snapshot | undefined): Kept {
   const made = { policy, sections: new Map(named), derived: new Map() };
   if (before?.created === created && offerPart(before) === offerPart(made)) {
-    return { ...made, offers: before.offers, bytes: before.bytes };
+    const bytes = before.bytes - weightOf(before.policy) + weightOf(policy);
+    return { ...made, offers: before.offers, bytes };
   }
-  return { ...made, offers: new Map(), bytes: BASE_BYTES + 2 * JSON.stringify(policy).length };
+  return { ...made, offers: new Map(), bytes: BASE_BYTES + weightOf(policy) };
+}
+
+function weightOf(policy: Policy): number {
+  return 2 * JSON.stringify(policy).length;
 }
 
 /** What decides which tools, prompts and resources a tenant has, and who sees them; as JSON. Keys, secrets and limits do not. */

@@ -65,6 +65,22 @@ test("tenants with many keys make room for others", async () => {
   for (const name of names) dropSnapshot(name);
 });
 
+test("tenants whose policy grows make room for others, though their lists stay as they are", async () => {
+  const names = Array.from({ length: 100 }, (_, at) => `suspending-${at}`);
+  const suspensions = Array.from({ length: 3000 }, (_, at) => {
+    return { kind: "principal", name: `key:${at}`, note: "x".repeat(60), since: CREATED, byOperator: false } as const;
+  });
+  for (const name of names) {
+    await lease(name);
+    const policy = { document: { mode: "open" }, suspensions, retired: [] } as const;
+    await lease(name, { version: 2, policy });
+  }
+  // About a MiB each, of 32.
+  expect(heldOf(names)).toBeLessThan(50);
+  expect(heldOf(names)).toBeGreaterThan(16);
+  for (const name of names) dropSnapshot(name);
+});
+
 test("whoever goes gives back what it weighed, so that as many fit as before", async () => {
   const names = Array.from({ length: 1500 }, (_, at) => `plain-${at}`);
   for (const name of names) {
