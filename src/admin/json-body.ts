@@ -27,6 +27,7 @@ export async function readJson(request: Request): Promise<unknown> {
     throw new ProblemError("bad-request", { detail: "The body is not JSON" });
   }
   checkMembers(text);
+  if (!isStorable(value)) throw invalidFields(["", "has a number that is too large, such as 1e400"]);
   return value;
 }
 
@@ -73,6 +74,12 @@ function checkMembers(text: string): void {
     else if (token === ",") toNext(path.at(-1));
     last = token;
   }
+}
+
+/** What is too large is Infinity here, and would be null where it is stored. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(isStorable);
 }
 
 function toNext(inside: Open | undefined): void {

@@ -17,6 +17,7 @@ describe("a JSON body", () => {
       "tools.add.config.1.a",
       "is there twice",
     ],
+    ["has a number of no size", '{"settings":{"a":[1,{"b":-1e400}]}}', "", "has a number that is too large"],
     ["names a prototype", '{"prompts":{"__proto__":{"messages":[]}}}', "prompts.__proto__", "is not a name"],
     [
       "nests without end",
