@@ -28,7 +28,7 @@ export async function limitJudge(desk: Desk, id: string): Promise<Judge> {
     TENANT_LIMITS.filter((name) => isRaised(name, before[name], after[name], inForce))
       .map((name) => ({ field: `limits.${name}`, rule: `only an operator may raise it above ${inForce[name]}` }))
       .concat(
-        before.exact === true && after.exact !== true
+        (before.exact ?? inForce.exact) && after.exact !== true && after.exact !== before.exact
           ? [{ field: "limits.exact", rule: "only an operator may take it back" }]
           : [],
       );

@@ -113,4 +113,16 @@ describe("an admin of the tenant", () => {
     expect((await apply({ exact: true })).status).toBe(200);
     expect(rules(await apply({}))).toEqual([403, ["limits.exact", "only an operator may take it back"]]);
   });
+
+  it("keeps them exact where a base says so", async () => {
+    const base = `exact-${crypto.randomUUID()}`;
+    expect((await ask("PUT", `/bases/${base}`, { json: { limits: { exact: true } } })).status).toBe(201);
+    const id = await newTenant({ extends: [base] });
+    const token = await adminOf(id);
+    const apply = (limits: object) =>
+      ask("PUT", `/tenants/${id}/document`, { json: { extends: [base], limits }, token });
+    expect(rules(await apply({ exact: false }))).toEqual([403, ["limits.exact", "only an operator may take it back"]]);
+    expect((await apply({ toolCalls: 10 })).status).toBe(200);
+    expect((await limitsOf(id)).exact).toBe(true);
+  });
 });
