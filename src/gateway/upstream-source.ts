@@ -67,13 +67,12 @@ function upstreamSource(
   const { id, upstream } = named;
   const prefixes = uriPrefixes(document);
   const config = configOf(upstream);
-  const { hash, read, note } = heldOf(named, { sections, document, config });
+  const { read, note } = heldOf(named, { sections, document, config });
   const mine = read && notTaken(read.wires, { id, prefixes });
   const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
-  const digest = `${config} ${hash ?? ""} ${JSON.stringify([state, prefixes])}`;
   const detail = note?.detail;
-  const about = { id, state, ...(detail !== undefined && { detail }), prefix: `${id}__`, digest, upstream: named };
+  const about = { id, state, ...(detail !== undefined && { detail }), prefix: `${id}__`, upstream: named };
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
   const showsUi = hasUi(catalog);
@@ -107,7 +106,6 @@ function heldOf(
   { id, upstream }: NamedUpstream,
   { sections, document, config }: Pick<SectionedTenant, "sections" | "document"> & { readonly config: string },
 ): {
-  readonly hash?: string | undefined;
   readonly read?: ReadSection | undefined;
   readonly note: FailingNote | undefined;
 } {
@@ -115,8 +113,8 @@ function heldOf(
   if (why !== undefined) return { note: { of: config, since: 0, ...reasonFor("service-missing", why) } };
   const section = sections.get(catalogSection(id));
   const read = section && readSection(section, config);
-  if (read === "broken") return { hash: section?.hash, note: { of: config, since: 0, ...BROKEN } };
-  return { hash: section?.hash, read, note: noteIn(sections.get(failingSection(id)), config) };
+  if (read === "broken") return { note: { of: config, since: 0, ...BROKEN } };
+  return { read, note: noteIn(sections.get(failingSection(id)), config) };
 }
 
 /** What is said of a catalog to who may not see all that it has. */

@@ -122,8 +122,6 @@ export interface Source<Host> {
   readonly detail?: string;
   /** With which the names of its tools and prompts begin, those too that nobody knows yet; absent: with anything. */
   readonly prefix?: string;
-  /** Changes whenever what it offers in memory does. */
-  readonly digest: string;
   /** How long clients may keep what it offers, and whether others may share it; undefined: as the tenant says. */
   readonly cache?: CacheHint;
   /** For the model: what it should know to use this source. */

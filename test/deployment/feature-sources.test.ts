@@ -37,7 +37,7 @@ function linesFeature(): BuiltInFeature {
       const names = section ? new TextDecoder().decode(section.bytes).split("\n") : [];
       const state = section ? ({ kind: "fresh" } as const) : ({ kind: "degraded", why: "no shelf" } as const);
       const nothing = { prompts: [], resources: [], templates: [] };
-      return [{ id: "lines", state, digest: section?.hash ?? "none", tools: names.map(tool), ...nothing }];
+      return [{ id: "lines", state, tools: names.map(tool), ...nothing }];
     },
   };
 }

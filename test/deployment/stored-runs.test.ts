@@ -177,7 +177,7 @@ function payFeature() {
   const nothing = { prompts: [], resources: [], templates: [] };
   const feature: Feature = {
     name: "pay",
-    sources: () => [{ id: "pay", state: { kind: "fresh" }, digest: "1", tools: [pay], ...nothing }],
+    sources: () => [{ id: "pay", state: { kind: "fresh" }, tools: [pay], ...nothing }],
   };
   return { feature, runs: () => runs };
 }

@@ -50,7 +50,6 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
   const source: Source<CallHost> = {
     id: "long",
     state: { kind: "fresh" },
-    digest: "",
     tools: [long],
     prompts: [],
     resources: [],

@@ -7,9 +7,6 @@ import type { Tenant } from "../../tenants/document/tenant-definition.ts";
 import { matchesAny } from "../../tenants/document/glob.ts";
 import type { Catalog } from "../define/catalog.ts";
 
-/** A Worker's code is the same for as long as its isolate lives. */
-const DIGEST = "code";
-
 /** `replaced`: names of the tenant's own prompts, which take the place of those in code. */
 export function codeSource(
   catalog: Catalog,
@@ -22,7 +19,6 @@ export function codeSource(
   return {
     id: "code",
     state: { kind: "fresh" },
-    digest: DIGEST,
     tools: catalog.tools.filter(({ name }) => matchesAny(name, definition?.tools)),
     prompts: catalog.prompts.filter(({ name }) => matchesAny(name, definition?.prompts) && !replaced.has(name)),
     resources: resources.filter((entry) => entry.kind === "resource"),

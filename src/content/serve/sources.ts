@@ -36,14 +36,14 @@ export function offerOf(
 ): Offer {
   const document = documentOf(tenant, policy);
   const own = new Set(Object.keys(document.prompts ?? {}));
-  const sources = [codeSource(catalog, tenant, own), storedSource(document, version), ...further];
+  const sources = [codeSource(catalog, tenant, own), storedSource(document), ...further];
   return { catalog, tenant, policy, version, document, sources: sources.map(unlessRepeated) };
 }
 
 /** A source offers nothing where one before it has its id, and every list says so: cursors tell sources by their ids. */
 function unlessRepeated(source: Source<CallHost>, at: number, all: readonly Source<CallHost>[]): Source<CallHost> {
-  const { id, digest } = source;
+  const { id } = source;
   if (all.findIndex((other) => other.id === id) === at) return source;
   const state = { kind: "degraded", why: "another source has the same id" } as const;
-  return { id, digest, state, tools: [], prompts: [], resources: [], templates: [] };
+  return { id, state, tools: [], prompts: [], resources: [], templates: [] };
 }

@@ -13,12 +13,10 @@ import { resourceContents } from "../define/contents.ts";
 import { documentPrompt } from "./document-prompt.ts";
 import { searchTools } from "./search-tools.ts";
 
-/** `version`: the revision of the policy that has the document. */
-export function storedSource({ prompts = {} }: TenantDocument, version: number): Source<CallHost> {
+export function storedSource({ prompts = {} }: TenantDocument): Source<CallHost> {
   return {
     id: "stored",
     state: { kind: "fresh" },
-    digest: String(version),
     tools: searchTools,
     prompts: Object.entries(prompts).map(([name, prompt]) => documentPrompt(name, prompt)),
     resources: [],

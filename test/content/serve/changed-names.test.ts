@@ -40,7 +40,6 @@ function look({ profiles = {}, retired = [], own = [], ...seen }: Looked): View 
   const source: Source<CallHost> = {
     id: "up",
     state: { kind: "fresh" },
-    digest: "",
     tools: [changed()],
     prompts: [],
     resources: [],

@@ -13,7 +13,6 @@ function listening() {
   const source: Source<CallHost> = {
     id: "s",
     state: { kind: "fresh" },
-    digest: "1",
     tools: [],
     prompts: [],
     resources: [],

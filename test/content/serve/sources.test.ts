@@ -43,7 +43,7 @@ sourceContract("what is stored", async () => {
   const uris = Array.from({ length: 23 }, (_none, at) => `note:${String(at).padStart(2, "0")}`);
   await Promise.all(uris.map((uri) => store.write({ uri, name: uri, text: uri })));
   const prompts = { daily: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }] } } as const;
-  return { make: () => storedSource({ prompts }, 3), host: hostOf(tenant), call: callOf };
+  return { make: () => storedSource({ prompts }), host: hostOf(tenant), call: callOf };
 });
 
 it("a prompt of the document that its arguments would make too large is refused before it is written", async () => {
@@ -51,7 +51,7 @@ it("a prompt of the document that its arguments would make too large is refused 
   const prompts = {
     long: { arguments: [{ name: "a" }], messages: [{ role: "user", content: { type: "text", text } }] },
   } as const;
-  const [prompt] = storedSource({ prompts }, 1).prompts;
+  const [prompt] = storedSource({ prompts }).prompts;
   const host = hostOf(freshTenant());
   const get = (a: string) => prompt?.get({ a }, callOf({ method: "prompts/get" }), host);
   expect(await get("x")).toMatchObject({ kind: "complete" });

@@ -31,7 +31,6 @@ const shout: ServedTool = {
 const toy: Source<unknown> = {
   id: "toy",
   state: { kind: "fresh" },
-  digest: "1",
   instructions: "Shout politely.",
   tools: [shout],
   prompts: [],

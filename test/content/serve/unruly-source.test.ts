@@ -20,7 +20,6 @@ const own = defineTool({ name: "note_delete", description: "The author's.", hand
 const source = (about: Partial<Source<unknown>>): Source<unknown> => ({
   id: "further",
   state: { kind: "fresh" },
-  digest: "1",
   tools: [],
   prompts: [],
   resources: [],
