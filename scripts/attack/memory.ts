@@ -24,10 +24,39 @@ export const memory: Attack = {
   isAlone: true,
   run: async (target) => {
     if (target.pid === undefined || process.platform !== "linux") return [];
-    const rows = await unfinishedBodies();
+    const rows = [await denseBodies(target, target.pid), ...(await unfinishedBodies())];
     return [...rows, await unreadStreams(target, await tenantWithLargeNote(target), target.pid)];
   },
 };
+
+const DENSE_BODIES = 8;
+
+/** Bodies of 4 MB of which JSON.parse makes 60 MB each, as anybody may send them. */
+async function denseBodies(target: Target, pid: number): Promise<Row> {
+  const tenant = await target.tenant();
+  const dense = `[${"[[[[{}]]]],".repeat(360_000)}0]`;
+  const sendAtOnce = (members: string) =>
+    Promise.all(
+      Array.from({ length: DENSE_BODIES }, () => {
+        const { headers, body } = written("tools/call", { name: "note_list", arguments: { a: "A" } });
+        return target.send(`/mcp/${tenant}`, { method: "POST", headers, body: body.replace('"A"', () => members) });
+      }),
+    );
+  // As many bytes that are one text: a runtime grows by those, whatever they are.
+  for (let round = 0; round < 3; round += 1) await sendAtOnce(JSON.stringify("x".repeat(dense.length)));
+  const before = residentOf(pid);
+  const gaveWay: string[] = [];
+  let most = 0;
+  for (let round = 0; round < 3; round += 1) {
+    for (const { status, text } of await sendAtOnce(dense))
+      if (status !== 400) gaveWay.push(`${status} ${text.slice(0, 80)} in place of 400`);
+    most = Math.max(most, residentOf(pid) - before);
+  }
+  const grown = Math.round(most / MEBIBYTE);
+  if (grown > 2 * MOST_MIB) gaveWay.push(`workerd grew by ${grown} MiB`);
+  const tried = `${DENSE_BODIES} bodies of 4 MB at once, of empty lists`;
+  return rowOf("5 memory before authentication", tried, gaveWay, `each was refused; workerd grew by ${grown} MiB`);
+}
 
 async function unfinishedBodies(): Promise<Row[]> {
   const before = startedWorkers();

@@ -47,6 +47,41 @@ export async function keptHellos(target: Target, hostile: HostileUpstreams): Pro
   return rowOf("sessions hold what was said at their beginning", what, gaveWay, `workerd grew by ${grown} MiB`);
 }
 
+const DENSE_CALLS = 6;
+/** Parsed, one takes 100 MiB. */
+const DENSE = `[${"[[[[{}]]]],".repeat(600_000)}0]`;
+
+/** For clients of another era, to whom results are written anew. */
+export async function denseAnswers(target: Target, hostile: HostileUpstreams): Promise<Row> {
+  const gaveWay: string[] = [];
+  let large = '"plain"';
+  const call: Answer = packed(() => `{"content":[],"structuredContent":{"a":${large}}}`);
+  const up = { url: hostile.at({ "tools/call": call }), era: "2025", timeoutMs: 30_000 };
+  const tenant = await tenantWith(target, hostile, up);
+  const beside = await tenantWith(target, hostile, { url: hostile.at() });
+  const callsAtOnce = () =>
+    Promise.all(
+      Array.from({ length: DENSE_CALLS }, () => target.tool(tenant, "up__go", {}, { revision: "2026-07-28" })),
+    );
+  // Of as many bytes: a runtime grows by those, whatever they are.
+  large = JSON.stringify("x".repeat(DENSE.length));
+  for (const { text } of await callsAtOnce()) if (!text.includes("xxx")) gaveWay.push(`long: ${text.slice(0, 80)}`);
+  const before = residentOf(target.pid ?? 0);
+  large = DENSE;
+  let most = 0;
+  for (let round = 0; round < 3; round += 1) {
+    const [answers, faults] = await Promise.all([callsAtOnce(), neighbourFaults(target, beside)]);
+    gaveWay.push(...faults);
+    for (const { text } of answers)
+      if (!text.includes("objects and lists")) gaveWay.push(`dense: ${text.slice(0, 80)}`);
+    most = Math.max(most, residentOf(target.pid ?? 0) - before);
+  }
+  const grown = Math.round(most / MIB);
+  if (grown > MOST_MIB) gaveWay.push(`workerd grew by ${grown} MiB`);
+  const what = `${DENSE_CALLS} results at once, each 6 MiB of empty lists`;
+  return rowOf("what is parsed of an answer", what, gaveWay, `each is told as too large; workerd grew by ${grown} MiB`);
+}
+
 export async function longCursors(target: Target, hostile: HostileUpstreams): Promise<Row> {
   const gaveWay: string[] = [];
   let pages = 0;

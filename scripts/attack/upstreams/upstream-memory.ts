@@ -6,7 +6,7 @@ import { residentOf } from "../memory.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
 import { neighbourFaults, tenantWith, wrapped } from "./ground.ts";
-import { keptHellos, longCursors, saidOften } from "./kept-answers.ts";
+import { denseAnswers, keptHellos, longCursors, saidOften } from "./kept-answers.ts";
 import { eraOf, HostileUpstreams, type Behaviour } from "./hostile-upstream.ts";
 
 const MIB = 1024 * 1024;
@@ -29,6 +29,7 @@ export const upstreamMemory: Attack = {
         await stalled(target, hostile, { what: "as JSON", type: "application/json", begin: "" }),
         await stalled(target, hostile, { what: "as an event", type: "text/event-stream", begin: "data: " }),
         await keptHellos(target, hostile),
+        await denseAnswers(target, hostile),
         await longCursors(target, hostile),
         await saidOften(target, hostile),
       ];
