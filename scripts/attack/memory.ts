@@ -24,20 +24,33 @@ export const memory: Attack = {
   isAlone: true,
   run: async (target) => {
     if (target.pid === undefined || process.platform !== "linux") return [];
-    const rows = [await denseBodies(target, target.pid), ...(await unfinishedBodies())];
-    return [...rows, await unreadStreams(target, await tenantWithLargeNote(target), target.pid)];
+    const rows = [
+      await denseBodies(target, target.pid, { count: 8, pieces: 360_000, statuses: [400] }),
+      // As many as may be in one. What has no room may come again.
+      await denseBodies(target, target.pid, { count: 150, pieces: 19_900, statuses: [200, 503] }),
+    ];
+    return [
+      ...rows,
+      ...(await unfinishedBodies()),
+      await unreadStreams(target, await tenantWithLargeNote(target), target.pid),
+    ];
   },
 };
 
-const DENSE_BODIES = 8;
+interface DenseBodies {
+  readonly count: number;
+  /** Of five objects and lists each. */
+  readonly pieces: number;
+  readonly statuses: readonly number[];
+}
 
-/** Bodies of 4 MB of which JSON.parse makes 60 MB each, as anybody may send them. */
-async function denseBodies(target: Target, pid: number): Promise<Row> {
+/** Bodies of which JSON.parse makes fifteen times their bytes, as anybody may send them. */
+async function denseBodies(target: Target, pid: number, { count, pieces, statuses }: DenseBodies): Promise<Row> {
   const tenant = await target.tenant();
-  const dense = `[${"[[[[{}]]]],".repeat(360_000)}0]`;
+  const dense = `[${"[[[[{}]]]],".repeat(pieces)}0]`;
   const sendAtOnce = (members: string) =>
     Promise.all(
-      Array.from({ length: DENSE_BODIES }, () => {
+      Array.from({ length: count }, () => {
         const { headers, body } = written("tools/call", { name: "note_list", arguments: { a: "A" } });
         return target.send(`/mcp/${tenant}`, { method: "POST", headers, body: body.replace('"A"', () => members) });
       }),
@@ -49,13 +62,16 @@ async function denseBodies(target: Target, pid: number): Promise<Row> {
   let most = 0;
   for (let round = 0; round < 3; round += 1) {
     for (const { status, text } of await sendAtOnce(dense))
-      if (status !== 400) gaveWay.push(`${status} ${text.slice(0, 80)} in place of 400`);
+      if (!statuses.includes(status))
+        gaveWay.push(`${status} ${text.slice(0, 80)} in place of ${statuses.join(" or ")}`);
     most = Math.max(most, residentOf(pid) - before);
   }
   const grown = Math.round(most / MEBIBYTE);
-  if (grown > 2 * MOST_MIB) gaveWay.push(`workerd grew by ${grown} MiB`);
-  const tried = `${DENSE_BODIES} bodies of 4 MB at once, of empty lists`;
-  return rowOf("5 memory before authentication", tried, gaveWay, `each was refused; workerd grew by ${grown} MiB`);
+  // Without a bound it was 800.
+  if (grown > 4 * MOST_MIB) gaveWay.push(`workerd grew by ${grown} MiB`);
+  const tried = `${count} bodies of ${Math.round(dense.length / 1000)} KB at once, of empty lists`;
+  const seen = `each was answered ${statuses.join(" or ")}; workerd grew by ${grown} MiB`;
+  return rowOf("5 memory before authentication", tried, gaveWay, seen);
 }
 
 async function unfinishedBodies(): Promise<Row[]> {

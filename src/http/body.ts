@@ -3,7 +3,7 @@
 import type { Deployment } from "../deployment/deployment.ts";
 import { LIMITS } from "../limits/limit-table.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
+import { CONTAINER_MEMORY, MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import type { BodyState, RequestBody } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import type { Env } from "./visit.ts";
@@ -81,9 +81,11 @@ export interface ParsedBody {
   readonly value: unknown;
 }
 
-export function parseJson(text: string): ParsedBody | Failure {
-  const rule = text.length > SHALLOW_CHARACTERS ? brokenRule(text) : undefined;
-  if (rule !== undefined) return failure("invalidRequest", `Invalid Request: ${rule}`);
+/** `hasRoom`: whether so many bytes more may be held for what is made of the text, before it is made. */
+export function parseJson(text: string, hasRoom: (bytes: number) => boolean = () => true): ParsedBody | Failure {
+  const containers = text.length > SHALLOW_CHARACTERS ? containersIn(text) : 0;
+  if (typeof containers === "string") return failure("invalidRequest", `Invalid Request: ${containers}`);
+  if (!hasRoom(CONTAINER_MEMORY * containers)) return FAULTS.noRoom;
   try {
     return { text, value: JSON.parse(text) as unknown };
   } catch {
@@ -91,7 +93,8 @@ export function parseJson(text: string): ParsedBody | Failure {
   }
 }
 
-function brokenRule(text: string): string | undefined {
+/** A text: the rule that it breaks. */
+function containersIn(text: string): number | string {
   let depth = 0;
   let containers = 0;
   let inString = false;
@@ -108,5 +111,5 @@ function brokenRule(text: string): string | undefined {
       if (containers > MAX_CONTAINERS) return `more than ${MAX_CONTAINERS} objects and lists`;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return undefined;
+  return containers;
 }

@@ -50,7 +50,7 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
     text = await textOf(body, Math.min(maxBytes, visit.mostBytes));
     if (!entered.holds || Date.now() > before + SLOW_MS) entered = await enter(visit);
     if (isFailure(entered)) return respondFailure(visit.era, undefined, refusal(visit, entered));
-    const parsed = isFailure(text) ? text : parseJson(text);
+    const parsed = isFailure(text) ? text : parseJson(text, (bytes) => body.holdMore(bytes));
     if (isFailure(parsed)) return await respondUnread(entered, parsed);
     visit.sentText = parsed.text;
     const answered = await respond(entered, accepted, parsed);

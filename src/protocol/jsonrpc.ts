@@ -4,7 +4,9 @@
 export type RequestId = string | number;
 export type JsonObject = Record<string, unknown>;
 
-/** Objects and lists of one text. Each takes some 32 bytes of memory and may have two in the text, and limits are of bytes. */
+/** Bytes that an object or list takes, which may have two in the text. */
+export const CONTAINER_MEMORY = 32;
+/** Objects and lists of one text: where limits are of bytes, a text of 4 MB might take 60. */
 export const MAX_CONTAINERS = 100_000;
 
 /** What each of them counts against limits of bytes that stand for memory: a quarter of what it takes, as its bytes do. */

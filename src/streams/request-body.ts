@@ -118,6 +118,11 @@ export class RequestBody {
     }
   }
 
+  /** Holds so many bytes beside what was read, for what is made of it. false: they do not fit. */
+  holdMore(bytes: number): boolean {
+    return this.#share.resize(this.#share.bytes + bytes);
+  }
+
   /** What was read is not needed any more. */
   release(): void {
     this.#share.release();
