@@ -3,7 +3,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { remoteChanges } from "../../src/tenants/authority/change-calls.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
 import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
@@ -35,7 +35,6 @@ async function listenedTenant(document: Readonly<Record<string, unknown>>) {
     };
     return [one];
   });
-  onTestFinished(() => away.clear());
   return {
     id,
     stream,
@@ -47,7 +46,8 @@ async function listenedTenant(document: Readonly<Record<string, unknown>>) {
 const DETAIL = "streams that are open may not have ended yet";
 const document = { mode: "key", maxStalenessMs: 100, profiles: { p: {} }, tools: { add: { enabled: true } } };
 
-it.each([
+/** At the same time, as most of each is that the hub is waited for. */
+it.concurrent.each([
   [
     "a key is revoked",
     "DELETE",
@@ -91,7 +91,7 @@ it.each([
   120_000,
 );
 
-it("a document that takes nothing away is answered though a hub is away", async () => {
+it.concurrent("a document that takes nothing away is answered though a hub is away", async () => {
   const { id, leave } = await listenedTenant(document);
   leave();
   const json = { ...document, profiles: { p: {}, q: {} } };
