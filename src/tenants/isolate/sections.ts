@@ -17,7 +17,7 @@ import {
 import { inTime } from "./in-time.ts";
 import { dropOffers } from "./snapshot.ts";
 
-const MAX_BYTES = 56 * 1024 * 1024;
+const MAX_BYTES = 62 * 1024 * 1024;
 /**
  * A section takes several times its own bytes, with what is parsed of it and the sources and views that are made of that.
  * Measured: 2.8 times with definitions of 2 KB, about 4 with 1 KB, 7 with 250 bytes; 16 times where all is empty lists, so
