@@ -135,13 +135,14 @@ it("a call whose client is gone goes on for half a minute, is cancelled then, an
 });
 
 it("a call that is only about to run when its client goes is cancelled as late as others", async () => {
-  const { holder, calls } = await held(never);
+  const { holder, calls, told } = await held(never);
   holder.take({ posted: CALL, id: "post" });
   holder.leave();
   await expect.poll(() => calls.length).toBe(1);
   const signal = calls[0]?.sink.cancelled;
   vi.advanceTimersByTime(30_000);
   expect(signal?.aborted).toBe(true);
+  expect(await told()).not.toContain("data:");
 });
 
 it("the client is asked to come back when its invocation asked others often enough, as soon as nothing runs", async () => {
@@ -168,11 +169,12 @@ it("the client is asked to come back when its invocation asked others often enou
 });
 
 it("a client that asks little stays", async () => {
-  const { holder, lost, visit, work } = await held(async () => ({ kind: "complete", result: { content: [] } }));
+  const { holder, lost, visit, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
   const before = visit.asked;
   for (const id of ["one", "two", "three"]) holder.take({ posted: CALL, id });
   await Promise.all(work);
   expect(visit.asked - before).toBeLessThan(20);
   expect(visit.asked - before).toBeGreaterThanOrEqual(3);
   expect(lost).toEqual([]);
+  expect((await told()).match(/"id":"mine"/g)).toHaveLength(3);
 });

@@ -1,14 +1,15 @@
-// Owns that a file leaves the clock, the timers and `fetch` as they were, where one workerd serves other files after it. Refuses
+// Owns that a file leaves the clock, the timers, `fetch` and the bytes that an isolate holds as they were, where one workerd serves other files after it. Refuses
 // to put clock and timers back in silence: what a spy would restore later counts, too. `fetch` is put back here alone, since what
 // a test's upstream is asked when its test has ended must not reach the network.
 
 import { afterAll, expect, vi } from "vitest";
+import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
 
 const clock = (): unknown[] => [setTimeout, clearTimeout, setInterval, clearInterval, Date, Reflect.get(Date, "now")];
 const before = clock();
 const ownFetch = fetch;
 
-afterAll(() => {
+afterAll(async () => {
   vi.restoreAllMocks();
   const after = clock();
   vi.unstubAllGlobals();
@@ -17,4 +18,5 @@ afterAll(() => {
     "a timer or the clock is not as it was",
   ).toBe(-1);
   expect(fetch, "`fetch` is not as it was").toBe(ownFetch);
+  await vi.waitFor(() => expect(HELD.total, "bytes are held that nobody reads").toBe(0), { timeout: 5_000 });
 });
