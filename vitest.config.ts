@@ -82,8 +82,9 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
   return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
 }
 
-/** What waits for deadlines, goes over all tenants that there are, or counts what an isolate holds: a workerd for each. */
+/** What waits for deadlines, goes over all tenants, counts what an isolate holds, or needs a fresh module: a workerd for each. */
 const ALONE = [
+  "test/{calls/lost-promises-of-two-workers,content/zod-mini}.test.ts",
   "test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts",
   "test/records/stored-calls.test.ts",
   "test/{deployment/feature-sources,tenants/isolate/sections}.test.ts",
