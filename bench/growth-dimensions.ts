@@ -181,9 +181,10 @@ export const DIMENSIONS: readonly Dimension[] = [
     prepare: async (place, size) => {
       const id = `store-${size}`;
       await make(place, id, { search: true });
-      const write = (at: number) => put(place, id, `note:${at}`, `text of topic${at} and all`);
+      const write = (at: number) => put(place, id, `note:${at}`, `text of topic${at}x and all`);
       await inLanes(size, write);
-      const query = { name: "search", arguments: { query: "topic7" } };
+      // The last word of a query may go on: `topic7` would find `topic70`, too.
+      const query = { name: "search", arguments: { query: "topic7x" } };
       return [
         cost("the first page of the list", "0", () => ask(place, id, "resources/list")),
         cost("read one", "0", () => ask(place, id, "resources/read", { uri: "note:1" })),
