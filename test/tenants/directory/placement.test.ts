@@ -57,8 +57,8 @@ it("decides which object a caller's request reaches", async () => {
     stubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, incarnation: "" }),
   ).toThrow();
   expect(await ping("abroad")).toBe(503);
-  await directoryOf(env, "here").add("here", { region: null, jurisdiction: null });
-  expect(await ping("here")).toBe(401);
+  await directoryOf(env, "here-placed").add("here-placed", { region: null, jurisdiction: null });
+  expect(await ping("here-placed")).toBe(401);
 });
 
 it("is refused where the platform does not have it, and no tenant is made", async () => {

@@ -92,19 +92,19 @@ describe("a placement", () => {
 
   it("is written again where KV failed", async () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
-    const shard = directoryOf(env, "again");
+    const shard = directoryOf(env, "written-again");
     await runInDurableObject(shard, async (object) => {
       const bound = Reflect.get(object, "env") as typeof env;
       const BODIES = { put: () => Promise.reject(new Error("429")) };
       Object.defineProperty(object, "env", { value: { ...bound, BODIES }, configurable: true });
-      await object.add("again", ANYWHERE);
+      await object.add("written-again", ANYWHERE);
       await object.alarm();
       Object.defineProperty(object, "env", { value: bound, configurable: true });
     });
     expect(logged).toHaveBeenCalled();
     logged.mockRestore();
     expect(await runDurableObjectAlarm(shard)).toBe(true);
-    await expect.poll(() => findPlacement(env, "again")).not.toBeNull();
+    await expect.poll(() => findPlacement(env, "written-again")).not.toBeNull();
   });
 });
 
