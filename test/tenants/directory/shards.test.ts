@@ -45,22 +45,22 @@ describe("a lookup", () => {
     if (!shard) throw new Error("there are shards");
     await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
       sql.exec(`WITH RECURSIVE many (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM many WHERE at < 100000)
-        INSERT INTO tenants (id, created, state, placed) SELECT 'many-' || at, '${MADE}', 'active', 1 FROM many`);
+        INSERT INTO tenants (id, created, state, placed) SELECT 'looked-up-' || at, '${MADE}', 'active', 1 FROM many`);
       sql.exec(
-        "INSERT INTO hostnames (hostname, tenant, created) SELECT id || '.example', id, created FROM tenants WHERE id LIKE 'many-%'",
+        "INSERT INTO hostnames (hostname, tenant, created) SELECT id || '.example', id, created FROM tenants WHERE id LIKE 'looked-up-%'",
       );
     });
-    for (const id of ["many-99999", "nobody"]) {
+    for (const id of ["looked-up-99999", "nobody"]) {
       expect(await rowsRead(shard, (object) => object.lookup(id))).toBeLessThanOrEqual(1);
       expect(await rowsRead(shard, (object) => object.hostname(`${id}.example`))).toBeLessThanOrEqual(1);
     }
     // What counts sees what is read.
-    expect(await rowsRead(shard, (object) => object.lookup("many-99999"))).toBeGreaterThan(0);
+    expect(await rowsRead(shard, (object) => object.lookup("looked-up-99999"))).toBeGreaterThan(0);
     // And so does what a shard has to know of itself when it comes back.
     expect(await rowsRead(shard, async (object) => object.alarm())).toBeLessThan(20);
     await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
-      sql.exec("DELETE FROM tenants WHERE id LIKE 'many-%'");
-      sql.exec("DELETE FROM hostnames WHERE tenant LIKE 'many-%'");
+      sql.exec("DELETE FROM tenants WHERE id LIKE 'looked-up-%'");
+      sql.exec("DELETE FROM hostnames WHERE tenant LIKE 'looked-up-%'");
     });
   });
 });
