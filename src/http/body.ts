@@ -2,6 +2,7 @@
 
 import type { Deployment } from "../deployment/deployment.ts";
 import { LIMITS } from "../limits/limit-table.ts";
+import { nestingOf, type Nesting } from "../mcp-client/json-text.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { CONTAINER_MEMORY, MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import type { BodyState, RequestBody } from "../streams/request-body.ts";
@@ -23,6 +24,7 @@ export function usualBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_B
 const MAX_DEPTH = 128;
 /** A shorter text cannot nest deep enough to hurt. */
 const SHALLOW_CHARACTERS = 2048;
+const SHALLOW: Nesting = { containers: 0, depth: 0 };
 
 const JSON_TYPE = "application/json";
 
@@ -83,8 +85,9 @@ export interface ParsedBody {
 
 /** `hasRoom`: whether so many bytes more may be held for what is made of the text, before it is made. */
 export function parseJson(text: string, hasRoom: (bytes: number) => boolean = () => true): ParsedBody | Failure {
-  const containers = text.length > SHALLOW_CHARACTERS ? containersIn(text) : 0;
-  if (typeof containers === "string") return failure("invalidRequest", `Invalid Request: ${containers}`);
+  const { containers, depth } = text.length > SHALLOW_CHARACTERS ? nestingOf(text, MAX_CONTAINERS) : SHALLOW;
+  if (depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);
+  if (containers > MAX_CONTAINERS) return invalid(`more than ${MAX_CONTAINERS} objects and lists`);
   if (!hasRoom(CONTAINER_MEMORY * containers)) return FAULTS.noRoom;
   try {
     return { text, value: JSON.parse(text) as unknown };
@@ -93,23 +96,6 @@ export function parseJson(text: string, hasRoom: (bytes: number) => boolean = ()
   }
 }
 
-/** A text: the rule that it breaks. */
-function containersIn(text: string): number | string {
-  let depth = 0;
-  let containers = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) {
-      depth += 1;
-      containers += 1;
-      if (depth > MAX_DEPTH) return `nested deeper than ${MAX_DEPTH} levels`;
-      if (containers > MAX_CONTAINERS) return `more than ${MAX_CONTAINERS} objects and lists`;
-    } else if (code === 0x7d || code === 0x5d) depth -= 1;
-  }
-  return containers;
+function invalid(rule: string): Failure {
+  return failure("invalidRequest", `Invalid Request: ${rule}`);
 }

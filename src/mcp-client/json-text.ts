@@ -98,15 +98,32 @@ function closingQuote(json: string, opening: number): number {
   return json.length;
 }
 
-/** How many objects and lists there are in it; not counted further than to one more than `most`. */
-export function containersIn(json: string, most = Infinity): number {
+export interface Nesting {
+  /** Objects and lists. */
+  readonly containers: number;
+  /** How many of them are within each other at most. */
+  readonly depth: number;
+}
+
+/** Not counted further than to one container more than `most`. Nor is it seen whether the text is JSON. */
+export function nestingOf(json: string, most = Infinity): Nesting {
   let containers = 0;
+  let open = 0;
+  let depth = 0;
   for (let at = 0; at < json.length && containers <= most; at += 1) {
     const code = json.charCodeAt(at);
-    if (code === OPEN_OBJECT || code === OPEN_ARRAY) containers += 1;
-    else if (code === QUOTE) at = closingQuote(json, at);
+    if (code === QUOTE) at = closingQuote(json, at);
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      containers += 1;
+      open += 1;
+      if (open > depth) depth = open;
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open -= 1;
   }
-  return containers;
+  return { containers, depth };
+}
+
+export function containersIn(json: string, most = Infinity): number {
+  return nestingOf(json, most).containers;
 }
 
 export interface JsonPlace {
