@@ -242,7 +242,7 @@ function tenantOf(where: string): string | undefined {
   return /^([\w-]+)(?:\/[\w-]+)?$/.exec(where)?.[1];
 }
 
-/** Whoever operates the tenant can have it read at once, and is told then what is wrong. */
+/** With the command that reads the upstream at once, and says what is wrong with it. */
 function lackText({ source, why }: ListLack, where: string): string {
   const tenant = tenantOf(where);
   return oneLine(tenant === undefined ? why : `${why}; tenantry upstream refresh ${tenant} ${source} reads it`);

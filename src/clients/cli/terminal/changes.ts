@@ -73,7 +73,7 @@ export function inForce(effectiveAt: string | null | undefined, { waits = true }
   return [`In force everywhere from ${time(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
 }
 
-/** Of what was gone when it was asked for again. */
+/** The end of a message about something that a repeated request found gone. */
 export function repeatText({ repeated }: { readonly repeated?: true }): string {
   return repeated === true ? " (the answer to the first attempt was lost; it is gone now)" : "";
 }
