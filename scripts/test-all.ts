@@ -5,8 +5,8 @@ import { spawnSync } from "node:child_process";
 const STEPS = [
   "vitest run --project *-rest",
   "vitest run --mode long test/long",
-  "node scripts/attack.ts",
   "node scripts/clients.ts",
+  "node scripts/attack.ts",
 ];
 
 const failed = STEPS.filter((step) => {
