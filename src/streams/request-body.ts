@@ -190,9 +190,18 @@ export class RequestBody {
   }
 
   async #readOn(body: ReadableStream<Uint8Array>, most: number): Promise<BodyState> {
-    this.#request.signal.addEventListener("abort", () => {
-      this.drop();
-    });
+    // The platform keeps who listens, and all that they reach, until the whole invocation has ended.
+    const { signal } = this.#request;
+    const drop = () => this.drop();
+    signal.addEventListener("abort", drop);
+    try {
+      return await this.#readPieces(body, most);
+    } finally {
+      signal.removeEventListener("abort", drop);
+    }
+  }
+
+  async #readPieces(body: ReadableStream<Uint8Array>, most: number): Promise<BodyState> {
     const source = (this.#source ??= sourceOf(body));
     while (this.#size <= most) {
       const chunk = await source.next();

@@ -97,6 +97,8 @@ export interface StartOptions {
   readonly hasDatabase?: boolean;
   /** With an inspector, which looks into its heap. */
   readonly inspected?: boolean;
+  /** MiB of its heap, beyond which it dies, as an isolate of the platform does at 128. */
+  readonly heap?: number;
   /** A folder for what is stored, to start over it again; without one it goes with the Worker. */
   readonly storage?: string;
 }
@@ -115,6 +117,9 @@ export function sharedWorker(
   return running;
 }
 
+/** Read by Miniflare alone. */
+const V8_FLAGS = "MINIFLARE_WORKERD_V8_FLAGS";
+
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
@@ -125,11 +130,13 @@ export async function startWorker(
     flags = [],
     hasDatabase = false,
     inspected = false,
+    heap,
     storage,
   }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = OBJECTS.filter((name) => !without.includes(name));
   let said = "";
+  if (heap !== undefined) process.env[V8_FLAGS] = `--max-heap-size=${heap}`;
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
@@ -171,5 +178,7 @@ export async function startWorker(
     await miniflare.dispose().catch(() => {});
     // workerd writes its log as JSON.
     throw new Error(`${String(error)}\n${said}`.replaceAll('\\"', '"'), { cause: error });
+  } finally {
+    delete process.env[V8_FLAGS];
   }
 }
