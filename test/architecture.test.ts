@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { RULES, type RuleTitle, type Tree } from "./support/architecture.ts";
+import { RULES, type RuleTitle, type Tree } from "./architecture.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OURS = /\.(ts|md|json|toml)$|^\.ci\/run$|^LICENSE$/;

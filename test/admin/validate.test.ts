@@ -13,7 +13,7 @@ import { compileJsonSchema } from "../../src/calls/json-schema.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE } from "../../src/tenants/document/secret-name.ts";
-import { samplesOf } from "../support/schema-samples.ts";
+import { samplesOf } from "./schema-samples.ts";
 
 const faults = (shape: ZodType, value: unknown) => faultsOf(shape, value).map(({ field, rule }) => [field, rule]);
 

@@ -4,7 +4,7 @@
 import { sample } from "fast-check";
 import { expect, it } from "vitest";
 import { adminEnv, appOf, ask, newTenant, operator, ORIGIN, rolledOut, send } from "../support/worker/admin.ts";
-import { resolved, samplesOf, type JsonSchema } from "../support/schema-samples.ts";
+import { resolved, samplesOf, type JsonSchema } from "./schema-samples.ts";
 import { SEED } from "../support/seed.ts";
 
 interface Operation {

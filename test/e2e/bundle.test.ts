@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { BUNDLE_BUDGET } from "../../bench/budgets.ts";
-import { BUILD_MS, deployedFolder } from "../support/deployed-worker.ts";
+import { BUILD_MS, deployedFolder } from "./deployed-worker.ts";
 
 test(
   "wrangler deploy --dry-run succeeds with a bundle of at most 1 MiB gzip",

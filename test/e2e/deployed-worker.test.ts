@@ -7,7 +7,7 @@ import { SourceMap, type SourceMapPayload } from "node:module";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { BUILD_MS, deployedFolder } from "../support/deployed-worker.ts";
+import { BUILD_MS, deployedFolder } from "./deployed-worker.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
 import { clientOf } from "../support/mcp.ts";

@@ -4,7 +4,7 @@
 
 import { expect, test } from "vitest";
 import { collectHeap } from "../support/collected-heap.ts";
-import { FAULTS, startFaultRounds } from "../support/fault-rounds.ts";
+import { FAULTS, startFaultRounds } from "./fault-rounds.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startInspectedGateway } from "../support/gateway-tenant.ts";
 import { residentOf, startedWorkers } from "../support/process-memory.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { bearer } from "../support/fixture-admin.ts";
 import { post, type Json, type Reply } from "../support/mcp.ts";
-import { SessionUpstream } from "../support/session-upstream.ts";
+import { SessionUpstream } from "./session-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
 

@@ -4,7 +4,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { methodsOf } from "../../src/protocol/dispatch.ts";
-import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "../support/hidden-requests.ts";
+import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "./hidden-things/hidden-requests.ts";
 import {
   hiddenId,
   hiddenText,
@@ -13,7 +13,7 @@ import {
   visibleId,
   type HiddenWorld,
   type SightName,
-} from "../support/hidden-world.ts";
+} from "./hidden-things/hidden-world.ts";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
 import { client2025, type Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";

@@ -13,8 +13,8 @@ import {
   sightOf,
   type Sight,
   type World,
-} from "../support/isolation-sight.ts";
-import { documents, makeWorld, markOf, TENANTS, type TenantName } from "../support/isolation-world.ts";
+} from "./isolation/isolation-sight.ts";
+import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/isolation-world.ts";
 import type { Json } from "../support/mcp.ts";
 import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
 

@@ -13,7 +13,7 @@ import {
   sightOf,
   type Sight,
   type World,
-} from "../support/isolation-sight.ts";
+} from "./isolation/isolation-sight.ts";
 import {
   documents,
   has,
@@ -25,7 +25,7 @@ import {
   TENANTS,
   universe,
   type TenantName,
-} from "../support/isolation-world.ts";
+} from "./isolation/isolation-world.ts";
 import { listenTo, type Listening } from "../support/listening.ts";
 import { client2025, post, type Client, type Json } from "../support/mcp.ts";
 import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";

@@ -14,7 +14,7 @@ import {
   type Revision,
   type Sight,
   type World,
-} from "../support/isolation-sight.ts";
+} from "./isolation/isolation-sight.ts";
 import {
   has,
   makeWorld,
@@ -27,7 +27,7 @@ import {
   universe,
   visibleStored,
   type Viewpoint,
-} from "../support/isolation-world.ts";
+} from "./isolation/isolation-world.ts";
 import type { Json, Reply } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";

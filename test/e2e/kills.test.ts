@@ -7,11 +7,11 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { installForeign } from "../support/foreign-servers.ts";
-import type { Caller, Patience } from "../support/kills/calls.ts";
-import { KINDS } from "../support/kills/clients.ts";
-import { BEAT, type Figures, newFigures, PAGES, Rounds } from "../support/kills/rounds.ts";
-import { Watcher } from "../support/kills/watcher.ts";
-import { KilledWorld } from "../support/kills/world.ts";
+import type { Caller, Patience } from "./kills/calls.ts";
+import { KINDS } from "./kills/clients.ts";
+import { BEAT, type Figures, newFigures, PAGES, Rounds } from "./kills/rounds.ts";
+import { Watcher } from "./kills/watcher.ts";
+import { KilledWorld } from "./kills/world.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 

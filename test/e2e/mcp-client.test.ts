@@ -18,7 +18,7 @@ import { followStanding } from "../../src/mcp-client/standing-2025.ts";
 import { end2025, open2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
-import { CutProxy } from "../support/cut-proxy.ts";
+import { CutProxy } from "./cut-proxy.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 
 const origin = fixtureOrigin();

@@ -9,12 +9,12 @@ import { laidOut } from "../../scripts/reference/reference-pages.ts";
 import { CommandLine, type Ended } from "../support/command-line.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startGatewayWorker } from "../support/gateway-tenant.ts";
-import { measureAll, type Measured } from "../support/odd-servers/measure.ts";
-import { KINDS, ROWS } from "../support/odd-servers/odd-kinds.ts";
-import { LISTS, type Demand, type OddRow } from "../support/odd-servers/odd-row.ts";
-import { startOddServers, type OddServers } from "../support/odd-servers/odd-server.ts";
-import { withOddSection } from "../support/odd-servers/odd-table.ts";
-import { cellOf, worseParts, type Outcome } from "../support/odd-servers/outcome.ts";
+import { measureAll, type Measured } from "./odd-servers/measure.ts";
+import { KINDS, ROWS } from "./odd-servers/odd-kinds.ts";
+import { LISTS, type Demand, type OddRow } from "./odd-servers/odd-row.ts";
+import { startOddServers, type OddServers } from "./odd-servers/odd-server.ts";
+import { withOddSection } from "./odd-servers/odd-table.ts";
+import { cellOf, worseParts, type Outcome } from "./odd-servers/outcome.ts";
 
 const HOUR_MS = 3_600_000;
 const PAGE = "docs/gateway-tried.md";

@@ -9,7 +9,7 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
-import { CutProxy } from "../support/cut-proxy.ts";
+import { CutProxy } from "./cut-proxy.ts";
 import { WAYS } from "../support/official-ways.ts";
 
 /** What both clients have in common, as far as it is used here. */

@@ -4,7 +4,7 @@ import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@mo
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { CutProxy } from "../support/cut-proxy.ts";
+import { CutProxy } from "./cut-proxy.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import {

@@ -2,7 +2,7 @@
 // their connection is cut is in official-streams-cut.test.ts, what a local server does in official-streams-local.test.ts.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import { CutProxy } from "../support/cut-proxy.ts";
+import { CutProxy } from "./cut-proxy.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp.ts";

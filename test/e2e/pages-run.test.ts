@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startApplication, type Application } from "../support/application.ts";
 import { pageBlocks, type PageBlock } from "../support/page-blocks.ts";
-import { checkout, LEFT_OUT, standInsFor, typeAll, typedOf } from "../support/page-shell.ts";
+import { checkout, LEFT_OUT, standInsFor, typeAll, typedOf } from "./page-shell.ts";
 import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
 
 /** Done word for word in a project of its own. */

@@ -5,7 +5,7 @@ import { Agent } from "node:http";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { shot, type Shot } from "../support/hostile-requests.ts";
+import { shot, type Shot } from "./property/hostile-requests.ts";
 import { client2026, type Json } from "../support/mcp.ts";
 import { officialViolations } from "../support/official-schema.ts";
 import { sendRaw, type RawReply } from "../support/raw-http.ts";

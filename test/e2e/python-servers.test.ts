@@ -34,7 +34,7 @@ import {
   VISITS,
   type Answer,
   type Asked,
-} from "../support/python/asked.ts";
+} from "./python-servers/asked.ts";
 import {
   interpreterOf,
   record,
@@ -43,7 +43,7 @@ import {
   startStandIn,
   type PythonKind,
   type PythonServer,
-} from "../support/python/python-servers.ts";
+} from "./python-servers/python-servers.ts";
 import { sized } from "../support/tier.ts";
 
 const origin = await startGatewayWorker();

@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { client2026, type Json } from "../support/mcp.ts";
-import { beginAll, SHARED_URI, type Ended, type Scene } from "../support/recreation.ts";
+import { beginAll, SHARED_URI, type Ended, type Scene } from "./recreation.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";

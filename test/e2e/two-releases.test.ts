@@ -9,7 +9,7 @@ import { openEvents } from "../support/event-reader.ts";
 import { FollowedCall } from "../support/followed-call.ts";
 import { client2025, client2026, post, type Client, type Json } from "../support/mcp.ts";
 import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
-import { ADMIN_TOKEN, startReleases, type Release, type TwoReleases } from "../support/two-releases.ts";
+import { ADMIN_TOKEN, startReleases, type Release, type TwoReleases } from "./two-releases.ts";
 
 const ORDER: readonly Release[] = ["this", "next", "this", "next"];
 const YES = { action: "accept", content: { yes: true } };

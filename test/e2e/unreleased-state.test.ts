@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client2025, client2026 } from "../support/mcp.ts";
-import { ADMIN_TOKEN, startAlone, type Alone } from "../support/two-releases.ts";
+import { ADMIN_TOKEN, startAlone, type Alone } from "./two-releases.ts";
 
 const ARCHIVE = join(import.meta.dirname, "../fixtures/state-e207355.tar.gz");
 const KEY = "tnt_NjeR8M358d_hoEeQWgJjVJOIreV48SOo12RtWHZ42pe42Z01a";

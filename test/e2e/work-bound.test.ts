@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { everyField, heavyRequests, offeredBy, type HeavyRequest } from "../support/heavy-requests.ts";
+import { everyField, heavyRequests, offeredBy, type HeavyRequest } from "./work-bound/heavy-requests.ts";
 import type { Json } from "../support/mcp.ts";
 import { startedWorkers } from "../support/process-memory.ts";
 import { write } from "../support/raw-http.ts";

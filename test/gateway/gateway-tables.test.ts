@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { CLAIM_MS, gatewayTables, type GatewayMethods, type Settled } from "../../src/gateway/gateway-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { loggedStates } from "../support/worker/logged.ts";
+import { loggedStates } from "./logged.ts";
 import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/worker/tenant.ts";
 
 interface Desk extends Bench<GatewayMethods> {

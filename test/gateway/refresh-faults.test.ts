@@ -18,7 +18,7 @@ import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import { loadSection } from "../../src/tenants/isolate/sections.ts";
 import { servedTenant } from "../support/worker/deployed.ts";
 import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
-import { loggedStates } from "../support/worker/logged.ts";
+import { loggedStates } from "./logged.ts";
 import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
 import { callOn, keeperOf } from "../support/worker/object-calls.ts";
 

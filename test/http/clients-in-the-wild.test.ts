@@ -6,8 +6,8 @@ import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, post, REVISIONS_2025, type Json } from "../support/mcp.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import type { Place } from "../support/wild-client.ts";
-import { WILD_CLIENTS } from "../support/wild-clients.ts";
+import type { Place } from "./clients-in-the-wild/wild-client.ts";
+import { WILD_CLIENTS } from "./clients-in-the-wild/wild-clients.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "wild");

@@ -11,7 +11,7 @@ import {
   USUAL,
   type AgentHabits,
   type TracedMessage,
-} from "../support/agent-traces.ts";
+} from "./agent-traces.ts";
 
 const EPOCH = 1_800_000_000_000;
 const limits = limitsInForce();

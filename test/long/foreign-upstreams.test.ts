@@ -18,7 +18,7 @@ import {
   type ForeignServer,
 } from "../support/foreign-servers.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { logsOf, progressOf, survey, type AnyClient } from "../support/server-survey.ts";
+import { logsOf, progressOf, survey, type AnyClient } from "./server-survey.ts";
 
 await installForeign();
 const origin = await startGatewayWorker();

@@ -12,13 +12,13 @@ import { join } from "node:path";
 import { pipeline } from "node:stream";
 import { setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import "../support/every-name-here.ts";
+import "./every-name-here.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { installForeign } from "../support/foreign-servers.ts";
 import { byKey } from "../support/login-browser.ts";
 import { LOGIN_CLIENTS } from "../support/login-clients.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { remoteAt } from "../support/mcp-remote.ts";
+import { remoteAt } from "./mcp-remote.ts";
 
 const INSTALLED_WITHIN_MS = 180_000;
 beforeAll(() => installForeign(), INSTALLED_WITHIN_MS);
@@ -120,7 +120,7 @@ test.each(LOGIN_CLIENTS)(
 
 test("mcp-remote logs in by the https URL, lists tools and calls one as the person", async () => {
   const { id, url, token, key } = await tenantByKey();
-  const nodeArgs = ["--import", join(import.meta.dirname, "../support/every-name-here.ts")];
+  const nodeArgs = ["--import", join(import.meta.dirname, "./every-name-here.ts")];
   const remote = remoteAt(url, token, { nodeArgs, env: { NODE_EXTRA_CA_CERTS: CERTIFICATE } });
   const client = await remote.start();
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { installForeign } from "../support/foreign-servers.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { remoteAt } from "../support/mcp-remote.ts";
+import { remoteAt } from "./mcp-remote.ts";
 
 const INSTALLED_WITHIN_MS = 180_000;
 beforeAll(() => installForeign(), INSTALLED_WITHIN_MS);

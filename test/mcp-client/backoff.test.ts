@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { Backoff } from "../../src/mcp-client/backoff.ts";
 import { pause, SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { ManualClock } from "./manual-clock.ts";
 
 /** Chance says the most that it can. */
 function backoff(chance: number): Backoff {

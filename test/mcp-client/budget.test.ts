@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { Budget } from "../../src/mcp-client/budget.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { ManualClock } from "./manual-clock.ts";
 
 test("what is taken comes back with time, and never more than there was", () => {
   const clock = new ManualClock();

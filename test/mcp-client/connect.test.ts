@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { connect } from "../../src/mcp-client/connect.ts";
-import { ABOUT, bench, done, expectNothingLeft, faultOf } from "../support/mcp-bench.ts";
+import { ABOUT, bench, done, expectNothingLeft, faultOf } from "./mcp-bench.ts";
 import { sessionScript, type Exchange, type Json } from "../support/scripted-endpoint.ts";
 
 expectNothingLeft();

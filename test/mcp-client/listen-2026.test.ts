@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { listen2026, missingFrom, type ListenEvent, type ListenOptions } from "../../src/mcp-client/listen-2026.ts";
 import { request2026 } from "../../src/mcp-client/outgoing.ts";
-import { ABOUT, bench, expectNothingLeft, faultOf } from "../support/mcp-bench.ts";
+import { ABOUT, bench, expectNothingLeft, faultOf } from "./mcp-bench.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import type { Exchange, Json } from "../support/scripted-endpoint.ts";
 

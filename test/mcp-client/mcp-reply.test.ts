@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "../support/mcp-bench.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./mcp-bench.ts";
 import type { Exchange } from "../support/scripted-endpoint.ts";
 
 expectNothingLeft();

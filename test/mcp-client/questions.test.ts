@@ -6,7 +6,7 @@ import { tellUntilTaken } from "../../src/mcp-client/channel-2025.ts";
 import { McpFault } from "../../src/mcp-client/fault.ts";
 import { readMessage, type NotificationMessage, type RequestMessage } from "../../src/mcp-client/message.ts";
 import { Questions, type AnswerQuestion } from "../../src/mcp-client/questions.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { ManualClock } from "./manual-clock.ts";
 
 function asked(id: string | number, method = "roots/list"): RequestMessage {
   return readMessage(JSON.stringify({ jsonrpc: "2.0", id, method, params: {} })) as RequestMessage;

@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { followStanding, type StandingEvent } from "../../src/mcp-client/standing-2025.ts";
-import { bench, expectNothingLeft, faultOf, SESSION } from "../support/mcp-bench.ts";
+import { bench, expectNothingLeft, faultOf, SESSION } from "./mcp-bench.ts";
 import type { Exchange, Json } from "../support/scripted-endpoint.ts";
 
 expectNothingLeft();

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { REVISIONS_2025, type Json } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "../support/one-tool-upstream.ts";
-import { startSseUpstream } from "../support/sse-upstream.ts";
+import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { startSseUpstream } from "./sse-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "declared");

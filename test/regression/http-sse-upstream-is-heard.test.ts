@@ -9,7 +9,7 @@ import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-t
 import { listenTo } from "../support/listening.ts";
 import { client2026, ERAS, type Client, type Json } from "../support/mcp.ts";
 import { answeringV1, answeringV2, ROOTS, SAMPLED, textOf } from "../support/official-ways.ts";
-import { startSseUpstream } from "../support/sse-upstream.ts";
+import { startSseUpstream } from "./sse-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "sse");

@@ -6,7 +6,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { listenTo } from "../support/listening.ts";
 import { ERAS, type Client, type Json } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-endpoint.ts";
 
 const origin = await startGatewayWorker();

@@ -2,7 +2,7 @@
 // of tenants were answered 503, or 500 where it was KV, though asking again does no harm.
 
 import { describe, expect, test } from "vitest";
-import { VARS } from "../support/jitter/world.ts";
+import { VARS } from "../e2e/jitter/world.ts";
 import { struckWorkers } from "../support/struck-workers.ts";
 import { ADMIN_TOKEN, type WatchedWorker } from "../support/two-workers.ts";
 

@@ -8,7 +8,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { post, type Json } from "../support/mcp.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-endpoint.ts";
 
 const origin = await startGatewayWorker();

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type Reply } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "incomplete");

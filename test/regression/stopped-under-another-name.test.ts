@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import type { Json } from "../support/mcp.ts";
-import { OneToolUpstream } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "stopped");

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type Reply } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
 const origin = await startGatewayWorker();

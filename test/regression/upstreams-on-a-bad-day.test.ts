@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { clientOf, type Json } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream, saidBy } from "./one-tool-upstream.ts";
 import { ScriptedEndpoint, sessionScript } from "../support/scripted-endpoint.ts";
 
 const origin = await startGatewayWorker();

@@ -12,9 +12,9 @@ import { startLocalHost } from "../support/local-host.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
 import { clientOf } from "../support/mcp.ts";
-import { OneToolUpstream, saidBy } from "../support/one-tool-upstream.ts";
+import { OneToolUpstream, saidBy } from "./one-tool-upstream.ts";
 import { serveApp } from "../support/served-app.ts";
-import { startSseUpstream } from "../support/sse-upstream.ts";
+import { startSseUpstream } from "./sse-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
 const AGENT = "tenantry";

@@ -7,7 +7,7 @@ import { openSocket } from "../../src/streams/held-socket.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { changeEvent as event, LISTENER } from "../support/worker/hubs.ts";
-import { DIGESTS, filterOf, LIST, NEVER, sightOf, streaming } from "../support/worker/streaming.ts";
+import { DIGESTS, filterOf, LIST, NEVER, sightOf, streaming } from "./streaming.ts";
 import { type FreshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
 
 /** A tool is forbidden, which is in force a minute later. */

@@ -6,7 +6,7 @@ import { Feed, type Digests, type FeedHost } from "../../src/streams/feed.ts";
 import type { Opened } from "../../src/streams/held-socket.ts";
 import { CLOSE } from "../../src/streams/wire.ts";
 import type { ChangeEvent, Changes } from "../../src/tenants/authority/changes.ts";
-import { CrowdClock } from "../support/crowd-clock.ts";
+import { CrowdClock } from "./crowd-clock.ts";
 
 const STREAMS = 20_000;
 const FEWER = 1000;

@@ -1,7 +1,7 @@
 // The judge of registers is judged: it finds what is wrong, and nothing else.
 
 import { expect, test } from "vitest";
-import { contradiction, type Operation } from "./jitter/linearizable.ts";
+import { contradiction, type Operation } from "./linearizable.ts";
 
 const write = (begun: number, ended: number, value: string, from?: string): Operation => ({
   kind: "write",

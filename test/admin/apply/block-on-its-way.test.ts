@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { ask, newTenant, operator } from "../../support/worker/admin.ts";
-import { spoil } from "../../support/worker/platform-faults.ts";
+import { spoil } from "../platform-faults.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
 const lost = () => Promise.reject(new Error("Network connection lost."));

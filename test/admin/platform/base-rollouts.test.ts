@@ -10,7 +10,7 @@ import type { Infer, Rollout } from "../../../src/admin/contract.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { adminEnv, adminOptions, ask, newTenant, rolledOut } from "../../support/worker/admin.ts";
-import { countedEnv, spoil } from "../../support/worker/platform-faults.ts";
+import { countedEnv, spoil } from "../platform-faults.ts";
 import { anyTenant } from "../../support/worker/tenant.ts";
 
 type Shown = Infer<typeof Rollout>;

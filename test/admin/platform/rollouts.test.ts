@@ -12,7 +12,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { ROOT } from "../../support/worker/admin.ts";
 import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { countedEnv, spoil, spoilObject } from "../../support/worker/platform-faults.ts";
+import { countedEnv, spoil, spoilObject } from "../platform-faults.ts";
 import { anyTenant } from "../../support/worker/tenant.ts";
 import { aroundCalls, callOn } from "../../support/worker/object-calls.ts";
 

@@ -5,10 +5,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ANY_VALUE, commandForms, GIVEN_FILE, TARGET, type CommandForm } from "../../support/command-forms.ts";
+import { ANY_VALUE, commandForms, GIVEN_FILE, TARGET, type CommandForm } from "./command-forms.ts";
 import { CommandLine, commandLine } from "../../support/command-line.ts";
 import { FakeAdmin, TOKEN } from "../../support/fake-admin.ts";
-import { changedTexts, fill } from "../../support/hostile-server.ts";
+import { changedTexts, fill } from "./hostile-server.ts";
 
 /** Beside what a command is told to write: `login` keeps a token, where no server names anything. */
 const CONFIG = "home/config";

@@ -5,10 +5,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { commandForms, GIVEN_FILE, type CommandForm } from "../../support/command-forms.ts";
+import { commandForms, GIVEN_FILE, type CommandForm } from "./command-forms.ts";
 import { CommandLine, type Around, type Ended } from "../../support/command-line.ts";
 import { TOKEN, type FakeAdmin } from "../../support/fake-admin.ts";
-import { hostileServer } from "../../support/hostile-server.ts";
+import { hostileServer } from "./hostile-server.ts";
 
 const C0_AND_C1 = Array.from({ length: 0xa0 }, (_, code) => code).filter((code) => code < 0x20 || code >= 0x7f);
 const DIRECTIONS = [0x061c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e];

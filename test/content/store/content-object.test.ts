@@ -11,7 +11,7 @@ import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
 import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import { anyTenant, contentStub, freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 import { aroundCalls } from "../../support/worker/object-calls.ts";
 

@@ -4,7 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import { contentSideOf, freshTenant, onBench, scansOf } from "../../support/worker/tenant.ts";
 
 function listed(methods: ContentMethods, about: Partial<Parameters<ContentMethods["list"]>[0]> = {}): string[] {

@@ -11,7 +11,7 @@ import { GARBAGE_GRACE_MS } from "../../../src/tenants/authority/body-garbage.ts
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import {
   contentSideOf,
   freshTenant,

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import { isSeen } from "../../../src/content/store/seen-ranges.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import { SEED } from "../../support/seed.ts";
 import { onBench, type Bench } from "../../support/worker/tenant.ts";
 

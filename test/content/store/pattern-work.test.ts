@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
 import { budgetOf } from "../../../src/content/store/pattern-work.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import { onBench } from "../../support/worker/tenant.ts";
 
 const uriOf = (at: number) => `note:${"a".repeat(1900)}${String(at).padStart(4, "0")}`;

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import type { SearchQuery } from "../../../src/content/store/text-search.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/worker/tenant.ts";
 
 /** Who sees everything: two rows for each text that is ranked. */

@@ -15,7 +15,7 @@ import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { putOf } from "../../support/worker/resources.ts";
+import { putOf } from "../resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const storeOf = ({ id, content }: FreshTenant) =>

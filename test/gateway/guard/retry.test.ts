@@ -10,7 +10,7 @@ import { failure } from "../../../src/protocol/errors.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
 import { callOf, hostOf, RecordingSink } from "../../support/worker/calls.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { listedUpstream } from "../../support/worker/listed-upstream.ts";
+import { listedUpstream } from "./listed-upstream.ts";
 import { freshTenant } from "../../support/worker/tenant.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 

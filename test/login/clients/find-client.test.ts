@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { findClient } from "../../../src/login/server/find-client.ts";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { clientHost } from "../../support/worker/client-host.ts";
-import { loginGround, type LoginGround } from "../../support/worker/login-ground.ts";
+import { clientHost } from "./client-host.ts";
+import { loginGround, type LoginGround } from "./login-ground.ts";
 
 const REDIRECT = "https://app.example/cb";
 const SAID = { client_name: "App", redirect_uris: [REDIRECT] };

@@ -7,7 +7,7 @@ import { register } from "../../../src/login/server/register.ts";
 import type { LoginVisit } from "../../../src/login/login-visit.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { KNOWN_CLIENTS } from "../../support/known-clients.ts";
-import { loginGround, type LoginGround } from "../../support/worker/login-ground.ts";
+import { loginGround, type LoginGround } from "./login-ground.ts";
 
 const REDIRECT = "https://app.example/cb";
 

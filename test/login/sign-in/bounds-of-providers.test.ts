@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { readIssuer } from "../../../src/login/issuers/read-issuer.ts";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";
 import { signedInAt } from "../../../src/login/sign-in/signed-in.ts";
-import { CLIENT, ISSUER, providerFor, signInWith, visitWith } from "../../support/worker/sign-in.ts";
+import { CLIENT, ISSUER, providerFor, signInWith, visitWith } from "./sign-in.ts";
 
 async function world() {
   const provider = await providerFor(ISSUER);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { oauth2 } from "../../../src/login/sign-in/oauth2.ts";
 import type { NotSignedIn, ProviderTokens } from "../../../src/login/sign-in/sign-in.ts";
-import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "../../support/worker/sign-in.ts";
+import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
 
 async function world() {
   const provider = await providerFor(ISSUER, "github");

@@ -6,7 +6,7 @@ import { oidc } from "../../../src/login/sign-in/oidc.ts";
 import type { NotSignedIn, ProviderTokens, SignedInWith } from "../../../src/login/sign-in/sign-in.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
-import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "../../support/worker/sign-in.ts";
+import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
 async function world(login: Partial<LoginDocument> = {}) {

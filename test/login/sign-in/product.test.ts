@@ -4,7 +4,7 @@ import { SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
 import { product } from "../../../src/login/sign-in/product.ts";
 import type { LoginVisit } from "../../../src/login/login-visit.ts";
-import { ISSUER, visitWith } from "../../support/worker/sign-in.ts";
+import { ISSUER, visitWith } from "./sign-in.ts";
 
 const SHARED = "0123456789abcdef0123456789abcdef";
 const STRAY = "This answer belongs to another sign-in, or to one that is over";

@@ -4,7 +4,7 @@ import { generateKeyPair, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
 import type { TendGround } from "../../../src/deployment/deployment.ts";
 import { endpointsOf, verifiedBy } from "../../../src/login/issuers/issuer-keys.ts";
-import { CLIENT, ISSUER, providerFor, visitWith } from "../../support/worker/sign-in.ts";
+import { CLIENT, ISSUER, providerFor, visitWith } from "./sign-in.ts";
 
 it("a flood of them asks the tenant's object about once a second, and nobody for what is known", async () => {
   const { issuer } = await providerFor(ISSUER);

@@ -1,7 +1,7 @@
 // What `tenantry call` says of the servers behind an endpoint: which of them is not there, and which of them an error is from.
 
 import { expect, test } from "vitest";
-import { NOTE_WRITE, said, toolEndpoint } from "../../../support/tool-endpoint.ts";
+import { NOTE_WRITE, said, toolEndpoint } from "./tool-endpoint.ts";
 
 const NOT_ALL = {
   tools: [NOTE_WRITE],

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandLine } from "../../../support/command-line.ts";
 import { ScriptedEndpoint } from "../../../support/scripted-endpoint.ts";
-import { NOTE_WRITE, said, toolEndpoint, type Json, type Sent } from "../../../support/tool-endpoint.ts";
+import { NOTE_WRITE, said, toolEndpoint, type Json, type Sent } from "./tool-endpoint.ts";
 
 test("a tool's text is printed, through the tenant's own endpoint", async () => {
   const { call, sent } = await toolEndpoint(() => said("saved", "twice"));

@@ -1,0 +1,94 @@
+// Owns a visit to a tenant's login for tests inside workerd: a tenant with its real authority, and a provider that answers
+// what the Worker fetches. Refuses pages and tokens of ours: a way to sign in is looked at by itself.
+
+import { env } from "cloudflare:workers";
+import { toBase64Url } from "../../../src/auth/seal.ts";
+import type { TendGround } from "../../../src/deployment/deployment.ts";
+import type { LoginVisit } from "../../../src/login/login-visit.ts";
+import type { SignIn, SignedInWith, NotSignedIn } from "../../../src/login/sign-in/sign-in.ts";
+import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { identityProvider, type IdentityProvider, type ProviderKind } from "../../support/identity-provider.ts";
+import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
+import { servedTenant } from "../../support/worker/deployed.ts";
+import { onBench, type FreshTenant } from "../../support/worker/tenant.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+export const SECRET = "s3cret-of-the-client:+/";
+export const CLIENT = "client-of-acme";
+
+/** One whose clients are `CLIENT` with its secret, at the callback of this issuer. */
+export async function providerFor(issuer: string, kind: ProviderKind = "openid"): Promise<IdentityProvider> {
+  const made: IdentityProvider[] = [];
+  const { origin } = new URL(upstreamAt((request) => made[0]?.answer(request) ?? Response.error()));
+  const redirect = `${issuer}/callback`;
+  const clients = { [CLIENT]: { secret: SECRET, redirect }, other: { secret: SECRET, redirect }, open: { redirect } };
+  const provider = await identityProvider({ origin, kind, clients });
+  made.push(provider);
+  return provider;
+}
+
+export const ISSUER = "https://mcp.example.com/login/acme";
+
+export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: Record<string, string> = {}) {
+  const document = { mode: "oauth", auth: { login } } as const;
+  const tenant = await servedTenant(document);
+  const known: Record<string, string> = { CLIENT: SECRET, ...secrets };
+  const logged: unknown[] = [];
+  const ground: TendGround = {
+    tenant: tenant.id,
+    placement: ANYWHERE,
+    created: "",
+    revision: 1,
+    document,
+    leased: new Map(),
+    server: { name: "test", version: "1" },
+    env: { ...env, SECRETS_KEY: toBase64Url(new Uint8Array(32).fill(1)) },
+    stub: () => withIssuers(tenant),
+    secret: async (name) => known[name],
+    onError: (error) => void logged.push(error),
+  };
+  const urls = {
+    issuer,
+    account: issuer.replace("/login/", "/account/"),
+    resource: issuer.replace("/login/", "/mcp/"),
+  };
+  const visit = {
+    request: new Request(issuer),
+    body: "",
+    path: "/authorize",
+    urls,
+    login,
+    ground,
+    ring: [],
+    address: "",
+  };
+  return { visit: visit as unknown as LoginVisit, logged };
+}
+
+/** The fixture Worker has no `login()`: the tables of issuers are opened on the tenant's object by hand. */
+function withIssuers(tenant: FreshTenant): TenantStub {
+  return {
+    call: (method, args, isIdempotent) => {
+      const [tables, name] = method.split(".");
+      return tables === issuerTables.name
+        ? onBench(issuerTables, ({ methods }) => Reflect.apply(methods[name as "claim"], methods, args), { tenant })
+        : tenant.stub.call(method, args, isIdempotent);
+    },
+  };
+}
+
+/** From the beginning to the end, with what comes back changed on its way. */
+export async function signInWith(
+  way: SignIn,
+  visit: LoginVisit,
+  { visit: browse }: Pick<IdentityProvider, "visit">,
+  change: (answer: URLSearchParams) => void = () => {},
+): Promise<SignedInWith | NotSignedIn> {
+  const begun = await way.begin?.(visit, "state-of-this-browser");
+  if (begun?.kind !== "begun") return begun ?? Promise.reject(new Error("nothing begins it"));
+  const answer = (await browse(begun.location)).searchParams;
+  change(answer);
+  return way.finish(visit, answer, begun.kept);
+}

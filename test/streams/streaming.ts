@@ -1,0 +1,145 @@
+// Owns a notification stream on a real hub and a real authority, with everything about it that a test may change while it is
+// open, hold up and read. Refuses assertions.
+
+import { exports } from "cloudflare:workers";
+import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
+import {
+  Feed,
+  type Digests,
+  type FeedHost,
+  type FeedState,
+  type Filter,
+  type StreamSight,
+} from "../../src/streams/feed.ts";
+import { openSocket } from "../../src/streams/held-socket.ts";
+import type { Listener } from "../../src/streams/wire.ts";
+import { remoteChanges } from "../../src/tenants/authority/change-calls.ts";
+import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
+import { LISTENER } from "../support/worker/hubs.ts";
+import { freshTenant } from "../support/worker/tenant.ts";
+
+export const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
+export const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamSight => ({
+  digests: { ...DIGESTS, ...digests },
+  leaseMs: 5000,
+  sees: (uri) => !hidden.includes(uri),
+});
+export const filterOf = (...uris: readonly string[]): Filter => ({
+  tools: true,
+  prompts: true,
+  resources: true,
+  uris: new Map(uris.map((uri) => [uri, uri.toUpperCase()])),
+});
+export const NEVER = { definitions: 0, content: 0 };
+export const LIST = (section: keyof Digests) => `${section}/list_changed`;
+
+/** A stream with everything about it that a test may change while it is open. */
+export function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
+  const tenant = freshTenant();
+  const definitions = remoteChanges(tenant.stub);
+  const changes = remoteChanges(tenant.content);
+  // A deaf hub hears nothing from the authority: only what the test tells it.
+  const hub = exports.HubObject.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
+  const told: string[] = [];
+  const looks: number[] = [];
+  const states: FeedState[] = [];
+  let wake = () => {};
+  const tell = (what: string) => {
+    told.push(what);
+    wake();
+  };
+  const world = {
+    sight: sightOf() as StreamSight | null,
+    filter: about.filter ?? filterOf("note:a", "note:b"),
+    /** What a look at the view waits for. */
+    gate: Promise.resolve(),
+    /** Called when somebody looks. */
+    looked: () => {},
+    away: false,
+    /** Called when the authority could not be reached. */
+    failed: () => {},
+  };
+  const heard: number[] = [];
+  const listens: (number | null)[] = [];
+  const reach = <T>(work: () => Promise<T>) => {
+    if (!world.away) return work();
+    world.failed();
+    return Promise.reject(new Error("away"));
+  };
+  const host: FeedHost = {
+    connect: async () => {
+      const opened = await openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about.listener }) });
+      if ("socket" in opened) {
+        opened.socket.addEventListener("message", ({ data }) => {
+          heard.push((JSON.parse(data as string) as ChangeEvent).version);
+          wake();
+        });
+      }
+      return opened;
+    },
+    listen: (since) => {
+      listens.push(since?.content ?? null);
+      return reach(async () => {
+        return {
+          definitions: await definitions.listen(since?.definitions ?? null),
+          content: await changes.listen(since?.content ?? null),
+        };
+      });
+    },
+    look: (revision) =>
+      reach(async () => {
+        looks.push(revision);
+        world.looked();
+        await world.gate;
+        return world.sight;
+      }),
+    filter: async () => world.filter,
+    tell: (method, { uri }, state) => {
+      states.push(state);
+      tell(`${method.replace("notifications/", "")}${typeof uri === "string" ? ` ${uri}` : ""}`);
+    },
+    ended: (why) => {
+      tell(why);
+    },
+  };
+  // Whoever loses the hub comes back at once.
+  const feed = new Feed(host, { ...SYSTEM_CLOCK, random: () => 0 });
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  const next = async () => {
+    await until(() => told.length > 0);
+    return told.shift();
+  };
+  /** The hub's event about this version is there, whatever the stream makes of it. */
+  const hears = (version: number) => until(() => heard.includes(version));
+  /** Holds up what comes next, until `release` is called; `begun`: it has come. */
+  const held = (hold: (gate: Promise<void>, come: () => void) => void) => {
+    const gate = Promise.withResolvers<void>();
+    const begun = new Promise<void>((come) => {
+      hold(gate.promise, come);
+    });
+    return { begun, release: gate.resolve };
+  };
+  const holdLook = () =>
+    held((gate, come) => {
+      world.gate = gate;
+      world.looked = come;
+    });
+  const update = (...names: string[]) =>
+    changes.announce(
+      [],
+      names.map((name) => `note:${name}`),
+    );
+  /** The last thing that a stream hears in a test: whatever came before it was told or never will be. */
+  const END = "resources/updated NOTE:B";
+  const untilEnd = async () => {
+    await update("b");
+    const seen: unknown[] = [];
+    do seen.push(await next());
+    while (seen.at(-1) !== END);
+    return seen.slice(0, -1);
+  };
+  const ways = { next, holdLook, hears, update, untilEnd };
+  return { tenant, changes, hub, feed, world, looks, listens, states, told, ...ways };
+}
