@@ -18,7 +18,7 @@ const asksRunning = (file: string) => imports(file, /support\/fixture-origin\.ts
 const startsOwn = (file: string) =>
   imports(
     file,
-    /support\/(two-workers|struck-workers|worker-bundle|application|gateway-tenant|login-tenant|app-users)\.ts"/,
+    /support\/(worker-pair|worker-pair-with-faults|start-worker|application|gateway-tenant|login-tenant|app-users)\.ts"/,
   );
 const isSized = (file: string) => imports(file, /support\/tier\.ts"/);
 
@@ -116,7 +116,7 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       expect: { poll: { timeout: 30_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
-      setupFiles: ["test/support/worker/registered.ts", "test/support/worker/as-it-was.ts"],
+      setupFiles: ["test/support/workerd/fixture-registry-setup.ts", "test/support/workerd/leak-check.ts"],
     },
   };
 }

@@ -79,8 +79,11 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     },
     {
       what: "an import from outside src",
-      tree: { "src/http/app.ts": code('import "../../test/support/mcp.ts";'), "test/support/mcp.ts": code("") },
-      says: ["src/http/app.ts: imports ../../test/support/mcp.ts from outside src"],
+      tree: {
+        "src/http/app.ts": code('import "../../test/support/mcp-client.ts";'),
+        "test/support/mcp-client.ts": code(""),
+      },
+      says: ["src/http/app.ts: imports ../../test/support/mcp-client.ts from outside src"],
     },
     {
       what: "Markdown outside the demo",

@@ -1,7 +1,7 @@
 // What docs/compared.md says is what this project promises of itself; that it is what is found now, test/long looks at.
 
 import { beforeAll, expect, test } from "vitest";
-import { saidOnPage, type Said } from "./support/compared.ts";
+import { saidOnPage, type Said } from "./support/compared-page.ts";
 
 let page: Said;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { allowClient, beginLogin, CALLBACK } from "../../test/support/allowed-client.ts";
+import { allowClient, beginLogin, CALLBACK } from "../../test/support/authorized-client.ts";
 import { isPage, LoginBrowser, textOf } from "../../test/support/login-browser.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import { REVISIONS, type Answer, type Json, type Target } from "./target.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { residentOf as residentMiB, startedWorkers } from "../../test/support/process-memory.ts";
-import { readModules, startWorker, writeBundle } from "../../test/support/worker-bundle.ts";
+import { readModules, startWorker, writeBundle } from "../../test/support/start-worker.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import { didIt, written, type Target } from "./target.ts";
 

@@ -5,8 +5,8 @@ import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Explained, SuspensionShape, Infer } from "../../src/admin/contract.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { ask, newTenant, rolledOut, rules, type Answered } from "../support/worker/admin.ts";
-import { anyTenant } from "../support/worker/tenant.ts";
+import { ask, newTenant, rolledOut, rules, type Answered } from "../support/workerd/admin.ts";
+import { anyTenant } from "../support/workerd/tenant.ts";
 
 type Made = Infer<typeof CreatedKey>;
 type Key = Infer<typeof ApiKey>;

@@ -2,7 +2,7 @@
 
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { adminClient, AdminError, type AdminAnswer } from "../../src/admin/admin-client.ts";
-import { adminEnv, appOf, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
+import { adminEnv, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 
 const app = appOf();
 const asked: string[] = [];

@@ -4,7 +4,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, inject, it } from "vitest";
 import type { AdminEnv } from "../../src/admin/route.ts";
-import { ask, rolledOut } from "../support/worker/admin.ts";
+import { ask, rolledOut } from "../support/workerd/admin.ts";
 
 const ROUNDS = 48;
 const MOST_MS = 25;

@@ -6,7 +6,7 @@ import type { Infer, Problem } from "../../src/admin/contract.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
-import { ask, newTenant, rules, send } from "../support/worker/admin.ts";
+import { ask, newTenant, rules, send } from "../support/workerd/admin.ts";
 
 const VALUE = "Zq9xWv7kRt5p";
 const WHOLE = JSON.stringify({ value: VALUE, note: VALUE });

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
-import { adminEnv, appOf, newTenant, ORIGIN, send } from "../support/worker/admin.ts";
+import { adminEnv, appOf, newTenant, ORIGIN, send } from "../support/workerd/admin.ts";
 
 const storedAs = ({ status, headers }: Response) => [status, headers.get("cache-control")];
 

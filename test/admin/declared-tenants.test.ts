@@ -5,8 +5,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { admin, createWorker, defineTool, type Env, type TenantDefinition } from "../../src/tenantry.ts";
-import { ROOT } from "../support/worker/admin.ts";
-import { sendTo } from "../support/worker/deployed.ts";
+import { ROOT } from "../support/workerd/admin.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
 
 const rows = new Map<string, TenantDefinition>();
 const state = { isBroken: false };

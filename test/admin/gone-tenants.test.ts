@@ -5,8 +5,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { admin, createWorker, defineTool, type Env, type TenantDefinition } from "../../src/tenantry.ts";
-import { ROOT } from "../support/worker/admin.ts";
-import { readerOf, sendTo, sessionAt } from "../support/worker/deployed.ts";
+import { ROOT } from "../support/workerd/admin.ts";
+import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
 
 const rows = new Map<string, TenantDefinition>();
 const state = { isBroken: false };

@@ -9,9 +9,9 @@ import { hubName } from "../../src/tenants/authority/changes.ts";
 import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { newTenant, send } from "../support/worker/admin.ts";
-import { listenAt } from "../support/worker/hubs.ts";
-import { tenantOf } from "../support/worker/tenant.ts";
+import { newTenant, send } from "../support/workerd/admin.ts";
+import { listenAt } from "../support/workerd/hubs.ts";
+import { tenantOf } from "../support/workerd/tenant.ts";
 
 const away = new Set<unknown>();
 type Publish = (this: object, ...event: unknown[]) => Promise<number>;

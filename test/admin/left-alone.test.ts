@@ -5,7 +5,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { admin, createWorker } from "../../src/tenantry.ts";
-import { adminEnv, ORIGIN, ROOT } from "../support/worker/admin.ts";
+import { adminEnv, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 
 const worker = createWorker({ tenants: {}, features: [admin()] });
 

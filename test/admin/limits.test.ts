@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createWorker, defineTool, type Env } from "../../src/tenantry.ts";
 import { dropSnapshot, validSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { adminEnv, ask, newTenant, ORIGIN, rules } from "../support/worker/admin.ts";
+import { adminEnv, ask, newTenant, ORIGIN, rules } from "../support/workerd/admin.ts";
 
 const worker = createWorker({
   tools: [

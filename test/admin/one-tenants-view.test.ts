@@ -4,7 +4,7 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { SEED } from "../support/seed.ts";
-import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
+import { ask, newTenant, operator, send } from "../support/workerd/admin.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 interface Operation extends Json {

@@ -3,7 +3,7 @@
 import { Validator } from "@cfworker/json-schema";
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
-import { adminEnv, appOf, ask, newTenant, ORIGIN } from "../support/worker/admin.ts";
+import { adminEnv, appOf, ask, newTenant, ORIGIN } from "../support/workerd/admin.ts";
 
 interface Media {
   readonly schema?: Json;

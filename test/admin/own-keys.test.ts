@@ -5,7 +5,16 @@ import { expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import type { CreatedKey, Infer } from "../../src/admin/contract.ts";
 import { login } from "../../src/tenantry.ts";
-import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, type Answered } from "../support/worker/admin.ts";
+import {
+  adminEnv,
+  adminOptions,
+  appOf,
+  ask,
+  newTenant,
+  ORIGIN,
+  ROOT,
+  type Answered,
+} from "../support/workerd/admin.ts";
 
 type Made = Infer<typeof CreatedKey>;
 

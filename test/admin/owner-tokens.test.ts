@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { weaknessOf } from "../../src/admin/owner-tokens.ts";
-import { adminEnv, adminOptions, appOf, ask, ORIGIN, operator } from "../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ask, ORIGIN, operator } from "../support/workerd/admin.ts";
 
 const WEAK = [
   ["secret", "it has fewer than 32 characters"],

@@ -3,7 +3,7 @@
 import { env, exports } from "cloudflare:workers";
 import { onTestFinished } from "vitest";
 import type { Env } from "../../src/tenantry.ts";
-import { aroundCalls } from "../support/worker/object-calls.ts";
+import { aroundCalls } from "../support/workerd/object-calls.ts";
 
 /** What becomes of a call to a method of one of the platform's objects; `undefined`: what usually does. */
 export type Spoil = (method: string) => Promise<unknown> | undefined;

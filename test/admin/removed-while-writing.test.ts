@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import type { Route } from "../../src/admin/route.ts";
 import { LIMITS } from "../../src/limits/limit-table.ts";
-import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
-import { callOn, keeperOf } from "../support/worker/object-calls.ts";
+import { ask, newTenant, operator, send } from "../support/workerd/admin.ts";
+import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 const LIMIT = { name: Object.keys(LIMITS)[0] ?? "" };
 const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile", version: "7" };

@@ -1,7 +1,7 @@
 // What every route shares: how bodies are read, what is said about what cannot be, and what is never said.
 
 import { describe, expect, it } from "vitest";
-import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules, send } from "../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules, send } from "../support/workerd/admin.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const put = (id: string, body: BodyInit, headers: Readonly<Record<string, string>> = JSON_TYPE) =>

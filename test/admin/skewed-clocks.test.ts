@@ -5,9 +5,9 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { admin, createWorker } from "../../src/tenantry.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { ask, newTenant, rolledOut } from "../support/worker/admin.ts";
-import { sendTo } from "../support/worker/deployed.ts";
-import { aroundCalls } from "../support/worker/object-calls.ts";
+import { ask, newTenant, rolledOut } from "../support/workerd/admin.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
+import { aroundCalls } from "../support/workerd/object-calls.ts";
 
 const LEASE_MS = 800;
 const mcp = createWorker({

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { newIncarnation } from "../../src/tenants/authority/incarnation.ts";
 import { standingTables } from "../../src/tenants/authority/standing-tables.ts";
-import { ask, newTenant } from "../support/worker/admin.ts";
-import { onBench, tenantOf } from "../support/worker/tenant.ts";
+import { ask, newTenant } from "../support/workerd/admin.ts";
+import { onBench, tenantOf } from "../support/workerd/tenant.ts";
 
 async function listed(id: string): Promise<unknown> {
   const { body } = await ask("GET", `/tenants?limit=500`);

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker } from "../../src/tenantry.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import { adminOptions, ask, newTenant } from "../support/worker/admin.ts";
+import { adminOptions, ask, newTenant } from "../support/workerd/admin.ts";
 
 const { tools, prompts } = adminOptions.catalog;
 const worker = createWorker({ tools, prompts, tenants: {}, hooks: { onError: () => {} } });

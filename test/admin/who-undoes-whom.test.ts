@@ -3,7 +3,7 @@
 
 import { sample } from "fast-check";
 import { expect, it } from "vitest";
-import { adminEnv, appOf, ask, newTenant, operator, ORIGIN, rolledOut, send } from "../support/worker/admin.ts";
+import { adminEnv, appOf, ask, newTenant, operator, ORIGIN, rolledOut, send } from "../support/workerd/admin.ts";
 import { resolved, samplesOf, type JsonSchema } from "./schema-samples.ts";
 import { SEED } from "../support/seed.ts";
 

@@ -11,8 +11,8 @@ import { LATEST_2025 } from "../../src/protocol/era.ts";
 import type { Call, SessionPort } from "../../src/protocol/call.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
-import { callOf, hostOf, RecordingSink } from "../support/worker/calls.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 function contextOf(about: { call?: Partial<Call>; host?: Partial<CallHost>; name?: string } = {}) {
   const sink = new RecordingSink();

@@ -5,8 +5,8 @@ import * as z from "zod";
 import { CallContext } from "../../src/calls/call-context.ts";
 import { ReplayInterview } from "../../src/calls/interview.ts";
 import type { Context } from "../../src/calls/typed-context.ts";
-import { callOf, hostOf } from "../support/worker/calls.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 /** A handler's context in the run in which the answer has come. */
 function answeredWith(content: unknown): Context {

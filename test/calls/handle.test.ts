@@ -11,8 +11,8 @@ import { AppError } from "../../src/protocol/app-error.ts";
 import type { Call } from "../../src/protocol/call.ts";
 import type { CallOutcome } from "../../src/protocol/outcome.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
-import { callOf, hostOf, RecordingSink } from "../support/worker/calls.ts";
-import { freshTenant, rowsOf } from "../support/worker/tenant.ts";
+import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
 type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
 

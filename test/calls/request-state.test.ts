@@ -11,7 +11,7 @@ import {
   type StateBinding,
 } from "../../src/calls/request-state.ts";
 import type { Call } from "../../src/protocol/call.ts";
-import { callOf } from "../support/worker/calls.ts";
+import { callOf } from "../support/workerd/calls.ts";
 
 const key = (id: string) => ({ id, secret: crypto.getRandomValues(new Uint8Array(32)) });
 const binding: StateBinding = { tenant: "acme", profile: null, principal: "anonymous", ring: [key("k")] };

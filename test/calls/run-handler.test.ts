@@ -5,7 +5,7 @@ import { LATEST_2025 } from "../../src/protocol/era.ts";
 import { ReplayInterview } from "../../src/calls/interview.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
 import { runHandler, type HandlerEnd } from "../../src/calls/run-handler.ts";
-import { RecordingSink } from "../support/worker/calls.ts";
+import { RecordingSink } from "../support/workerd/calls.ts";
 
 const LONG = 60_000;
 const timers = new Set<unknown>();

@@ -11,7 +11,7 @@ import type { ClientResponse, PutQuestion, QuestionPort } from "../../src/protoc
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { authorityTables } from "../../src/tenants/authority/authority-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
 
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const NAME_FORM = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };

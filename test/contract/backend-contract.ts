@@ -6,7 +6,7 @@ import type { Backend } from "../../src/protocol/backend.ts";
 import type { Call } from "../../src/protocol/call.ts";
 import type { CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
-import type { RecordingSink } from "../support/worker/calls.ts";
+import type { RecordingSink } from "../support/workerd/calls.ts";
 
 export interface ContractFixture {
   readonly backend: Backend;

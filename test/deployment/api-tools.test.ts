@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import worker from "../fixtures/api-tools-worker.ts";
-import { sendTo } from "../support/worker/deployed.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
 
 const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -4,8 +4,8 @@
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { sendTo } from "../support/worker/deployed.ts";
-import { freshAddress, freshTenant } from "../support/worker/tenant.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
+import { freshAddress, freshTenant } from "../support/workerd/tenant.ts";
 
 const LEASE_MS = 1500;
 const REQUESTS = 50;

@@ -4,8 +4,8 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, type Around, type TenantDefinition } from "../../src/tenantry.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { sendTo } from "../support/worker/deployed.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const LEASE_MS = 300;
 const tools = ["see", "write"].map((name) => defineTool({ name, handler: () => name }));

@@ -5,7 +5,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type Env } from "../../src/tenantry.ts";
-import { readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
+import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 
 const pay = defineTool({
   name: "pay",

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker } from "../../src/tenantry.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const MIB = 1024 * 1024;
 

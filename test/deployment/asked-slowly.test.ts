@@ -7,8 +7,8 @@ import { createWorker, defineTool, type TenantDefinition } from "../../src/tenan
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { sendTo } from "../support/worker/deployed.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 

@@ -9,8 +9,8 @@ import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { anyTenant, freshAddress, freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
+import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
+import { anyTenant, freshAddress, freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
 
 const LEASE_MS = 400;
 const ANN = { name: "ann" };

@@ -5,8 +5,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, definePrompt, defineTemplate, defineTool, links } from "../../src/tenantry.ts";
-import { faultyEnv } from "../support/worker/faulty-env.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { faultyEnv } from "../support/workerd/faulty-env.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 /** Everything that an author may say, so many times. */
 function workerWith(many: number) {

@@ -6,8 +6,8 @@ import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { readerOf, sendTo, sessionAt } from "../support/worker/deployed.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const LEASE_MS = 100;
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const failing = defineTool({
   name: "fails",

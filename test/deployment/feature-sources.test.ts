@@ -13,8 +13,8 @@ import { remote } from "../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { writeSection } from "../../src/tenants/isolate/sections.ts";
-import { freshTenant, inside, MADE_BEFORE } from "../support/worker/tenant.ts";
-import { callOn, keeperOf } from "../support/worker/object-calls.ts";
+import { freshTenant, inside, MADE_BEFORE } from "../support/workerd/tenant.ts";
+import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 afterEach(() => {
   vi.useRealTimers();

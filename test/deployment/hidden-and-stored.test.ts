@@ -4,7 +4,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, it } from "vitest";
 import { createWorker, defineResource, defineTemplate, defineTool } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 type Json = Record<string, unknown>;
 

@@ -4,7 +4,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, defineTool, TenantError } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const who = defineTool({ name: "who", handler: (_args, { principal }) => JSON.stringify(principal) });
 const worker = createWorker({ tools: [who], tenants: { acme: {} }, hooks: { onError: () => {} } });

@@ -10,8 +10,8 @@ import { remote } from "../../src/tenants/authority/tables.ts";
 import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
 import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
-import { ROOT } from "../support/worker/admin.ts";
-import { readerOf } from "../support/worker/deployed.ts";
+import { ROOT } from "../support/workerd/admin.ts";
+import { readerOf } from "../support/workerd/served-tenant.ts";
 
 const TENANTS = ["hazel", "maple"] as const;
 const NAMES = ["ada", "bob"] as const;

@@ -7,8 +7,8 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admin, createWorker, defineTool, telemetry, type Env } from "../../src/tenantry.ts";
 import { faultTables } from "../../src/tenants/authority/fault-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { ROOT } from "../support/worker/admin.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { ROOT } from "../support/workerd/admin.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const SECRET = "tnt_0123456789abcdef";
 

@@ -3,8 +3,8 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
-import { adminEnv, ask, ORIGIN } from "../support/worker/admin.ts";
-import { freshAddress } from "../support/worker/tenant.ts";
+import { adminEnv, ask, ORIGIN } from "../support/workerd/admin.ts";
+import { freshAddress } from "../support/workerd/tenant.ts";
 
 const HOUR_MS = 3_600_000;
 const MOST = 10;

@@ -3,7 +3,7 @@
 
 import { expect, it, vi } from "vitest";
 import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const STEERING = "\u001b]0;mine\u0007\n2026-11-23 all is well\u009b2J\u2028\u202e";
 const around = () => {

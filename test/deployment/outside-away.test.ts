@@ -4,8 +4,8 @@
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, TenantError, type Env } from "../../src/tenantry.ts";
-import { servedTenant } from "../support/worker/deployed.ts";
-import { keeperOf } from "../support/worker/object-calls.ts";
+import { servedTenant } from "../support/workerd/served-tenant.ts";
+import { keeperOf } from "../support/workerd/object-calls.ts";
 
 /** Its objects' calls never arrive. */
 const away = keeperOf(() => Promise.reject(new Error("Network connection lost.")));

@@ -25,8 +25,8 @@ import page from "../../docs/api-outside.md?raw";
 import { LIMIT_NAMES } from "../../src/limits/limit-table.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { keeperOf } from "../support/worker/object-calls.ts";
+import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
+import { keeperOf } from "../support/workerd/object-calls.ts";
 
 const NIGHTLY: NamedCaller = { id: "nightly" };
 const ANN = { name: "ann" };

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { createWorker, defineTool, type Context } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
 beforeEach(() => {

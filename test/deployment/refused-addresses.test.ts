@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, gateway, type TenantryWorker } from "../../src/tenantry.ts";
-import { freshAddress } from "../support/worker/tenant.ts";
+import { freshAddress } from "../support/workerd/tenant.ts";
 
 const MOST = 10;
 const ORIGIN = "https://refused.example.com";

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
 import { forgetName, tenantOfHostname } from "../../src/tenants/directory/directory.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { failingOnce, RESETS } from "../support/worker/faulty-env.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { failingOnce, RESETS } from "../support/workerd/faulty-env.ts";
 
 const URI = "note:kept";
 const OVERLOADED = { retryable: true, overloaded: true };

@@ -4,8 +4,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
-import { sendTo } from "../support/worker/deployed.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const EACH = 4;
 

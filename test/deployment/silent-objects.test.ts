@@ -6,10 +6,10 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, TenantError } from "../../src/tenantry.ts";
 import { forgetName } from "../../src/tenants/directory/directory.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { sendTo } from "../support/worker/deployed.ts";
-import { faultyEnv } from "../support/worker/faulty-env.ts";
-import { OBJECT_FAULTS } from "../support/worker/object-faults.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { sendTo } from "../support/workerd/served-tenant.ts";
+import { faultyEnv } from "../support/workerd/faulty-env.ts";
+import { OBJECT_FAULTS } from "../support/workerd/object-faults.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 const URI = "note:kept";
 

@@ -7,9 +7,9 @@ import { expect, it } from "vitest";
 import type { WorkerOptions } from "../../src/http/create-worker.ts";
 import { createWorker, defineTool, type AppUser } from "../../src/tenantry.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { readerOf, sendTo, sessionAt } from "../support/worker/deployed.ts";
-import { rowsIn } from "../support/worker/session.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
+import { rowsIn } from "../support/workerd/session.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 type Options = WorkerOptions;
 

@@ -7,8 +7,8 @@ import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, links, type AppUser } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { rowsOf } from "../support/worker/tenant.ts";
+import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
+import { rowsOf } from "../support/workerd/tenant.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

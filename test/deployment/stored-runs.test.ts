@@ -10,8 +10,8 @@ import { remote } from "../../src/tenants/authority/tables.ts";
 import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { freshSession, later, newCall, recordOf, rowsIn } from "../support/worker/session.ts";
+import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
+import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 
 it("a run that finds the authority away is begun again, and brings the result", async () => {
   const tenant = await servedTenant();

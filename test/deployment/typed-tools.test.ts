@@ -13,7 +13,7 @@ import {
   type Context,
 } from "../../src/tenantry.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const settings = z.object({ plan: z.enum(["free", "paid"]), seats: z.number().default(1) });
 type Mine = Context<Cloudflare.Env, z.infer<typeof settings>>;

@@ -8,8 +8,8 @@ import { createWorker, defineTool, definePrompt, defineTemplate } from "../../sr
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { validSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import type { FreshTenant } from "../support/worker/tenant.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import type { FreshTenant } from "../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 

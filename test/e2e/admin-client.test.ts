@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { bearer } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 import { pageBlocks } from "../support/page-blocks.ts";
 import { projectOf } from "../support/page-project.ts";
 

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { startLocalHost } from "../support/local-host.ts";
-import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+import { startLocalHost } from "../support/local-server.ts";
+import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 const VARS = {
   ADMIN_TOKEN,

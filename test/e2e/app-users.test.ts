@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { as, clientAs, startUsersApp, textOf, whoIs, type UsersApp } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
 import { bearer } from "../support/fixture-admin.ts";
-import { FollowedCall } from "../support/followed-call.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
 import { listenTo } from "../support/listening.ts";
-import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp.ts";
+import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 
 const ADA = { tenant: "acme", id: "7" };

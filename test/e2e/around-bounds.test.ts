@@ -2,10 +2,10 @@
 // around it is still reached. And one that is cancelled.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { FollowedCall } from "../support/followed-call.ts";
-import { clientOf, encodeHeader, ERAS, type Client, type Json } from "../support/mcp.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { clientOf, encodeHeader, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
 

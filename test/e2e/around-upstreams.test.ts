@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
 import { write } from "../support/raw-http.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 let worker: OneWorker;
 let up: PlainUpstream;

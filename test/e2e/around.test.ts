@@ -2,9 +2,9 @@
 // refusal into an answer.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 

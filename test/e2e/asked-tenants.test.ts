@@ -1,10 +1,10 @@
 // A function in `tenants` that is slow, silent or wrong, over HTTP: who waits is answered in time, also after others have gone.
 
 import { describe, expect, test } from "vitest";
-import { clientOf, ERAS, post } from "../support/mcp.ts";
+import { clientOf, ERAS, post } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("asked-worker");
 

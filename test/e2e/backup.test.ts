@@ -8,9 +8,9 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin, type FixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";
-import { client2026, type Json } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
-import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+import { client2026, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
+import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const modules = await bundleWorker("gateway-worker");

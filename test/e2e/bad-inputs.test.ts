@@ -2,8 +2,8 @@
 // of its revision, and never names a class of JavaScript, a stack or a file. The inputs are made from the schemas listed.
 
 import { describe, expect, test } from "vitest";
-import { clientOf, REVISIONS_2025, type Client, type Json, type Reply } from "../support/mcp.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { clientOf, REVISIONS_2025, type Client, type Json, type Reply } from "../support/mcp-client.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const { origin } = await sharedWorker("demo-worker");
 const url = `${origin}/mcp/demo`;

@@ -5,9 +5,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BilledKind, BilledTable } from "../../scripts/costs/billed.ts";
-import { startBilledWorkers, type BilledWorkers } from "./billed-operations/billed-worker.ts";
-import { KINDS, type Kind, type Place } from "./billed-operations/billed-kinds.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+import { startBilledWorkers, type BilledWorkers } from "./billed-operations/worker-pair-with-bills.ts";
+import { KINDS, type Kind, type Place } from "./billed-operations/kinds.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
 
 const TABLE = join(import.meta.dirname, "../../scripts/costs/billed.json");
 const TWO_HOURS_MS = 7_200_000;

@@ -2,11 +2,11 @@
 // has ended, and what it takes for an isolate that knows nothing yet.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { beginning, redeem, refresh, signIn } from "../support/login-client.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
+import { beginning, redeem, refresh, signIn } from "../support/oauth-client.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
 import { write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 /** Longer than any test here, so that a lease ends in none that does not wait for it. */
 const LONG_MS = 300_000;

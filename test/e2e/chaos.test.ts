@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Plan, Strike } from "../support/strike.ts";
+import type { Plan, Strike } from "../support/injected-faults.ts";
 import { hearAnswers, type Heard } from "./chaos/answers.ts";
 import { calls } from "./chaos/calls.ts";
 import { keys } from "./chaos/keys.ts";
@@ -26,7 +26,7 @@ import { registers } from "./jitter/registers.ts";
 import { VARS, World } from "./jitter/world.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const LOADS: readonly Check[] = [
   calls,

@@ -10,9 +10,9 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { BUILD_MS, deployedFolder } from "./deployed-worker.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
-import { clientOf } from "../support/mcp.ts";
+import { clientOf } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
-import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";

@@ -16,10 +16,10 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
 import { shellEnvironment } from "../support/application.ts";
 import { bearer } from "../support/fixture-admin.ts";
-import { clientOf, ERAS } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
+import { clientOf, ERAS } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
 import { packedPackage } from "../support/packed-package.ts";
-import { compatibilityDate, readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { compatibilityDate, readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");

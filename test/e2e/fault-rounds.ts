@@ -4,8 +4,8 @@
 import { expect } from "vitest";
 import type { FixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
-import type { Json } from "../support/mcp.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
+import type { Json } from "../support/mcp-client.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
 import { at, CALLING, LISTING, TIMEOUT_MS } from "../support/upstream-faults.ts";
 
 const OF_A_CALL = CALLING.filter(({ isClosed, timeoutMs = TIMEOUT_MS }) => isClosed !== true && timeoutMs !== 5000);

@@ -2,9 +2,9 @@
 // something away, write it down and clean up goes on.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Json } from "../support/mcp.ts";
-import { client2026 } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import type { Json } from "../support/mcp-client.ts";
+import { client2026 } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ADMIN_TOKEN = "admin-token-of-a-full-object-0123456789";
 /** In the place of ten gigabytes. */

@@ -3,7 +3,7 @@
 // (docs/decisions/0055-what-a-fault-leaves-behind.md).
 
 import { expect, test } from "vitest";
-import { collectHeap } from "../support/collected-heap.ts";
+import { collectHeap } from "../support/heap-after-gc.ts";
 import { FAULTS, startFaultRounds } from "./fault-rounds.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startInspectedGateway } from "../support/gateway-tenant.ts";

@@ -4,9 +4,9 @@
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Client, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-endpoint.ts";
+import { clientOf, type Client, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
 import { at, CALLING, LISTING, TIMEOUT_MS } from "../support/upstream-faults.ts";
 
 const origin = await startGatewayWorker();

@@ -7,9 +7,9 @@ import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import type { Client, Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
+import type { Client, Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
 
 /** What the resolver says, by name. */
 const ADDRESSES: Readonly<Record<string, readonly string[]>> = {

@@ -9,8 +9,8 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import type { Infer, UpstreamShape } from "../../src/admin/contract.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainTool } from "../support/plain-upstream.ts";
+import { clientOf } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainTool } from "../support/upstream.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/gateway-operate.md");
 /** From `add` to a tool that is there. */

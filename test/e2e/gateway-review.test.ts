@@ -9,9 +9,9 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import type { Json } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
+import type { Json } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "review");

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { bearer } from "../support/fixture-admin.ts";
-import { post, type Json, type Reply } from "../support/mcp.ts";
+import { post, type Json, type Reply } from "../support/mcp-client.ts";
 import { SessionUpstream } from "./session-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 const KEYLESS = { OUTBOUND_LOCAL: "http://127.0.0.1" };
 const VARS = { ...KEYLESS, SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };

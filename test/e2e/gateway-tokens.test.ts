@@ -3,9 +3,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
 import { startTokenEndpoint, type TokenEndpoint } from "../support/token-endpoint.ts";
 
 const origin = await startGatewayWorker();

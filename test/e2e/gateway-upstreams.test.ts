@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { startSdkEverything, type SdkEverything, type SdkTransport } from "./sdk-everything.ts";
+import { startSdkEverything, type SdkEverything, type SdkTransport } from "./everything-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "real");

@@ -14,9 +14,9 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker, type GatewayTenant } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
+import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
 import { SdkServer } from "../support/sdk-server.ts";
 
 const origin = await startGatewayWorker();

@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { firstSentence } from "../../src/demo/first-sentence.ts";
-import { client2025, type Json } from "../support/mcp.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { client2025, type Json } from "../support/mcp-client.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const { origin } = await sharedWorker("demo-worker");
 const url = `${origin}/mcp/demo`;

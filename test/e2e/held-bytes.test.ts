@@ -7,7 +7,7 @@ import { beforeAll, expect, inject, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, type SlowRequest } from "../support/slow-client.ts";
 import { sized } from "../support/tier.ts";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 const KIB = 1024;
 /** Longer than a Worker says nothing on any stream: only then it learns that a client left. */

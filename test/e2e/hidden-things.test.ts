@@ -4,7 +4,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { methodsOf } from "../../src/protocol/dispatch.ts";
-import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "./hidden-things/hidden-requests.ts";
+import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "./hidden-things/requests.ts";
 import {
   hiddenId,
   hiddenText,
@@ -13,9 +13,9 @@ import {
   visibleId,
   type HiddenWorld,
   type SightName,
-} from "./hidden-things/hidden-world.ts";
+} from "./hidden-things/world.ts";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
-import { client2025, type Json } from "../support/mcp.ts";
+import { client2025, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";

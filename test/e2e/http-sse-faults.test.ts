@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { client2026, type Json } from "../support/mcp.ts";
+import { client2026, type Json } from "../support/mcp-client.ts";
 import { connectSse, initializeSse, type SseConnection } from "../support/sse-connection.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
 const AT_ONCE = 20;

@@ -2,9 +2,9 @@
 // stand for half an hour afterwards. Who tells and who listens meet all the same, whichever of them has more hubs.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 import { listen2025, reopen2025, STREAM_KINDS } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const STREAMS = 12;
 const LIST_CHANGED = "notifications/resources/list_changed";

@@ -2,9 +2,9 @@
 // the objects behind them hibernate; nobody calls or wakes one meanwhile, and the next change still reaches every stream.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 import { STREAM_KINDS, type Listen, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const STREAMS = 500;
 /** Streams of one kind that are opened at the same time. */

@@ -7,7 +7,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { startEchoApi } from "../support/echo-api.ts";
 import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
 
 const { origin } = await startLoginWorker({}, "acting-worker");
 const admin = fixtureAdmin(origin, "apart");

@@ -6,17 +6,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  expectNothingForeign,
-  inLanes,
-  REVISIONS,
-  sightOf,
-  type Sight,
-  type World,
-} from "./isolation/isolation-sight.ts";
-import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/isolation-world.ts";
-import type { Json } from "../support/mcp.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { expectNothingForeign, inLanes, REVISIONS, sightOf, type Sight, type World } from "./isolation/visible.ts";
+import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/world.ts";
+import type { Json } from "../support/mcp-client.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const CALLERS = ["own", "scoped", "bound"] as const;
 type Caller = (typeof CALLERS)[number];

@@ -13,7 +13,7 @@ import {
   sightOf,
   type Sight,
   type World,
-} from "./isolation/isolation-sight.ts";
+} from "./isolation/visible.ts";
 import {
   documents,
   has,
@@ -25,10 +25,10 @@ import {
   TENANTS,
   universe,
   type TenantName,
-} from "./isolation/isolation-world.ts";
+} from "./isolation/world.ts";
 import { listenTo, type Listening } from "../support/listening.ts";
-import { client2025, post, type Client, type Json } from "../support/mcp.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { client2025, post, type Client, type Json } from "../support/mcp-client.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const [REVISION, LATER] = REVISIONS;
 const STALENESS = 50;

@@ -10,7 +10,7 @@ import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker, type GatewayTenant } from "../support/gateway-tenant.ts";
-import { ERAS, post, type Json, type Reply } from "../support/mcp.ts";
+import { ERAS, post, type Json, type Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 
 const TENANTS = ["alpha", "beta", "gamma"] as const;

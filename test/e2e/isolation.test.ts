@@ -14,7 +14,7 @@ import {
   type Revision,
   type Sight,
   type World,
-} from "./isolation/isolation-sight.ts";
+} from "./isolation/visible.ts";
 import {
   has,
   makeWorld,
@@ -27,10 +27,10 @@ import {
   universe,
   visibleStored,
   type Viewpoint,
-} from "./isolation/isolation-world.ts";
-import type { Json, Reply } from "../support/mcp.ts";
+} from "./isolation/world.ts";
+import type { Json, Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const NEVER = "never_was";
 const NEVER_URI = "never://was";

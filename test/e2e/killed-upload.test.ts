@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
 import { CommandLine } from "../support/command-line.ts";
-import { makeFiles, sha256, uriOf, writeFolder } from "./folder-of-files.ts";
+import { makeFiles, sha256, uriOf, writeFolder } from "./sample-files.ts";
 import { sized } from "../support/tier.ts";
 
 interface Stored {

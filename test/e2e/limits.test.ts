@@ -2,7 +2,7 @@
 // exceeded by no more than the isolates there are. The figures are printed.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import {
   ADMIN_TOKEN,
@@ -10,7 +10,7 @@ import {
   twoWorkers,
   type SharedWorkers,
   type TwoWorkers,
-} from "../support/two-workers.ts";
+} from "../support/worker-pair.ts";
 
 const CALLS = 1000;
 const MOST = 100;

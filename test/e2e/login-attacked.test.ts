@@ -5,9 +5,9 @@ import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
-import { authorizeUrl, beginning, errorOf, redeem, refresh, REDIRECT, signIn } from "../support/login-client.ts";
+import { authorizeUrl, beginning, errorOf, redeem, refresh, REDIRECT, signIn } from "../support/oauth-client.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
 const worker = await startLoginWorker();

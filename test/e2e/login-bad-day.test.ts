@@ -3,9 +3,9 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { LoginBrowser } from "../support/login-browser.ts";
-import { authorizeUrl, beginning, redeem, signIn, type LoggingIn } from "../support/login-client.ts";
+import { authorizeUrl, beginning, redeem, signIn, type LoggingIn } from "../support/oauth-client.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 let workers: SharedWorkers;
 beforeAll(async () => {

@@ -6,13 +6,13 @@ import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-table.ts";
 import type { LimitName } from "../../src/tenants/document/tenant-document.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { startLocalHost } from "../support/local-host.ts";
+import { startLocalHost } from "../support/local-server.ts";
 import { ASKED, stepsInSource, type AskedBound } from "../support/login-bounds.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { sendRaw, type RawReply, type RawRequest } from "../support/raw-http.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;

@@ -12,13 +12,13 @@ import {
   resourceAs,
   sendJson,
   toConsent,
-} from "../support/client-replay.ts";
+} from "../support/login-requests.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { KNOWN_CLIENTS, type KnownClient } from "../support/known-clients.ts";
-import { startLocalHost } from "../support/local-host.ts";
+import { startLocalHost } from "../support/local-server.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 
 // No name leads anywhere: what would be asked on the internet cannot be read.
 const nowhere = await startLocalHost((_request, response) => response.end('{"Status":3}'));

@@ -3,13 +3,13 @@
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listedName } from "../../src/gateway/listed-name.ts";
-import { allowClient } from "../support/allowed-client.ts";
+import { allowClient } from "../support/authorized-client.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, type Page } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 import { namesIn } from "../support/gateway-tenant.ts";
-import { clientOf, type Json } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
+import { clientOf, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;

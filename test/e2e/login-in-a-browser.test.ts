@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { authorizeUrl, beginning, REDIRECT } from "../support/login-client.ts";
+import { authorizeUrl, beginning, REDIRECT } from "../support/oauth-client.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { isPage, LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 

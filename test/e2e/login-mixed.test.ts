@@ -2,12 +2,12 @@
 // to a call of what they do not see, and how a client learns what to ask its authorization server for.
 
 import { describe, expect, test, vi } from "vitest";
-import { altered } from "../support/altered.ts";
+import { altered } from "../support/tamper.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
+import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
 import { connectSse, initializeSse } from "../support/sse-connection.ts";

@@ -2,11 +2,11 @@
 // call, and go on when their access token has ended.
 
 import { describe, expect, test } from "vitest";
-import { altered } from "../support/altered.ts";
+import { altered } from "../support/tamper.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { LOGIN_CLIENTS } from "../support/login-clients.ts";
+import { LOGIN_CLIENTS } from "../support/official-login-clients.ts";
 import { byKey } from "../support/login-browser.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 
 const worker = await startLoginWorker();

@@ -7,8 +7,8 @@ import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startEchoApi } from "../support/echo-api.ts";
 import type { IdentityProvider } from "../support/identity-provider.ts";
 import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
-import { signInAs, startIdentityProvider } from "../support/own-login.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
+import { signInAs, startIdentityProvider } from "../support/provider-login.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
 const worker = await startLoginWorker({}, "acting-worker");

@@ -3,9 +3,9 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { LoginBrowser } from "../support/login-browser.ts";
-import { beginning, redeem, refresh, signIn, type LoggingIn } from "../support/login-client.ts";
+import { beginning, redeem, refresh, signIn, type LoggingIn } from "../support/oauth-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 const ROUNDS = 5;
 /** Long enough for whoever did not wait to be seen. */

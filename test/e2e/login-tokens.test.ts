@@ -7,7 +7,7 @@ import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 import { expectRefusal } from "../support/refusal.ts";
 import { sendRaw, type RawReply } from "../support/raw-http.ts";
 

@@ -2,11 +2,11 @@
 // then sees: what the predicate says of the person, now and later, within what the person allowed.
 
 import { describe, expect, test } from "vitest";
-import { allowClient, beginLogin, signInOn } from "../support/allowed-client.ts";
+import { allowClient, beginLogin, signInOn } from "../support/authorized-client.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 
 const { origin } = await startLoginWorker({}, "bounded-worker");
 const admin = fixtureAdmin(origin, "seen");

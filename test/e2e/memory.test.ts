@@ -3,12 +3,12 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { collectHeap } from "../support/collected-heap.ts";
+import { collectHeap } from "../support/heap-after-gc.ts";
 import { residentOf, startedWorkers } from "../support/process-memory.ts";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, statusIn } from "../support/slow-client.ts";
 import { sized } from "../support/tier.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const MIB = 1024 * 1024;
 const EACH = sized({ usual: 12, long: 200 });

@@ -3,8 +3,8 @@
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ERAS, post } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type StartOptions } from "../support/worker-bundle.ts";
+import { ERAS, post } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type StartOptions } from "../support/start-worker.ts";
 
 const ENTRY = "mistaken-worker";
 

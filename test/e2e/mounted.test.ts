@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEvents } from "../support/event-reader.ts";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ADMIN_TOKEN = "admin-token-of-a-mounted-worker-0123456789";
 

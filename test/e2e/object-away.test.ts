@@ -6,7 +6,7 @@ import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 const LEASE_MS = 200;
 /** Six leases, as 30 s are of five seconds each. */

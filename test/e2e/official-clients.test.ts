@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextproto
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
 import { CutProxy } from "./cut-proxy.ts";
-import { WAYS } from "../support/official-ways.ts";
+import { WAYS } from "../support/official-clients.ts";
 
 /** What both clients have in common, as far as it is used here. */
 interface AnyClient {

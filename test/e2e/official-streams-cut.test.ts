@@ -17,7 +17,7 @@ import {
   type Way,
   urlOf,
   WAYS,
-} from "../support/official-ways.ts";
+} from "../support/official-clients.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "cut");

@@ -10,8 +10,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { developmentToken } from "../../src/clients/cli/local/token-file.ts";
 import { storeText } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026 } from "../support/mcp.ts";
-import { answeringV2, type Heard, overStdioV1, overStdioV2, ROOTS, SAMPLED, urlOf } from "../support/official-ways.ts";
+import { client2026 } from "../support/mcp-client.ts";
+import {
+  answeringV2,
+  type Heard,
+  overStdioV1,
+  overStdioV2,
+  ROOTS,
+  SAMPLED,
+  urlOf,
+} from "../support/official-clients.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures");
 const URI = "lab://notes/shared";

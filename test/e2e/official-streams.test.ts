@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { CutProxy } from "./cut-proxy.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026 } from "../support/mcp.ts";
-import { type Connected, ROOTS, SAMPLED, type Way, WAYS } from "../support/official-ways.ts";
+import { client2026 } from "../support/mcp-client.ts";
+import { type Connected, ROOTS, SAMPLED, type Way, WAYS } from "../support/official-clients.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "official");

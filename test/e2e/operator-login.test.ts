@@ -8,7 +8,7 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { startSignInServer } from "../support/sign-in-server.ts";
 
 const issuer = await startSignInServer({ ends: afterAll, path: "/realms/staff" });

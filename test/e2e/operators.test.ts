@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 
 const server = await startAuthorizationServer({ ends: afterAll });
 const OPERATORS = {

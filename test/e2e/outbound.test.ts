@@ -4,8 +4,8 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { client2026 } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { client2026 } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const servers: Server[] = [];
 let worker: OneWorker;

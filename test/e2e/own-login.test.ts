@@ -14,9 +14,9 @@ import {
   refresh,
   register,
   signIn,
-} from "../support/login-client.ts";
+} from "../support/oauth-client.ts";
 import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
 const worker = await startLoginWorker();

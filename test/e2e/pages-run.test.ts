@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { startApplication, type Application } from "../support/application.ts";
 import { pageBlocks, type PageBlock } from "../support/page-blocks.ts";
 import { checkout, LEFT_OUT, standInsFor, typeAll, typedOf } from "./page-shell.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
 
 /** Done word for word in a project of its own. */
 const ELSEWHERE = { "docs/api-start.md": "test/e2e/api-start.test.ts", "docs/package.md": "test/e2e/init.test.ts" };

@@ -5,9 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, client2026, post, type Client, type Json } from "../support/mcp.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, client2026, post, type Client, type Json } from "../support/mcp-client.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 /** Calls of one session that wait at the same time, and what becomes of one becomes of all. */
 const CALLS = 5;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { ERAS } from "../support/mcp.ts";
+import { ERAS } from "../support/mcp-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
 

@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { shot, type Shot } from "./property/hostile-requests.ts";
-import { client2026, type Json } from "../support/mcp.ts";
+import { client2026, type Json } from "../support/mcp-client.ts";
 import { officialViolations } from "../support/official-schema.ts";
 import { sendRaw, type RawReply } from "../support/raw-http.ts";
 import { STACK } from "../support/refusal.ts";

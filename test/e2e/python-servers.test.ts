@@ -20,7 +20,7 @@ import { laidOut } from "../../scripts/reference/reference-pages.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import {
   ANSWERS,
   call,

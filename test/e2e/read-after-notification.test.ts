@@ -2,9 +2,9 @@
 // isolates: one writes, through a tool and through the admin API in turn; clients of both eras listen and read in the other.
 
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { client2026, type Client, type Json } from "../support/mcp.ts";
+import { client2026, type Client, type Json } from "../support/mcp-client.ts";
 import { listen2025, listen2026, type Listening } from "../support/notification-streams.ts";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 const WRITES = 100;
 const BURST = 10;

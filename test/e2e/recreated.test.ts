@@ -3,11 +3,11 @@
 // and nothing that was acknowledged to the new one is lost. Two Workers over one storage stand for two isolates.
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { client2026, type Json } from "../support/mcp.ts";
+import { client2026, type Json } from "../support/mcp-client.ts";
 import { beginAll, SHARED_URI, type Ended, type Scene } from "./recreation.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 const ROUNDS = sized({ usual: 1, long: 20, soak: 200 });
 const AT_ONCE = sized({ usual: 2, long: 20 });

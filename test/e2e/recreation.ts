@@ -2,9 +2,9 @@
 // questions and admin writes, each begun and left to be finished later. Refuses to judge what came of it.
 
 import { openEvents } from "../support/event-reader.ts";
-import { client2025, client2026, post, type Json } from "../support/mcp.ts";
+import { client2025, client2026, post, type Json } from "../support/mcp-client.ts";
 import { startRaw, write } from "../support/raw-http.ts";
-import { ADMIN_TOKEN, type WatchedWorker } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, type WatchedWorker } from "../support/worker-pair.ts";
 
 /** What came of it: a status, or that its connection ended without one. */
 export interface Ended {

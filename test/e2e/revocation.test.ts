@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { sized } from "../support/tier.ts";
-import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 const ROUNDS = sized({ usual: 10, long: 100 });
 /** Rounds at the same time: each waits for leases to end, and that is most of what it does. */

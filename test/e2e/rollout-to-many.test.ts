@@ -3,9 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 import { sized } from "../support/tier.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const TENANTS = sized({ usual: 300, long: 3000 });
 const LANES = 8;

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 const LEASE_MS = 5000;
 const NAMES = 80;

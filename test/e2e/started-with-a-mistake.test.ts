@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { startApplication } from "../support/application.ts";
-import { INITIALIZE } from "../support/local-client.ts";
-import { post, type Json } from "../support/mcp.ts";
-import { MAIN } from "../support/stdio-clients.ts";
+import { INITIALIZE } from "../support/stdio-client.ts";
+import { post, type Json } from "../support/mcp-client.ts";
+import { MAIN } from "../support/official-stdio-clients.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SAYS = 'tool "wrong": input.when: Date cannot be represented in JSON Schema';

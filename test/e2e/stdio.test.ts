@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { isRunning, MAIN, startV1, startV2 } from "../support/stdio-clients.ts";
+import { isRunning, MAIN, startV1, startV2 } from "../support/official-stdio-clients.ts";
 
 const lab = `${fixtureOrigin()}/mcp/lab`;
 const ROOT = join(import.meta.dirname, "../..");

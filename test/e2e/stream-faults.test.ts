@@ -3,10 +3,10 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, client2026, post, type Client, type Json } from "../support/mcp.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, client2026, post, type Client, type Json } from "../support/mcp-client.ts";
 import { listen2025, reopen2025, STREAM_KINDS, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
 const SESSIONS = 6;

@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, expect, it } from "vitest";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 let workers: SharedWorkers;
 

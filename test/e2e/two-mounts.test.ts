@@ -1,9 +1,9 @@
 // Two deployments in one script: a call of one never runs, nor is let in, as a call of the other.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, client2026 } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, client2026 } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 let worker: OneWorker;
 beforeAll(async () => {

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEvents } from "../support/event-reader.ts";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, client2026, post, type Client, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, client2026, post, type Client, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
 import { ADMIN_TOKEN, startReleases, type Release, type TwoReleases } from "./two-releases.ts";
 
 const ORDER: readonly Release[] = ["this", "next", "this", "next"];

@@ -2,7 +2,7 @@
 // release is rolled out or back, or one takes the place of the other. The next one is this one with more migrations.
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
-import { bundleWorker, compatibilityDate, OBJECTS } from "../support/worker-bundle.ts";
+import { bundleWorker, compatibilityDate, OBJECTS } from "../support/start-worker.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-releases-0123456789";
 /** 32 bytes that seal the secrets of their tenants. */

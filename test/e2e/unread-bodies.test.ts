@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, statusIn } from "../support/slow-client.ts";
 

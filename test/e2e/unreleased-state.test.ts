@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { client2025, client2026 } from "../support/mcp.ts";
+import { client2025, client2026 } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN, startAlone, type Alone } from "./two-releases.ts";
 
 const ARCHIVE = join(import.meta.dirname, "../fixtures/state-e207355.tar.gz");

@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from "vitest";
 import { listenTo } from "../support/listening.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
 

@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextproto
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
 import { CommandLine } from "../support/command-line.ts";
-import { makeFiles, noise, sha256, uriOf, writeFolder, type MadeFile } from "./folder-of-files.ts";
+import { makeFiles, noise, sha256, uriOf, writeFolder, type MadeFile } from "./sample-files.ts";
 import { sized } from "../support/tier.ts";
 
 interface Contents {

@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { LocalClient } from "../support/local-client.ts";
+import { LocalClient } from "../support/stdio-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "watch");

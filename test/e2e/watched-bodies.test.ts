@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, statusIn } from "../support/slow-client.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 const { headers, body } = write("2026-07-28", "tools/list");
 const SENT = JSON.stringify(body);

@@ -6,11 +6,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { everyField, heavyRequests, offeredBy, type HeavyRequest } from "./work-bound/heavy-requests.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { startedWorkers } from "../support/process-memory.ts";
 import { write } from "../support/raw-http.ts";
 import { sized } from "../support/tier.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const FOR_MS = sized({ usual: 8_000, long: 100_000, soak: 400_000 });
 /** However long these take. */

@@ -3,7 +3,7 @@
 // against the official schema of its revision.
 
 import { expectOfficial } from "../support/official-schema.ts";
-import { encodeHeader, post, type Json, type Reply } from "../support/mcp.ts";
+import { encodeHeader, post, type Json, type Reply } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import type { Observed } from "./vectors.ts";
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import type { Json, RpcError } from "../support/mcp.ts";
+import type { Json, RpcError } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { createExchange } from "./exchange.ts";
 import { LOOSE, startFederation, type Federation } from "./federation.ts";

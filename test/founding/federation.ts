@@ -6,8 +6,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { vi } from "vitest";
 import type { FixtureAdmin } from "../support/fixture-admin.ts";
-import { client2025, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+import { client2025, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
 
 export const FEDERATED = "federated";
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, client2026, clientOf, ERAS, post, type Client, type Json } from "../support/mcp.ts";
+import { client2025, client2026, clientOf, ERAS, post, type Client, type Json } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { messageOf, vectorOf } from "./vectors.ts";
 

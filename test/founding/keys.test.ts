@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
 import { messageOf } from "./vectors.ts";
 
 const origin = fixtureOrigin();

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import type { Json, RpcError } from "../support/mcp.ts";
+import type { Json, RpcError } from "../support/mcp-client.ts";
 import { createExchange } from "./exchange.ts";
 import { titleOf, VECTORS, vectorOf } from "./vectors.ts";
 

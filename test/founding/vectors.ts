@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 
 export type Assertion = readonly [path: string, operator: string, wanted?: unknown];
 

@@ -14,9 +14,9 @@ import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { loadSection, writeSection } from "../../src/tenants/isolate/sections.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { rowsOf } from "../support/worker/tenant.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { rowsOf } from "../support/workerd/tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const cached = { ttlMs: 60_000, cacheScope: "public" };
 const ANSWERS: Readonly<Record<string, object>> = {

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { CLAIM_MS, gatewayTables, type GatewayMethods, type Settled } from "../../src/gateway/gateway-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { loggedStates } from "./logged.ts";
-import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/worker/tenant.ts";
+import { loggedStates } from "./logged-states.ts";
+import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/workerd/tenant.ts";
 
 interface Desk extends Bench<GatewayMethods> {
   readonly due: (configs: Readonly<Record<string, string>>, revision?: number) => readonly string[];

@@ -9,10 +9,10 @@ import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { inside, type FreshTenant } from "../support/worker/tenant.ts";
-import { findFixture } from "../support/worker/fixture-registry.ts";
-import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { inside, type FreshTenant } from "../support/workerd/tenant.ts";
+import { findFixture } from "../support/workerd/fixture-registry.ts";
+import { upstreamAt, workerAt } from "../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 

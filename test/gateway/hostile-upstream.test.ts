@@ -9,10 +9,10 @@ import { createWorker, gateway } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
-import { aroundCalls } from "../support/worker/object-calls.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
+import { aroundCalls } from "../support/workerd/object-calls.ts";
 
 type Json = Record<string, unknown>;
 interface Asked {

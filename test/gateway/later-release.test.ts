@@ -9,8 +9,8 @@ import { reviewTables } from "../../src/gateway/review/review-tables.ts";
 import { sectionTables } from "../../src/tenants/authority/section-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { servedTenant } from "../support/worker/deployed.ts";
-import { rowsOf } from "../support/worker/tenant.ts";
+import { servedTenant } from "../support/workerd/served-tenant.ts";
+import { rowsOf } from "../support/workerd/tenant.ts";
 
 it("upstreams are read, reviewed and kept where every table has a column more", async () => {
   const tenant = await servedTenant({ mode: "open" });

@@ -4,8 +4,8 @@
 import { expect, it } from "vitest";
 import { READINGS } from "../../src/gateway/guard/crowd.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 /** Of a server that says nothing of when its lists are to be read again: for minutes they are not. */

@@ -9,9 +9,9 @@ import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { inside } from "../support/worker/tenant.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { inside } from "../support/workerd/tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(1));
 const worker = createWorker({ tenants: {}, features: [gateway()] });

@@ -10,10 +10,10 @@ import { createWorker, defineTool, gateway, type Env } from "../../src/tenantry.
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { OBJECT_FAULTS, withFault, type ObjectFault } from "../support/worker/object-faults.ts";
-import { workerAt } from "../support/worker/upstreams.ts";
-import { callOn, keeperOf } from "../support/worker/object-calls.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { OBJECT_FAULTS, withFault, type ObjectFault } from "../support/workerd/object-faults.ts";
+import { workerAt } from "../support/workerd/upstreams.ts";
+import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 const LONG = ["a", "b", "c"].map((letter) => ({ type: "text" as const, text: letter.repeat(600) }));
 const tools = [defineTool({ name: "long", handler: () => LONG })];

@@ -16,11 +16,11 @@ import { MAX_SECTION_BYTES, sectionTables } from "../../src/tenants/authority/se
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import { loadSection } from "../../src/tenants/isolate/sections.ts";
-import { servedTenant } from "../support/worker/deployed.ts";
-import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
-import { loggedStates } from "./logged.ts";
-import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
-import { callOn, keeperOf } from "../support/worker/object-calls.ts";
+import { servedTenant } from "../support/workerd/served-tenant.ts";
+import { rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { loggedStates } from "./logged-states.ts";
+import { upstreamAt, workerAt } from "../support/workerd/upstreams.ts";
+import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 const working = createWorker({
   tenants: { acme: { maxStalenessMs: 60_000 } },

@@ -3,8 +3,8 @@
 
 import { expect, it, vi } from "vitest";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 /** Seconds have to pass. */

@@ -11,8 +11,8 @@ import { remote } from "../../src/tenants/authority/tables.ts";
 import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
 

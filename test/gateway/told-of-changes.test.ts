@@ -4,8 +4,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
-import { readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const upstream = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "add", handler: () => "added" })] });

@@ -6,9 +6,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import { servedTenant } from "../support/worker/deployed.ts";
-import { freshAddress } from "../support/worker/tenant.ts";
-import { workerAt } from "../support/worker/upstreams.ts";
+import { servedTenant } from "../support/workerd/served-tenant.ts";
+import { freshAddress } from "../support/workerd/tenant.ts";
+import { workerAt } from "../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 type Endpoint = "mcp" | "gateway";

@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026, ERAS, type Json } from "../support/mcp.ts";
+import { client2026, ERAS, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write, type Written } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 

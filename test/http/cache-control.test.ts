@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { TENANT_HOST } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 
 const origin = fixtureOrigin();

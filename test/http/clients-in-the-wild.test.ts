@@ -3,11 +3,11 @@
 import { beforeAll, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, post, REVISIONS_2025, type Json } from "../support/mcp.ts";
+import { client2025, post, REVISIONS_2025, type Json } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import type { Place } from "./clients-in-the-wild/wild-client.ts";
-import { WILD_CLIENTS } from "./clients-in-the-wild/wild-clients.ts";
+import type { Place } from "./clients-in-the-wild/row.ts";
+import { WILD_CLIENTS } from "./clients-in-the-wild/rows.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "wild");

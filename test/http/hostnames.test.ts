@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, TENANT_HOST } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 

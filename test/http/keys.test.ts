@@ -2,10 +2,10 @@
 // protected tenant from a name that does not exist.
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { altered } from "../support/altered.ts";
+import { altered } from "../support/tamper.ts";
 import { bearer, fixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
 

@@ -1,9 +1,9 @@
 // Which revision is spoken: by initialize, by a session, by header, by _meta, or by nothing at all.
 
 import { describe, expect, test } from "vitest";
-import { altered } from "../support/altered.ts";
+import { altered } from "../support/tamper.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, client2026, post, REVISIONS_2025, type Json, type Reply } from "../support/mcp.ts";
+import { client2025, client2026, post, REVISIONS_2025, type Json, type Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 

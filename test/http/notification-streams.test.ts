@@ -7,7 +7,7 @@ import { openEvents } from "../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { listeningOf, listenTo, type Listening, type ListeningOptions } from "../support/listening.ts";
-import { client2026, clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { client2026, clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 
 const origin = fixtureOrigin();

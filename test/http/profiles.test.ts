@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, clientOf, ERAS, type Client, type Json, type Reply } from "../support/mcp.ts";
+import { client2025, clientOf, ERAS, type Client, type Json, type Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 

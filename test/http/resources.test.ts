@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026, clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
+import { client2026, clientOf, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { peers } from "../../bench/authors/comparing.ts";
-import { foundNow, saidOnPage } from "../support/compared.ts";
+import { foundNow, saidOnPage } from "../support/compared-page.ts";
 import { installPackages } from "../support/install-packages.ts";
 
 test("the page says of each package what is found now", async () => {

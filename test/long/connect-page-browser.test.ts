@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { startBrowser, type BrowserPage, type Look } from "../support/browser.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 const worker = await startWorker(await bundleWorker("pages-worker"), { vars: { ADMIN_TOKEN } });
 afterAll(() => worker.stop());

@@ -12,11 +12,11 @@ import { join } from "node:path";
 import { pipeline } from "node:stream";
 import { setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import "./every-name-here.ts";
+import "./resolve-to-localhost.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { installForeign } from "../support/foreign-servers.ts";
 import { byKey } from "../support/login-browser.ts";
-import { LOGIN_CLIENTS } from "../support/login-clients.ts";
+import { LOGIN_CLIENTS } from "../support/official-login-clients.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { remoteAt } from "./mcp-remote.ts";
 
@@ -120,7 +120,7 @@ test.each(LOGIN_CLIENTS)(
 
 test("mcp-remote logs in by the https URL, lists tools and calls one as the person", async () => {
   const { id, url, token, key } = await tenantByKey();
-  const nodeArgs = ["--import", join(import.meta.dirname, "./every-name-here.ts")];
+  const nodeArgs = ["--import", join(import.meta.dirname, "./resolve-to-localhost.ts")];
   const remote = remoteAt(url, token, { nodeArgs, env: { NODE_EXTRA_CA_CERTS: CERTIFICATE } });
   const client = await remote.start();
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);

@@ -5,12 +5,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
-import { beginLogin, tokensOf } from "../support/allowed-client.ts";
+import { beginLogin, tokensOf } from "../support/authorized-client.ts";
 import { startBrowser, type BrowserPage } from "../support/browser.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
+import type { Json } from "../support/mcp-client.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;

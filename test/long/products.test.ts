@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { exampleClient, ExampleProject, toolNamesOf } from "../support/example-project.ts";
-import { FollowedCall } from "../support/followed-call.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
 import { listenTo } from "../support/listening.ts";
-import { client2025, client2026, post } from "../support/mcp.ts";
+import { client2025, client2026, post } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { STANDING_LIMITS } from "../../src/mcp-client/answer-limits.ts";
 import { McpFault } from "../../src/mcp-client/fault.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./mcp-bench.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./client-setup.ts";
 
 expectNothingLeft();
 

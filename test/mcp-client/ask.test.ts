@@ -8,9 +8,9 @@ import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
 import { request2025 } from "../../src/mcp-client/outgoing.ts";
 import type { AnswerQuestion } from "../../src/mcp-client/questions.ts";
 import { streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
-import { ABOUT, bench, done, expectNothingLeft, faultOf, progress, SESSION } from "./mcp-bench.ts";
+import { ABOUT, bench, done, expectNothingLeft, faultOf, progress, SESSION } from "./client-setup.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import type { Exchange, Json } from "../support/scripted-endpoint.ts";
+import type { Exchange, Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
 import type { AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
 import { end2025 } from "../../src/mcp-client/streamable-2025.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION, WAYS } from "./mcp-bench.ts";
-import type { Json } from "../support/scripted-endpoint.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION, WAYS } from "./client-setup.ts";
+import type { Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

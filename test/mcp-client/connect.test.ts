@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { connect } from "../../src/mcp-client/connect.ts";
-import { ABOUT, bench, done, expectNothingLeft, faultOf } from "./mcp-bench.ts";
-import { sessionScript, type Exchange, type Json } from "../support/scripted-endpoint.ts";
+import { ABOUT, bench, done, expectNothingLeft, faultOf } from "./client-setup.ts";
+import { sessionScript, type Exchange, type Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "vitest";
 import { mayHaveRun, McpFault } from "../../src/mcp-client/fault.ts";
 import { MAX_CONTAINERS } from "../../src/protocol/jsonrpc.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./mcp-bench.ts";
-import type { Exchange, Json } from "../support/scripted-endpoint.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./client-setup.ts";
+import type { Exchange, Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

@@ -7,8 +7,8 @@ import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
 import { resultOf } from "../../src/mcp-client/message.ts";
 import { request2025 } from "../../src/mcp-client/outgoing.ts";
 import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress } from "./mcp-bench.ts";
-import type { Exchange } from "../support/scripted-endpoint.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress } from "./client-setup.ts";
+import type { Exchange } from "../support/scripted-server.ts";
 import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
 
 expectNothingLeft();

@@ -8,7 +8,7 @@ import { BodyReader } from "../../src/mcp-client/body-reader.ts";
 import type { Clock } from "../../src/mcp-client/clock.ts";
 import { IncomingEvents } from "../../src/mcp-client/incoming-events.ts";
 import { Lifetime } from "../../src/mcp-client/lifetime.ts";
-import { faultOf } from "./mcp-bench.ts";
+import { faultOf } from "./client-setup.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 /** Gives every turn that is asked for, and says how many those were. */

@@ -4,9 +4,9 @@
 import { expect, test } from "vitest";
 import { listen2026, missingFrom, type ListenEvent, type ListenOptions } from "../../src/mcp-client/listen-2026.ts";
 import { request2026 } from "../../src/mcp-client/outgoing.ts";
-import { ABOUT, bench, expectNothingLeft, faultOf } from "./mcp-bench.ts";
+import { ABOUT, bench, expectNothingLeft, faultOf } from "./client-setup.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import type { Exchange, Json } from "../support/scripted-endpoint.ts";
+import type { Exchange, Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "vitest";
 import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./mcp-bench.ts";
-import type { Exchange } from "../support/scripted-endpoint.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./client-setup.ts";
+import type { Exchange } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

@@ -6,8 +6,8 @@ import { mayHaveRun } from "../../src/mcp-client/fault.ts";
 import type { AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
 import { request2025 } from "../../src/mcp-client/outgoing.ts";
 import { send2025 } from "../../src/mcp-client/streamable-2025.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./mcp-bench.ts";
-import type { Exchange } from "../support/scripted-endpoint.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./client-setup.ts";
+import type { Exchange } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

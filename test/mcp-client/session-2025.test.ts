@@ -7,8 +7,8 @@ import { paramsOf, resultOf } from "../../src/mcp-client/message.ts";
 import { request2025 } from "../../src/mcp-client/outgoing.ts";
 import { parseSession, type Session2025 } from "../../src/mcp-client/session-2025.ts";
 import { end2025, open2025, send2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
-import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./mcp-bench.ts";
-import { sessionScript, type Exchange, type Json } from "../support/scripted-endpoint.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./client-setup.ts";
+import { sessionScript, type Exchange, type Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

@@ -3,8 +3,8 @@
 
 import { expect, test } from "vitest";
 import { followStanding, type StandingEvent } from "../../src/mcp-client/standing-2025.ts";
-import { bench, expectNothingLeft, faultOf, SESSION } from "./mcp-bench.ts";
-import type { Exchange, Json } from "../support/scripted-endpoint.ts";
+import { bench, expectNothingLeft, faultOf, SESSION } from "./client-setup.ts";
+import type { Exchange, Json } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 

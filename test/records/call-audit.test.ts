@@ -8,10 +8,10 @@ import { callAuditTables, FIRST_HASH, MOST_CALL_BYTES, MOST_CALLS } from "../../
 import { redacted, recordedArguments, sha256Of } from "../../src/records/redacted.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import { adminEnv, adminOptions, appOf, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { onBench, tenantOf, type FreshTenant } from "../support/worker/tenant.ts";
-import { workerAt } from "../support/worker/upstreams.ts";
+import { adminEnv, adminOptions, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { onBench, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { workerAt } from "../support/workerd/upstreams.ts";
 
 const entry = (name: string) => JSON.stringify({ name });
 const DAY_MS = 86_400_000;

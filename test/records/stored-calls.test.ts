@@ -9,10 +9,10 @@ import { callAuditTables } from "../../src/records/call-audit-tables.ts";
 import { usageTables } from "../../src/records/usage-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { readerOf, servedTenant } from "../support/worker/deployed.ts";
-import { freshSession, later, newCall, recordOf, rowsIn } from "../support/worker/session.ts";
+import { readerOf, servedTenant } from "../support/workerd/served-tenant.ts";
+import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
-import type { FreshTenant } from "../support/worker/tenant.ts";
+import type { FreshTenant } from "../support/workerd/tenant.ts";
 
 const MOUNT = "/noted";
 const CONFIRM = {

@@ -8,10 +8,10 @@ import { DAYS_KEPT, HOUR_MS, HOURS_KEPT, MOST_THINGS, usageTables } from "../../
 import { AppError } from "../../src/protocol/app-error.ts";
 import { LEVELS } from "../../src/telemetry/levels.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { freshTenant, onBench, type FreshTenant } from "../support/worker/tenant.ts";
-import { workerAt } from "../support/worker/upstreams.ts";
+import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { freshTenant, onBench, type FreshTenant } from "../support/workerd/tenant.ts";
+import { workerAt } from "../support/workerd/upstreams.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR = NOW / HOUR_MS;
@@ -368,7 +368,7 @@ describe("the admin API", () => {
 
   it("gives a closed hour out as the same lines, each with an id of its own, and nothing of another tenant", async () => {
     const [id, other] = [await newTenant(), await newTenant()];
-    const { tenantOf } = await import("../support/worker/tenant.ts");
+    const { tenantOf } = await import("../support/workerd/tenant.ts");
     const time = Math.floor(Date.now() / HOUR_MS);
     const add = (to: string, sequence: number, rows: UsageLine[]) =>
       remote(tenantOf(to).stub, usageTables).add({ maker: "test", sequence }, rows);

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { tellHooks, type HookGround } from "../../src/records/webhooks.ts";
 import { MOST_WAITING, webhookTables } from "../../src/records/webhook-tables.ts";
 import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
-import { onBench } from "../support/worker/tenant.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
+import { onBench } from "../support/workerd/tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const down: TenantNews = { type: "upstream.down", key: "up 1", data: { upstream: "up" } };
 const reached = (at: number): TenantNews => ({

@@ -11,11 +11,11 @@ import { MOST_WAITING, PAUSES_MS, webhookTables } from "../../src/records/webhoo
 import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
-import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/worker/admin.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { onBench, rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
-import { upstreamAt } from "../support/worker/upstreams.ts";
-import { callOn } from "../support/worker/object-calls.ts";
+import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/workerd/admin.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { onBench, rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { upstreamAt } from "../support/workerd/upstreams.ts";
+import { callOn } from "../support/workerd/object-calls.ts";
 
 interface Heard {
   readonly headers: Headers;

@@ -2,10 +2,10 @@
 // served the session on. A POST to an HTTP+SSE session waited as long as the session's object, or its stream, said nothing.
 
 import { expect, test } from "vitest";
-import { clientOf } from "../support/mcp.ts";
+import { clientOf } from "../support/mcp-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 import { connectSse } from "../support/sse-connection.ts";
-import { struckWorkers } from "../support/struck-workers.ts";
+import { struckWorkers } from "../support/worker-pair-with-faults.ts";
 
 const TENANT = "ending";
 const REVISION = "2025-11-25";

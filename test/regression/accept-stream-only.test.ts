@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { ERAS, encodeHeader, post } from "../support/mcp.ts";
+import { ERAS, encodeHeader, post } from "../support/mcp-client.ts";
 
 const url = `${fixtureOrigin()}/mcp/founding`;
 const accept = "text/event-stream";

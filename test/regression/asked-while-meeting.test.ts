@@ -2,9 +2,9 @@
 // session. What is known is known to all who wait for it.
 
 import { expect, test } from "vitest";
-import { ERAS, post } from "../support/mcp.ts";
+import { ERAS, post } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("asked-worker");
 

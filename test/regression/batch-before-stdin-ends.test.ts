@@ -2,8 +2,8 @@
 // no less asked than a request.
 
 import { expect, test } from "vitest";
-import { INITIALIZE, INITIALIZED, LocalClient } from "../support/local-client.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-endpoint.ts";
+import { INITIALIZE, INITIALIZED, LocalClient } from "../support/stdio-client.ts";
+import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
 
 test("a batch is answered though stdin ends right behind it, before the handshake is over", async () => {
   const endpoint = await ScriptedEndpoint.start();

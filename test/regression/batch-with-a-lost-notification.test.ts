@@ -2,8 +2,8 @@
 // clients waited for ever, or sent them again.
 
 import { expect, onTestFinished, test } from "vitest";
-import { client2025, post, type Json } from "../support/mcp.ts";
-import { twoWorkers } from "../support/two-workers.ts";
+import { client2025, post, type Json } from "../support/mcp-client.ts";
+import { twoWorkers } from "../support/worker-pair.ts";
 
 test("a notification of a batch that fails leaves each request its answer", async () => {
   const workers = await twoWorkers();

@@ -2,10 +2,10 @@
 // stream keeps the error, the error its calls, and they the stream. docs/decisions/0055-what-a-fault-leaves-behind.md
 
 import { expect, test } from "vitest";
-import { collectHeap } from "../support/collected-heap.ts";
+import { collectHeap } from "../support/heap-after-gc.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startInspectedGateway } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
 import { at } from "../support/upstream-faults.ts";
 
 const worker = await startInspectedGateway();

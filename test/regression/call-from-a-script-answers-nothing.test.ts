@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { commandLine } from "../support/command-line.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const GO = { name: "go", inputSchema: { type: "object" } };
 const STDIN = "password of the next account\n";

@@ -4,9 +4,9 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin, bearer } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, post, type Client, type Json, type Reply } from "../support/mcp.ts";
+import { clientOf, ERAS, post, type Client, type Json, type Reply } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy, type OneTool } from "./one-tool-upstream.ts";
-import type { Exchange } from "../support/scripted-endpoint.ts";
+import type { Exchange } from "../support/scripted-server.ts";
 import { SdkServer } from "../support/sdk-server.ts";
 
 const origin = await startGatewayWorker();

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, post } from "../support/mcp.ts";
+import { client2025, post } from "../support/mcp-client.ts";
 
 const url = `${fixtureOrigin()}/mcp/conformance`;
 

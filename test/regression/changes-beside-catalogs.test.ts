@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "beside");

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { authorizeUrl, beginning, errorOf, redeem, REDIRECT, refresh, signIn } from "../support/login-client.ts";
+import { authorizeUrl, beginning, errorOf, redeem, REDIRECT, refresh, signIn } from "../support/oauth-client.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 

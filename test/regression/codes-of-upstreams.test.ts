@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ERAS, type Json } from "../support/mcp.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
 import { OneToolUpstream, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();

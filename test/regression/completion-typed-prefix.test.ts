@@ -1,7 +1,7 @@
 // What is typed of a template's first variable finds stored URIs that hold its reserved characters unescaped.
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { REVISIONS_2025, type Json } from "../support/mcp.ts";
+import { REVISIONS_2025, type Json } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 import { startSseUpstream } from "./sse-upstream.ts";
 

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from "vitest";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { startTwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers } from "../support/worker-pair.ts";
 
 const workers = await startTwoWorkers({}, undefined, false, { entry: "hidden-worker" });
 afterAll(() => workers.stop());

@@ -2,7 +2,7 @@
 // the object that has the name.
 
 import { beforeAll, expect, test } from "vitest";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 let workers: SharedWorkers;
 beforeAll(async () => {

@@ -13,9 +13,9 @@ import {
   startGatewayWorker,
   type GatewayTenant,
 } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, post, type Client, type Json } from "../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-endpoint.ts";
+import { clientOf, ERAS, post, type Client, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker({}, "noting-worker");
 const admin = fixtureAdmin(origin, "dotted");

@@ -2,10 +2,10 @@
 // said by who throws it, alike in tools, prompts and resources; what nobody may read is in the log under an id.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import { clientOf, ERAS, type Client } from "../support/mcp.ts";
+import { clientOf, ERAS, type Client } from "../support/mcp-client.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 

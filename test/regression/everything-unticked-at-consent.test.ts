@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startGatewayWorker } from "../support/gateway-tenant.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
-import { authorizeUrl, beginning, redeem } from "../support/login-client.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { authorizeUrl, beginning, redeem } from "../support/oauth-client.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 
 const origin = await startGatewayWorker({}, "login-worker");
 const admin = fixtureAdmin(origin, "unticked");

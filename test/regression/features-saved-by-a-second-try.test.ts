@@ -6,13 +6,13 @@ import { request, type IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
-import type { StrikeKind } from "../support/strike.ts";
+import type { StrikeKind } from "../support/injected-faults.ts";
 import { VARS } from "../e2e/jitter/world.ts";
-import { INITIALIZE } from "../support/local-client.ts";
-import { client2025, client2026, type Json } from "../support/mcp.ts";
-import { startPlainUpstream } from "../support/plain-upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-endpoint.ts";
-import { struckWorkers } from "../support/struck-workers.ts";
+import { INITIALIZE } from "../support/stdio-client.ts";
+import { client2025, client2026, type Json } from "../support/mcp-client.ts";
+import { startPlainUpstream } from "../support/upstream.ts";
+import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { struckWorkers } from "../support/worker-pair-with-faults.ts";
 
 const KINDS = ["failed once", "answer lost"] as const satisfies readonly StrikeKind[];
 

@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOf, ERAS } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { clientOf, ERAS } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 /** Answers nobody. */
 const silent = createServer();

@@ -3,7 +3,7 @@
 
 import { expect, test, beforeAll } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import { twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 let workers: SharedWorkers;
 beforeAll(async () => {

@@ -2,12 +2,12 @@
 // was taken out of the admins went on as one.
 
 import { expect, test } from "vitest";
-import { beginLogin, CALLBACK, tokensOf } from "../support/allowed-client.ts";
+import { beginLogin, CALLBACK, tokensOf } from "../support/authorized-client.ts";
 import { startEchoApi } from "../support/echo-api.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, isPage } from "../support/login-browser.ts";
 import { actingClient, listAs, startLoginWorker, toldBy } from "../support/login-tenant.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker({}, "acting-worker");
 const admin = fixtureAdmin(origin, "groups");

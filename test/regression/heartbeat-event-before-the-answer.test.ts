@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint } from "../support/scripted-server.ts";
 import { at } from "../support/upstream-faults.ts";
 
 const origin = await startGatewayWorker();

@@ -2,7 +2,7 @@
 // the one that lost gave back what the other one had. Calls to objects take up to 300 ms more, as distance does.
 
 import { beforeAll, expect, test } from "vitest";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 const ROUNDS = 20;
 const DELAY_MS = 300;

@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { listenTo } from "../support/listening.ts";
-import { client2026, ERAS, type Client, type Json } from "../support/mcp.ts";
-import { answeringV1, answeringV2, ROOTS, SAMPLED, textOf } from "../support/official-ways.ts";
+import { client2026, ERAS, type Client, type Json } from "../support/mcp-client.ts";
+import { answeringV1, answeringV2, ROOTS, SAMPLED, textOf } from "../support/official-clients.ts";
 import { startSseUpstream } from "./sse-upstream.ts";
 
 const origin = await startGatewayWorker();

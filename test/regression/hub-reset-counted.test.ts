@@ -2,9 +2,9 @@
 // two hundred listens and two hundred leases of it, with a valid lease in hand.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 import { STREAM_KINDS, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const STREAMS = 200;
 const AT_ONCE = 25;

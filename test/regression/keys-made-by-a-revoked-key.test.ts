@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { post } from "../support/mcp.ts";
+import { post } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "made-by-a-key");

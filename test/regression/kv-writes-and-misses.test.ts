@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { storeText } from "../support/fixture-admin.ts";
-import { client2026 } from "../support/mcp.ts";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/two-workers.ts";
+import { client2026 } from "../support/mcp-client.ts";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/worker-pair.ts";
 
 let workers: SharedWorkers;
 beforeAll(async () => {

@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { listenTo } from "../support/listening.ts";
-import { ERAS, type Client, type Json } from "../support/mcp.ts";
+import { ERAS, type Client, type Json } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
-import type { Exchange } from "../support/scripted-endpoint.ts";
+import type { Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "changed");

@@ -2,11 +2,11 @@
 
 import { afterAll, expect, test } from "vitest";
 import { product } from "../../examples/product-login/product.ts";
-import { beginLogin, CALLBACK } from "../support/allowed-client.ts";
+import { beginLogin, CALLBACK } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
 import { serveApp } from "../support/served-app.ts";
 
 const PRODUCT_SECRET = "0123456789abcdef0123456789abcdef";

@@ -2,7 +2,7 @@
 // what lies behind them: "Sign in" and "Allow" were blank boxes.
 
 import { expect, test } from "vitest";
-import { beginLogin } from "../support/allowed-client.ts";
+import { beginLogin } from "../support/authorized-client.ts";
 import { startBrowser, type BrowserPage } from "../support/browser.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";

@@ -2,7 +2,7 @@
 // for which clients throw their tokens away. And `anonymous` suspended was taken for the tenant.
 
 import { expect, test } from "vitest";
-import { allowClient, beginLogin } from "../support/allowed-client.ts";
+import { allowClient, beginLogin } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";

@@ -2,11 +2,11 @@
 // lost the login, or had the key sent once more. Each page of a login has an address, at which the same browser finds it again.
 
 import { expect, test } from "vitest";
-import { beginLogin, CALLBACK, tokensOf } from "../support/allowed-client.ts";
+import { beginLogin, CALLBACK, tokensOf } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "again");

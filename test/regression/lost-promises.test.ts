@@ -2,9 +2,9 @@
 // to know whose they are costs each call, so that is asked of the platform from then on.
 
 import { expect, test } from "vitest";
-import { clientOf, ERAS } from "../support/mcp.ts";
+import { clientOf, ERAS } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { sharedWorker } from "../support/worker-bundle.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 

@@ -2,7 +2,7 @@
 // tenant; so had each page of their list. Now what is asked is one key, or one page.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 let workers: TwoWorkers;
 beforeAll(async () => {

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, type Json } from "../support/mcp.ts";
+import { clientOf, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "patterns");

@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Json } from "../support/mcp.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-endpoint.ts";
+import { clientOf, type Json } from "../support/mcp-client.ts";
+import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "unknown");

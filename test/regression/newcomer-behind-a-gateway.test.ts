@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { CommandLine } from "../support/command-line.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "newcomer");

@@ -2,12 +2,12 @@
 // tokens said `offline_access` to clients that had not asked for it, which Python SDKs before 1.22 take for an error.
 
 import { expect, test } from "vitest";
-import { beginLogin } from "../support/allowed-client.ts";
+import { beginLogin } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
-import { beginning, redeem, refresh, signIn } from "../support/login-client.ts";
+import { beginning, redeem, refresh, signIn } from "../support/oauth-client.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "offline");

@@ -1,8 +1,8 @@
 // A server of one tool, `go`, in either era, whose calls a test answers as it likes. Of era 2025 it keeps sessions: a request
 // in one that it does not know is answered 404.
 
-import { post, type Reply } from "../support/mcp.ts";
-import { ScriptedEndpoint, type Exchange, type Json } from "../support/scripted-endpoint.ts";
+import { post, type Reply } from "../support/mcp-client.ts";
+import { ScriptedEndpoint, type Exchange, type Json } from "../support/scripted-server.ts";
 
 export interface OneTool {
   /** Beside `tools`. */

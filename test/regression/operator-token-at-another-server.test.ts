@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { CommandLine, commandLine, type Around } from "../support/command-line.ts";
 import { FakeAdmin } from "../support/fake-admin.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { startSignInServer, type SignInServer } from "../support/sign-in-server.ts";
 
 interface Server {

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "vitest";
 import { VARS } from "../e2e/jitter/world.ts";
-import { struckWorkers } from "../support/struck-workers.ts";
-import { ADMIN_TOKEN, type WatchedWorker } from "../support/two-workers.ts";
+import { struckWorkers } from "../support/worker-pair-with-faults.ts";
+import { ADMIN_TOKEN, type WatchedWorker } from "../support/worker-pair.ts";
 
 const TENANT = "kept";
 const KINDS = ["failed once", "answer lost"] as const;

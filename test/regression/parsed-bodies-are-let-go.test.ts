@@ -2,7 +2,7 @@
 // each request reached what had been parsed of it, and the platform keeps listeners until the whole invocation has ended.
 
 import { expect, test } from "vitest";
-import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 const COUNT = 100;
 

@@ -1,7 +1,7 @@
 // `GET /login/TENANT/callback?key=...` signed in like the form of the page, so that a key could be in logs and histories.
 
 import { expect, test } from "vitest";
-import { beginLogin, CALLBACK } from "../support/allowed-client.ts";
+import { beginLogin, CALLBACK } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";

@@ -1,7 +1,7 @@
 // Metadata that is asked for by POST has the directory looked at as by GET, so names of no tenant are counted as there.
 
 import { expect, test } from "vitest";
-import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 test.each(["/.well-known/oauth-protected-resource/mcp/ID", "/.well-known/oauth-authorization-server/login/ID"])(
   "a flood of names of no tenant, posted to %s, is refused in the end",

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
 
 const OWN = "https://app.example.com";
 const FOREIGN = "https://evil.example.com";

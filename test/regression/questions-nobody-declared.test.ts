@@ -3,13 +3,13 @@
 
 import { describe, expect, test } from "vitest";
 import { messageOf } from "../founding/vectors.ts";
-import { FollowedCall } from "../support/followed-call.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { post, type Json } from "../support/mcp.ts";
+import { post, type Json } from "../support/mcp-client.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
-import type { Exchange } from "../support/scripted-endpoint.ts";
+import type { Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "questions");

@@ -1,7 +1,7 @@
 // A Worker whose object classes cannot be used answers 500 to everything: /readyz must say so, and the log why.
 
 import { expect, onTestFinished, test } from "vitest";
-import { OBJECTS, startWorker, bundleWorker } from "../support/worker-bundle.ts";
+import { OBJECTS, startWorker, bundleWorker } from "../support/start-worker.ts";
 
 const start = async (unmigrated: readonly string[]) => {
   const worker = await startWorker(await bundleWorker("worker"), { unmigrated });

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange, type Json } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, sessionScript, type Exchange, type Json } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "probe");

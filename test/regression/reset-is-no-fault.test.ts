@@ -2,7 +2,7 @@
 // the platform (`durableObjectReset`). What changes nothing is asked for once more, and then whoever asked is told to come again.
 
 import { beforeAll, expect, test } from "vitest";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
 
 let workers: SharedWorkers;
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 

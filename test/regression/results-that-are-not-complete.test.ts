@@ -5,7 +5,7 @@ import { Client as OfficialClient, StreamableHTTPClientTransport } from "@modelc
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ERAS, type Json, type Reply } from "../support/mcp.ts";
+import { ERAS, type Json, type Reply } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();

@@ -3,11 +3,11 @@
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, client2026 } from "../support/mcp.ts";
-import { answeringV2, textOf } from "../support/official-ways.ts";
-import { struckWorkers } from "../support/struck-workers.ts";
-import { ADMIN_TOKEN, type WatchedWorker } from "../support/two-workers.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, client2026 } from "../support/mcp-client.ts";
+import { answeringV2, textOf } from "../support/official-clients.ts";
+import { struckWorkers } from "../support/worker-pair-with-faults.ts";
+import { ADMIN_TOKEN, type WatchedWorker } from "../support/worker-pair.ts";
 
 const TENANT = "saved";
 const REPORTS = 5;

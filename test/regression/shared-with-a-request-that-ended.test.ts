@@ -2,7 +2,7 @@
 // isolate answered 503 for the tenant until it ended. Whoever waits asks itself.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 let worker: OneWorker;
 beforeAll(async () => {

@@ -2,10 +2,10 @@
 // again whether the person may still come in.
 
 import { afterAll, expect, test } from "vitest";
-import { beginLogin, CALLBACK } from "../support/allowed-client.ts";
+import { beginLogin, CALLBACK } from "../support/authorized-client.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
-import { startTwoWorkers } from "../support/two-workers.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
+import { startTwoWorkers } from "../support/worker-pair.ts";
 
 const workers = await startTwoWorkers(
   { OUTBOUND_LOCAL: "http://127.0.0.1", SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" },

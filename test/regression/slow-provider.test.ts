@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { startEchoApi } from "../support/echo-api.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
-import { signInAs, startIdentityProvider } from "../support/own-login.ts";
+import { signInAs, startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker({}, "acting-worker");
 const admin = fixtureAdmin(origin, "slow");

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 
 const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "spelled");

@@ -16,7 +16,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import * as z from "zod";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 
 export interface SseUpstream {
   readonly url: string;

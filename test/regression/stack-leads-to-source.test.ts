@@ -6,8 +6,8 @@ import { SourceMap, type SourceMapPayload } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOf, ERAS } from "../support/mcp.ts";
-import { readModules, startWorker, writeBundle, type OneWorker } from "../support/worker-bundle.ts";
+import { clientOf, ERAS } from "../support/mcp-client.ts";
+import { readModules, startWorker, writeBundle, type OneWorker } from "../support/start-worker.ts";
 
 const FIXTURE = "test/fixtures/authored-worker.ts";
 

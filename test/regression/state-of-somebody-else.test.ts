@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Json, type Reply } from "../support/mcp.ts";
+import { clientOf, type Json, type Reply } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();

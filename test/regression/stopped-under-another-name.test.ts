@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import type { Json } from "../support/mcp.ts";
+import type { Json } from "../support/mcp-client.ts";
 import { OneToolUpstream } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();

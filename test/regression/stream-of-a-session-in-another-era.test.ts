@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf } from "../support/mcp.ts";
+import { clientOf } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
 test.each([

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { write } from "../support/raw-http.ts";
-import { bundleWorker, startWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 test("they are not among the open ones", async () => {
   const worker = await startWorker(await bundleWorker("levels-worker"), { vars: { ADMIN_TOKEN } });

@@ -3,9 +3,9 @@
 
 import { beforeAll, afterAll, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { startLocalHost, type LocalHost } from "../support/local-host.ts";
-import { client2026 } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { startLocalHost, type LocalHost } from "../support/local-server.ts";
+import { client2026 } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const TENANTS = [
   ["/one", "first"],

@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { beginning, redeem, signIn } from "../support/login-client.ts";
+import { beginning, redeem, signIn } from "../support/oauth-client.ts";
 import { listAs } from "../support/login-tenant.ts";
-import { ERAS } from "../support/mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { ERAS } from "../support/mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 let worker: OneWorker;
 beforeAll(async () => {

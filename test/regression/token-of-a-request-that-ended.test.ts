@@ -2,7 +2,7 @@
 // for five seconds at full load: no other request of the isolate was answered meanwhile.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 /** Less than the patience of who waits. */
 const SOON_MS = 3000;

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ERAS, type Json, type Reply } from "../support/mcp.ts";
+import { ERAS, type Json, type Reply } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 

@@ -2,11 +2,11 @@
 // the boss's address into their profile at Discord had the boss's scopes.
 
 import { expect, test } from "vitest";
-import { beginLogin, CALLBACK } from "../support/allowed-client.ts";
+import { beginLogin, CALLBACK } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { startIdentityProvider } from "../support/own-login.ts";
+import { startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker();
 const admin = fixtureAdmin(origin, "address");

@@ -2,10 +2,10 @@
 // nothing: it is put in the client's words, as a tool's own is, over real HTTP with the official SDK behind the gateway.
 
 import { expect, test } from "vitest";
-import { FollowedCall } from "../support/followed-call.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { post, type Json } from "../support/mcp.ts";
+import { post, type Json } from "../support/mcp-client.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import { SdkServer } from "../support/sdk-server.ts";
 

@@ -5,9 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Json } from "../support/mcp.ts";
+import { clientOf, type Json } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy } from "./one-tool-upstream.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "bad-day");

@@ -5,8 +5,8 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import type { Json } from "../support/mcp.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-endpoint.ts";
+import type { Json } from "../support/mcp-client.ts";
+import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "intent");

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026 } from "../support/mcp.ts";
+import { client2026 } from "../support/mcp-client.ts";
 
 const lab = `${fixtureOrigin()}/mcp/lab`;
 

@@ -2,16 +2,16 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { beginLogin, tokensOf } from "../support/allowed-client.ts";
+import { beginLogin, tokensOf } from "../support/authorized-client.ts";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
-import { authorizeUrl, discover, newAsking } from "../support/client-replay.ts";
+import { authorizeUrl, discover, newAsking } from "../support/login-requests.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { identityProvider } from "../support/identity-provider.ts";
-import { startLocalHost } from "../support/local-host.ts";
+import { startLocalHost } from "../support/local-server.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf } from "../support/mcp.ts";
+import { clientOf } from "../support/mcp-client.ts";
 import { OneToolUpstream, saidBy } from "./one-tool-upstream.ts";
 import { serveApp } from "../support/served-app.ts";
 import { startSseUpstream } from "./sse-upstream.ts";

@@ -4,8 +4,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { as, clientAs, startUsersApp, textOf, type UsersApp } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, post } from "../support/mcp.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, post } from "../support/mcp-client.ts";
 
 const ADA = { tenant: "acme", id: "ada" };
 const BOB = { tenant: "acme", id: "bob" };

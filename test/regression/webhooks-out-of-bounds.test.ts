@@ -4,8 +4,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startGatewayWorker } from "../support/gateway-tenant.ts";
-import { startLocalHost } from "../support/local-host.ts";
-import type { Json } from "../support/mcp.ts";
+import { startLocalHost } from "../support/local-server.ts";
+import type { Json } from "../support/mcp-client.ts";
 
 const LONG = "of-the-worker-0123456789abcdef";
 // Of the first tenant of this file.

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin, type FixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026, ERAS, type Json } from "../support/mcp.ts";
+import { client2026, ERAS, type Json } from "../support/mcp-client.ts";
 import { startRaw } from "../support/raw-http.ts";
 
 const origin = fixtureOrigin();

@@ -4,8 +4,8 @@
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { FollowedCall } from "../support/followed-call.ts";
-import { client2025, post, type Client, type Json } from "../support/mcp.ts";
+import { FollowedCall } from "../support/resumable-call.ts";
+import { client2025, post, type Client, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "withdrawn");

@@ -9,7 +9,7 @@ import type { SessionObject } from "../../src/sessions/session-object.ts";
 import { openSessionSocket, type SessionStub } from "../../src/sessions/session-door.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { anyTenant } from "../support/worker/tenant.ts";
+import { anyTenant } from "../support/workerd/tenant.ts";
 import {
   askOf,
   freshSession,
@@ -22,7 +22,7 @@ import {
   storedIn,
   viewerOf,
   within,
-} from "../support/worker/session.ts";
+} from "../support/workerd/session.ts";
 
 const OVER = { over: true };
 const eventOf = (seq: number, part: string) => ({ seq, part, last: true });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { PutQuestion } from "../../src/protocol/call.ts";
 import { CallRunner, newCallKey, requestKey } from "../../src/sessions/call-runner.ts";
 import type { SessionStub } from "../../src/sessions/session-door.ts";
-import { askOf, freshSession, later, questionOf, recordOf, rowsIn, viewerOf } from "../support/worker/session.ts";
+import { askOf, freshSession, later, questionOf, recordOf, rowsIn, viewerOf } from "../support/workerd/session.ts";
 
 const question = (name: string): PutQuestion => ({ name, digest: `digest of ${name}`, method: "roots/list" });
 const answerTo = (name: string) => JSON.stringify({ result: { name } });

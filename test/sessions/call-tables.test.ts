@@ -13,7 +13,7 @@ import {
   runnerOf,
   viewerOf,
   within,
-} from "../support/worker/session.ts";
+} from "../support/workerd/session.ts";
 
 const OVER = { over: true };
 const eventOf = (seq: number, part: string) => ({ seq, part, last: true });

@@ -4,7 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { CallViewer } from "../../src/sessions/call-viewer.ts";
 import { openSessionSocket, type SessionStub } from "../../src/sessions/session-door.ts";
-import { askOf, freshSession, later } from "../support/worker/session.ts";
+import { askOf, freshSession, later } from "../support/workerd/session.ts";
 
 /** A viewer of the session's call `a`, and what it shows, one after another. */
 function viewing(session: SessionStub) {

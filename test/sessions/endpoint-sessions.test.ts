@@ -10,9 +10,9 @@ import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
 import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
-import { callOn, keeperOf } from "../support/worker/object-calls.ts";
+import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 const REVISION = "2025-11-25";
 const MANY = 2000;

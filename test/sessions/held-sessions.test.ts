@@ -17,8 +17,8 @@ import {
   runnerOf,
   storedIn,
   viewerOf,
-} from "../support/worker/session.ts";
-import type { Listening } from "../support/worker/sockets.ts";
+} from "../support/workerd/session.ts";
+import type { Listening } from "../support/workerd/sockets.ts";
 
 const MINUTE = 60_000;
 const AGREED = '{"revision":"2024-11-05"}';

@@ -9,8 +9,8 @@ import { hubName } from "../../src/tenants/authority/changes.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { changeEvent } from "../support/worker/hubs.ts";
-import { freshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
+import { changeEvent } from "../support/workerd/hubs.ts";
+import { freshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
 
 const REVISION = "2025-11-25";
 const LATER = "2026-07-28";

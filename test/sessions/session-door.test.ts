@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { openSessionSocket, sessionName } from "../../src/sessions/session-door.ts";
 import { persistently } from "../../src/streams/persistently.ts";
-import { freshSession } from "../support/worker/session.ts";
+import { freshSession } from "../support/workerd/session.ts";
 
 /** Fails so often, and then does not. */
 function failing(times: number, error: unknown) {

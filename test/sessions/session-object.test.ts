@@ -12,7 +12,7 @@ import {
   runnerOf,
   storedIn,
   viewerOf,
-} from "../support/worker/session.ts";
+} from "../support/workerd/session.ts";
 
 /** Its time is over: then its alarm rings. */
 async function expire(session: SessionStub): Promise<void> {

@@ -3,7 +3,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { MAX_SUBSCRIPTIONS } from "../../src/sessions/session-object.ts";
-import { freshSession, later, NOTHING, storedIn, within } from "../support/worker/session.ts";
+import { freshSession, later, NOTHING, storedIn, within } from "../support/workerd/session.ts";
 
 it("remembers each resource once, as the client wrote it last, across an eviction", async () => {
   const session = freshSession();

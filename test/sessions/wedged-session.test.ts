@@ -4,7 +4,7 @@
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
-import { readerOf, sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { readerOf, sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const worker = createWorker({ tenants: {}, hooks: { onError: () => {} } });
 const PING = { jsonrpc: "2.0", id: 7, method: "ping" };

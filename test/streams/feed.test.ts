@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { changeEvent as event, LISTENER } from "../support/worker/hubs.ts";
+import { changeEvent as event, LISTENER } from "../support/workerd/hubs.ts";
 import { DIGESTS, filterOf, LIST, NEVER, sightOf, streaming } from "./streaming.ts";
-import { type FreshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
+import { type FreshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
 
 /** A tool is forbidden, which is in force a minute later. */
 async function suspendLater({ stub }: FreshTenant): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { HeldSocket, type Opened } from "../../src/streams/held-socket.ts";
-import { listening, type Listening } from "../support/worker/sockets.ts";
+import { listening, type Listening } from "../support/workerd/sockets.ts";
 
 /** The object's side: each opening is answered as the test says, with a socket unless it says otherwise. */
 function held(...answers: (Opened | Error)[]) {

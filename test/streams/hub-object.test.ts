@@ -7,7 +7,7 @@ import { openSocket } from "../../src/streams/held-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
 import type { Listener } from "../../src/streams/wire.ts";
 import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
-import { changeEvent, LISTENER, listenAt } from "../support/worker/hubs.ts";
+import { changeEvent, LISTENER, listenAt } from "../support/workerd/hubs.ts";
 
 let made = 0;
 function freshHub() {

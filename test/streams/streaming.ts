@@ -15,8 +15,8 @@ import { openSocket } from "../../src/streams/held-socket.ts";
 import type { Listener } from "../../src/streams/wire.ts";
 import { remoteChanges } from "../../src/tenants/authority/change-calls.ts";
 import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
-import { LISTENER } from "../support/worker/hubs.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { LISTENER } from "../support/workerd/hubs.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 export const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
 export const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamSight => ({

@@ -3,8 +3,8 @@
 import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin, type FixtureAdmin } from "./fixture-admin.ts";
-import { clientOf, type Client, type Json, type Reply } from "./mcp.ts";
-import { bundleWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
+import { clientOf, type Client, type Json, type Reply } from "./mcp-client.ts";
+import { bundleWorker, startWorker, type OneWorker } from "./start-worker.ts";
 
 export interface UsersApp extends Pick<OneWorker, "said"> {
   /** With the path under which tenantry is mounted. */

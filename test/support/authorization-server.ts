@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT, type CryptoKey, type JWK, type JWTPayload } from "jose";
 import { onTestFinished } from "vitest";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export interface SignHow {
   readonly alg?: string;

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export interface EchoApi {
   readonly url: string;

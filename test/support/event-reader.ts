@@ -2,7 +2,7 @@
 // reconnect: what a stream does when it ends is what tests look at.
 
 import { EventSourceParserStream, type EventSourceMessage } from "eventsource-parser/stream";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export interface EventReader {
   readonly status: number;

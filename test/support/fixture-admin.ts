@@ -3,8 +3,8 @@
 
 import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import type { Json } from "./mcp.ts";
-import { rolledOut } from "./rolled-out.ts";
+import type { Json } from "./mcp-client.ts";
+import { rolledOut } from "./rollout.ts";
 
 export interface MadeKey {
   readonly id: string;

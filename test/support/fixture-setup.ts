@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { ADMIN_TOKEN, TENANT_HOST } from "../../scripts/fixture-server.ts";
-import { readModules, startWorker, writeBundle } from "./worker-bundle.ts";
+import { readModules, startWorker, writeBundle } from "./start-worker.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

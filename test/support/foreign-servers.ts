@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { bundle, start, type Bindings } from "../../bench/runtime.ts";
 import { freePort } from "../../scripts/fixture-server.ts";
 import { installPackages } from "./install-packages.ts";
-import { startListening, stopProcess } from "./listening-process.ts";
+import { startListening, stopProcess } from "./server-process.ts";
 
 export const FOREIGN = join(import.meta.dirname, "../foreign");
 const LISTENS_WITHIN_MS = 30_000;

@@ -3,9 +3,9 @@
 
 import { afterAll, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { bundleWorker, sharedWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
+import { bundleWorker, sharedWorker, startWorker, type OneWorker } from "./start-worker.ts";
 import type { FixtureAdmin } from "./fixture-admin.ts";
-import { clientOf, type Client, type Json } from "./mcp.ts";
+import { clientOf, type Client, type Json } from "./mcp-client.ts";
 
 const VARS = {
   ADMIN_TOKEN,

@@ -2,7 +2,7 @@
 // is held against the official schema of its revision. Refuses to reconnect.
 
 import { openEvents, type EventReader } from "./event-reader.ts";
-import { client2025, type Client, type Json } from "./mcp.ts";
+import { client2025, type Client, type Json } from "./mcp-client.ts";
 import { expectOfficial } from "./official-schema.ts";
 import { write } from "./raw-http.ts";
 

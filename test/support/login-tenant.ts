@@ -2,9 +2,9 @@
 // Refuses assertions.
 
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { sharedWorker } from "./worker-bundle.ts";
+import { sharedWorker } from "./start-worker.ts";
 import { bearer } from "./fixture-admin.ts";
-import { client2026, clientOf, type Client, type Json } from "./mcp.ts";
+import { client2026, clientOf, type Client, type Json } from "./mcp-client.ts";
 import { sendRaw, write, type RawReply } from "./raw-http.ts";
 
 /** `{tenant}.` before it names a tenant. */

@@ -3,7 +3,7 @@
 
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { openEvents, type EventReader } from "./event-reader.ts";
-import { client2025, client2026, post, type Client, type Json } from "./mcp.ts";
+import { client2025, client2026, post, type Client, type Json } from "./mcp-client.ts";
 import { expectOfficial } from "./official-schema.ts";
 import { write } from "./raw-http.ts";
 

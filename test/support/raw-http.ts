@@ -8,7 +8,7 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
 } from "node:http";
-import { encodeHeader, type Json } from "./mcp.ts";
+import { encodeHeader, type Json } from "./mcp-client.ts";
 
 export interface RawRequest {
   readonly method?: string;

@@ -1,7 +1,7 @@
 // Owns what a refusal looks like on the wire: one JSON-RPC error that the official schema knows, in the shape of its era.
 
 import { expect } from "vitest";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 import { expectOfficial } from "./official-schema.ts";
 import { sendRaw, type RawReply, type Written } from "./raw-http.ts";
 

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { startAuthorizationServer, type AuthorizationServer } from "./authorization-server.ts";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export interface SignInServer {
   readonly server: AuthorizationServer;

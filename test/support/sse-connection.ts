@@ -4,7 +4,7 @@
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { onTestFinished } from "vitest";
 import { openEvents, type EventReader } from "./event-reader.ts";
-import { post, type Json, type Reply } from "./mcp.ts";
+import { post, type Json, type Reply } from "./mcp-client.ts";
 import { expectOfficial } from "./official-schema.ts";
 
 export interface SseEvent {

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export interface TokenEndpoint {
   readonly url: string;

@@ -3,8 +3,8 @@
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
-import { sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { freshAddress } from "../support/worker/tenant.ts";
+import { sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
+import { freshAddress } from "../support/workerd/tenant.ts";
 
 const MOST = 3;
 const ADDRESS = { "cf-connecting-ip": freshAddress() };

@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readModules, startWorker, writeBundle } from "../../../test/support/worker-bundle.ts";
+import { readModules, startWorker, writeBundle } from "../../../test/support/start-worker.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, REVISIONS, Target, toolsOf, written, type Answer, type CallOptions, type Json } from "../target.ts";
 import { startIssuer, type Issuer } from "./issuer.ts";

@@ -6,7 +6,7 @@ import { findManaged } from "../../../src/admin/apply/tenant-access.ts";
 import type { OperatorRole } from "../../../src/deployment/operator-sign-in.ts";
 import { login } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN } from "../../support/workerd/admin.ts";
 
 const app = appOf({ ...adminOptions, features: [login()] });
 const at = (host: string) => ({ issuer: `https://${host}` });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { takesAway } from "../../../src/admin/apply/withdrawal.ts";
 import { login } from "../../../src/tenantry.ts";
-import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN } from "../../support/workerd/admin.ts";
 
 const issuer = (name: string) => ({ issuer: `https://${name}.example.com` });
 const NEEDED = "needs the feature login(), which this Worker does not have";

@@ -2,9 +2,9 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { ask, newTenant, operator } from "../../support/worker/admin.ts";
+import { ask, newTenant, operator } from "../../support/workerd/admin.ts";
 import { spoil } from "../platform-faults.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const lost = () => Promise.reject(new Error("Network connection lost."));
 

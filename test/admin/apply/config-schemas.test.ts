@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { configuredBy } from "../../../src/calls/configured.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { adminEnv, adminOptions, appOf, newTenant, ORIGIN } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, newTenant, ORIGIN } from "../../support/workerd/admin.ts";
 
 const quote = defineTool({
   name: "quote_price",

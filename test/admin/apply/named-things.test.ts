@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { judgeNames, thingsOf } from "../../../src/admin/apply/named-things.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { ask, newTenant, rules } from "../../support/worker/admin.ts";
+import { ask, newTenant, rules } from "../../support/workerd/admin.ts";
 
 const apply = (id: string, json: unknown, query = "") => ask("PUT", `/tenants/${id}/document${query}`, { json });
 const warningsOf = ({ body }: { readonly body: never }) => (body as { warnings?: unknown }).warnings;

@@ -1,7 +1,7 @@
 // A tenant that is written as its own upstream: refused where the URL says so, in whichever way it is written.
 
 import { expect, it } from "vitest";
-import { ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
+import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
 const refused = (name: string) => [422, [`upstreams.${name}.url`, "leads back to this tenant"]];
 

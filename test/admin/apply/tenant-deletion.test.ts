@@ -9,8 +9,8 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
-import { anyTenant, inside, oneTenant, tenantOf } from "../../support/worker/tenant.ts";
-import { adminEnv, ask, newTenant, ORIGIN } from "../../support/worker/admin.ts";
+import { anyTenant, inside, oneTenant, tenantOf } from "../../support/workerd/tenant.ts";
+import { adminEnv, ask, newTenant, ORIGIN } from "../../support/workerd/admin.ts";
 
 const worker = createWorker({ tenants: { demo: {} } });
 const whole = adminEnv as unknown as Env;

@@ -7,7 +7,7 @@ import { findManaged } from "../../../src/admin/apply/tenant-access.ts";
 import type { OperatorRole } from "../../../src/deployment/operator-sign-in.ts";
 import { gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN, rules } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
 const bounds = { hosts: ["mcp.partner.com", "*.vendor.com"], most: 2 };
 const at = (host: string) => ({ url: `https://${host}/mcp` });

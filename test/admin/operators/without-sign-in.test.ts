@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { login } from "../../../src/http/login-feature.ts";
-import { adminEnv, adminOptions, appOf, ORIGIN } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ORIGIN } from "../../support/workerd/admin.ts";
 
 const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUuY29tIn0.c2ln";
 const CONFIG = { issuer: "https://login.example.com", clientId: "x", claim: "groups", roles: { a: "owner" } };

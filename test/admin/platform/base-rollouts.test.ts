@@ -9,9 +9,9 @@ import { rolloutsOf } from "../../../src/admin/apply/stopped-everywhere.ts";
 import type { Infer, Rollout } from "../../../src/admin/contract.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { adminEnv, adminOptions, ask, newTenant, rolledOut } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, ask, newTenant, rolledOut } from "../../support/workerd/admin.ts";
 import { countedEnv, spoil } from "../platform-faults.ts";
-import { anyTenant } from "../../support/worker/tenant.ts";
+import { anyTenant } from "../../support/workerd/tenant.ts";
 
 type Shown = Infer<typeof Rollout>;
 

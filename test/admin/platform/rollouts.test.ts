@@ -10,11 +10,11 @@ import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { ROOT } from "../../support/worker/admin.ts";
-import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { ROOT } from "../../support/workerd/admin.ts";
+import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { countedEnv, spoil, spoilObject } from "../platform-faults.ts";
-import { anyTenant } from "../../support/worker/tenant.ts";
-import { aroundCalls, callOn } from "../../support/worker/object-calls.ts";
+import { anyTenant } from "../../support/workerd/tenant.ts";
+import { aroundCalls, callOn } from "../../support/workerd/object-calls.ts";
 
 type Done = Infer<typeof BlockDone>;
 type Shown = Infer<typeof Rollout>;

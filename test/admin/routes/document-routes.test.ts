@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
-import { anyTenant } from "../../support/worker/tenant.ts";
+import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
+import { anyTenant } from "../../support/workerd/tenant.ts";
 
 const policyOf = (id: string) => remote(anyTenant(id), policyTables);
 const apply = (id: string, json: unknown, query = "", headers: Readonly<Record<string, string>> = {}) =>

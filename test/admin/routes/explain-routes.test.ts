@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Explained, Infer } from "../../../src/admin/contract.ts";
-import { ask, newTenant } from "../../support/worker/admin.ts";
+import { ask, newTenant } from "../../support/workerd/admin.ts";
 
 async function explained(id: string, name: string, query: Readonly<Record<string, string>> = {}, kind = "tools") {
   const asked = await ask("GET", `/tenants/${id}/explain?${new URLSearchParams({ kind, name, ...query }).toString()}`);

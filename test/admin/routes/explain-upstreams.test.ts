@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest";
 import { STATE_WORDS, type Explained, type Infer } from "../../../src/admin/contract.ts";
 import { admin, createWorker, gateway } from "../../../src/tenantry.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
-import { adminEnv, ORIGIN, ROOT } from "../../support/worker/admin.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { adminEnv, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [admin(), gateway()] });
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Explained, Infer } from "../../../src/admin/contract.ts";
 import type { Viewer } from "../../../src/calls/guarded.ts";
 import { admin, createWorker, definePrompt, defineResource, defineTool } from "../../../src/tenantry.ts";
-import { adminEnv, ORIGIN, ROOT } from "../../support/worker/admin.ts";
+import { adminEnv, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
 
 const visible = ({ principal }: Viewer) => principal.subject === "ann";
 const worker = createWorker({

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../../src/limits/limit-table.ts";
-import { ask, newTenant, operator, rules } from "../../support/worker/admin.ts";
+import { ask, newTenant, operator, rules } from "../../support/workerd/admin.ts";
 
 interface Shown {
   readonly exact: boolean;

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { keyIdOf } from "../../../src/auth/api-key.ts";
 import type { Role, Infer } from "../../../src/admin/contract.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
-import { appOf, adminEnv, ask, newTenant, operator, ORIGIN, ROOT, rules, send } from "../../support/worker/admin.ts";
+import { appOf, adminEnv, ask, newTenant, operator, ORIGIN, ROOT, rules, send } from "../../support/workerd/admin.ts";
 
 type RoleName = Infer<typeof Role>;
 

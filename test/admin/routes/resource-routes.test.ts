@@ -4,7 +4,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { AuditRow, ResourceAbout, Infer } from "../../../src/admin/contract.ts";
-import { ask, newTenant, rules, send, type Asking } from "../../support/worker/admin.ts";
+import { ask, newTenant, rules, send, type Asking } from "../../support/workerd/admin.ts";
 
 type About = Infer<typeof ResourceAbout>;
 type Audit = Infer<typeof AuditRow>;

@@ -15,8 +15,8 @@ import {
   rules,
   type Answered,
   type Asking,
-} from "../../support/worker/admin.ts";
-import { rowsOf, tenantOf } from "../../support/worker/tenant.ts";
+} from "../../support/workerd/admin.ts";
+import { rowsOf, tenantOf } from "../../support/workerd/tenant.ts";
 
 /** What callers are not told, for a test to look at. */
 const show = (error: unknown): never => {

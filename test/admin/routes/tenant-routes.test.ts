@@ -10,8 +10,8 @@ import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/worker/admin.ts";
-import { anyTenant, contentStub } from "../../support/worker/tenant.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/workerd/admin.ts";
+import { anyTenant, contentStub } from "../../support/workerd/tenant.ts";
 
 const TEXT = { "content-type": "text/plain" };
 const policyOf = (id: string) => remote(anyTenant(id), policyTables);

@@ -3,7 +3,7 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { ask, newTenant, operator, type adminEnv } from "../../support/worker/admin.ts";
+import { ask, newTenant, operator, type adminEnv } from "../../support/workerd/admin.ts";
 
 /** Calls to objects of the directory. */
 function counted(): { env: Partial<typeof adminEnv>; calls: () => number } {

@@ -15,8 +15,8 @@ import {
   rolledOut,
   ROOT,
   rules,
-} from "../../support/worker/admin.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+} from "../../support/workerd/admin.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 interface Message {
   readonly id: number;

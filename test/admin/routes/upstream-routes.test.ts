@@ -23,9 +23,9 @@ import {
   ORIGIN,
   ROOT,
   rules,
-} from "../../support/worker/admin.ts";
-import { upstreamAt, workerAt } from "../../support/worker/upstreams.ts";
-import { findFixture } from "../../support/worker/fixture-registry.ts";
+} from "../../support/workerd/admin.ts";
+import { upstreamAt, workerAt } from "../../support/workerd/upstreams.ts";
+import { findFixture } from "../../support/workerd/fixture-registry.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
 type Refreshed = Infer<typeof UpstreamRefreshed>;

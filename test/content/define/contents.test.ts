@@ -5,8 +5,8 @@ import type { ReadReturn } from "../../../src/content/define/contents.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
 import { limitsInForce } from "../../../src/limits/limit-table.ts";
 import type { CallHost } from "../../../src/calls/call-host.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const asked = { uri: "file:a", asked: "FILE:a" };
 const call = callOf({ method: "resources/read" });
@@ -92,7 +92,7 @@ describe("what read gives", () => {
         cancelled = true;
       },
     });
-    const sink = new (await import("../../support/worker/calls.ts")).RecordingSink();
+    const sink = new (await import("../../support/workerd/calls.ts")).RecordingSink();
     const reading = defineResource({ uri: "file:a", name: "a", read: () => silent }).read(
       asked,
       callOf({ method: "resources/read", sink }),

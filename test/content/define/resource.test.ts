@@ -1,7 +1,7 @@
 // Resources and templates in code: names that nobody could ask for are refused at definition.
 
-import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 import { describe, expect, it } from "vitest";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
 

@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const handler = () => "done";
 

@@ -22,8 +22,8 @@ import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { Backend, FoundPrompt, FoundTool } from "../../../src/protocol/backend.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { backendContract } from "../../contract/backend-contract.ts";
-import { callOf, hostOf, RecordingSink } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf, RecordingSink } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
   const tenant = freshTenant();

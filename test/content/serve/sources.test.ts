@@ -13,8 +13,8 @@ import { openStore } from "../../../src/content/store/open-store.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { sourceContract } from "../../contract/source-contract.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const CATALOG = {
   server: { name: "t", version: "1" },

@@ -18,8 +18,8 @@ import { managedTenant } from "../../../src/tenants/document/tenant-definition.t
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { ANONYMOUS, workerPrincipal } from "../../../src/auth/principal.ts";
 import type { CallHost } from "../../../src/calls/call-host.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const ticket = (id: number) => ({ uri: `ticket:${String(id).padStart(3, "0")}`, name: `Ticket ${id}` });
 const tickets = (count: number) => Array.from({ length: count }, (_none, at) => ticket(at));

@@ -12,8 +12,8 @@ import type { RetiredName } from "../../../src/tenants/authority/policy-records.
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { sourceContract } from "../../contract/source-contract.ts";
-import { callOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const heard: string[] = [];
 

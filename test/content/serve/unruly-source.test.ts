@@ -12,8 +12,8 @@ import type { ServedPrompt, ServedTool, ShelfPage, Source } from "../../../src/p
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const own = defineTool({ name: "note_delete", description: "The author's.", handler: () => "own" });
 

@@ -12,8 +12,8 @@ import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenant
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../resources.ts";
-import { anyTenant, contentStub, freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
-import { aroundCalls } from "../../support/worker/object-calls.ts";
+import { anyTenant, contentStub, freshTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { aroundCalls } from "../../support/workerd/object-calls.ts";
 
 const ANN = { name: "ann" };
 const LEASE = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: null };

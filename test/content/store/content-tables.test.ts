@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../resources.ts";
-import { contentSideOf, freshTenant, onBench, scansOf } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, onBench, scansOf } from "../../support/workerd/tenant.ts";
 
 function listed(methods: ContentMethods, about: Partial<Parameters<ContentMethods["list"]>[0]> = {}): string[] {
   return methods.list({ prefix: "", tag: null, after: null, limit: 100, ...about }).map(({ uri }) => uri);

@@ -22,7 +22,7 @@ import {
   type Bench,
   type FreshTenant,
   NO_CLOSURE,
-} from "../../support/worker/tenant.ts";
+} from "../../support/workerd/tenant.ts";
 
 type ContentBench = Bench<ReturnType<typeof contentTables.open>["methods"]>;
 

@@ -7,7 +7,7 @@ import { contentTables, type ContentMethods } from "../../../src/content/store/c
 import { isSeen } from "../../../src/content/store/seen-ranges.ts";
 import { putOf } from "../resources.ts";
 import { SEED } from "../../support/seed.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const WORDS = ["apple", "banana", "cherry"];
 const word = fc.constantFrom(...WORDS);

@@ -8,7 +8,7 @@ import { MAX_RESOURCE_BYTES, openStore } from "../../../src/content/store/open-s
 import { contentTables, type RemoteContent } from "../../../src/content/store/content-tables.ts";
 import { AppError } from "../../../src/protocol/app-error.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { contentSideOf, freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, inside, rowsOf } from "../../support/workerd/tenant.ts";
 
 /** A fresh tenant's store; `log` has every call that leaves the Worker, in order. */
 function open() {

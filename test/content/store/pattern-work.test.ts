@@ -6,7 +6,7 @@ import type { Patterns } from "../../../src/tenants/document/tenant-document.ts"
 import { budgetOf } from "../../../src/content/store/pattern-work.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { putOf } from "../resources.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const uriOf = (at: number) => `note:${"a".repeat(1900)}${String(at).padStart(4, "0")}`;
 const URIS = Array.from({ length: 1500 }, (_none, at) => uriOf(at));

@@ -6,7 +6,7 @@ import type { ResourceStore } from "../../../src/calls/resource-store.ts";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables, type RemoteContent } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const texts: Readonly<Record<string, string>> = {
   "note:both": "apple and banana",

@@ -6,7 +6,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { CLOSED_FOR_MS } from "../../../src/tenants/authority/closure.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { contentSideOf, freshTenant, inside } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, inside } from "../../support/workerd/tenant.ts";
 import { putOf } from "../resources.ts";
 
 afterEach(() => {

@@ -5,7 +5,7 @@ import type { Patterns } from "../../../src/tenants/document/tenant-document.ts"
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import type { SearchQuery } from "../../../src/content/store/text-search.ts";
 import { putOf } from "../resources.ts";
-import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 /** Who sees everything: two rows for each text that is ranked. */
 const MOST_ROWS = 20_000;

@@ -6,10 +6,10 @@ import { ViewBackend } from "../../../src/content/serve/backend.ts";
 import { viewOf } from "../../../src/content/serve/view.ts";
 import { offerOf } from "../../../src/content/serve/sources.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { contentSideOf, freshTenant, inside, type FreshTenant } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, inside, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 /** `a:hidden-1` …, and behind them `b:shown-1` …; bodies are not looked at here. */
 const ROWS = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)

@@ -14,9 +14,9 @@ import { offerOf } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { callOf, hostOf } from "../../support/worker/calls.ts";
+import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { putOf } from "../resources.ts";
-import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 const storeOf = ({ id, content }: FreshTenant) =>
   openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
 import type { Draws } from "../jitter/draws.ts";
-import { client2025, client2026, post, type Client, type Json, type Reply } from "../../support/mcp.ts";
+import { client2025, client2026, post, type Client, type Json, type Reply } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
 
 const CLIENTS = 4;

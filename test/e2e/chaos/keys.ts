@@ -2,7 +2,7 @@
 
 import { makeTenant, json, type Check, type Played, type Scene } from "../jitter/check.ts";
 import { isUnknown } from "../jitter/world.ts";
-import { client2026, post } from "../../support/mcp.ts";
+import { client2026, post } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 3;

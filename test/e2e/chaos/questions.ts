@@ -4,7 +4,7 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { setTimeout as pause } from "node:timers/promises";
 import { json, makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
-import { answeringV2, httpOptions, textOf, urlOf } from "../../support/official-ways.ts";
+import { answeringV2, httpOptions, textOf, urlOf } from "../../support/official-clients.ts";
 import { sized } from "../../support/tier.ts";
 
 const CALLS = sized({ usual: 4, long: 8 });

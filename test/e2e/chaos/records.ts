@@ -3,9 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";
-import type { Once } from "../../support/strike.ts";
-import { client2025, client2026, type Client, type Json } from "../../support/mcp.ts";
-import { strikeAt } from "../../support/struck-workers.ts";
+import type { Once } from "../../support/injected-faults.ts";
+import { client2025, client2026, type Client, type Json } from "../../support/mcp-client.ts";
+import { strikeAt } from "../../support/worker-pair-with-faults.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 2;

@@ -2,9 +2,9 @@
 // fails, and through whichever Worker a client comes back.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { FollowedCall } from "../../support/followed-call.ts";
+import { FollowedCall } from "../../support/resumable-call.ts";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
-import { client2025, type Client } from "../../support/mcp.ts";
+import { client2025, type Client } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
 
 const CALLS = sized({ usual: 4, long: 8 });

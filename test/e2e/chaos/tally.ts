@@ -1,6 +1,6 @@
 // Owns the table of a run: what struck, and how the answers came out that it struck. Refuses to judge.
 
-import type { Strike } from "../../support/strike.ts";
+import type { Strike } from "../../support/injected-faults.ts";
 import type { Outcome } from "./verdicts.ts";
 
 const OUTCOMES: readonly Outcome[] = ["answered", "refused", "owed", "left", "violation"];

@@ -3,8 +3,8 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
-import { client2025, client2026, post, type Json, type Reply } from "../../support/mcp.ts";
-import { startPlainUpstream, type PlainUpstream } from "../../support/plain-upstream.ts";
+import { client2025, client2026, post, type Json, type Reply } from "../../support/mcp-client.ts";
+import { startPlainUpstream, type PlainUpstream } from "../../support/upstream.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 3;

@@ -1,7 +1,7 @@
 // Owns what of an answer must not be: an error of ours where a retry could have saved it, and one that does not say when to come
 // again. Refuses what a client did wrong: that is no fault.
 
-import type { Strike, StrikeKind } from "../../support/strike.ts";
+import type { Strike, StrikeKind } from "../../support/injected-faults.ts";
 import type { Heard } from "./answers.ts";
 
 /** What no second try can help against: who has too much to do is left alone, and nobody waits for ever. */

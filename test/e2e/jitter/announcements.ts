@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Client, Json } from "../../support/mcp.ts";
+import type { Client, Json } from "../../support/mcp-client.ts";
 import { listen2025, listen2026, type Listen, type Listening } from "../../support/notification-streams.ts";
 import { sized } from "../../support/tier.ts";
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";

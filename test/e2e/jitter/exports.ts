@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { CommandLine } from "../../support/command-line.ts";
-import { ADMIN_TOKEN } from "../../support/two-workers.ts";
+import { ADMIN_TOKEN } from "../../support/worker-pair.ts";
 import { sized } from "../../support/tier.ts";
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
 import { isUnknown } from "./world.ts";

@@ -3,7 +3,7 @@
 // Refuses to judge what came of it: each check does.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { ADMIN_TOKEN, type TwoWorkers, type WatchedWorker } from "../../support/two-workers.ts";
+import { ADMIN_TOKEN, type TwoWorkers, type WatchedWorker } from "../../support/worker-pair.ts";
 import { createDraws, type Draws } from "./draws.ts";
 
 /** `status` 0: no answer came, so nobody knows what came of it. */

@@ -12,7 +12,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { FOREIGN } from "../../support/foreign-servers.ts";
-import { answeringV1, answeringV2, type Person } from "../../support/official-ways.ts";
+import { answeringV1, answeringV2, type Person } from "../../support/official-clients.ts";
 import type { Connected } from "./watcher.ts";
 
 export interface Place {

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import type { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { textOf } from "../../support/official-ways.ts";
+import { textOf } from "../../support/official-clients.ts";
 
 /** A client that is connected, in an era, with its person. */
 export interface Connected {

@@ -4,8 +4,8 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Json } from "../../support/mcp.ts";
-import { bundleWorker } from "../../support/worker-bundle.ts";
+import type { Json } from "../../support/mcp-client.ts";
+import { bundleWorker } from "../../support/start-worker.ts";
 import { type Edge, startEdge } from "./edge.ts";
 import { ADMIN_TOKEN, startAlone, type Release } from "../two-releases.ts";
 

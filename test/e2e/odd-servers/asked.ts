@@ -1,7 +1,7 @@
 // One request to an odd server, what a server that works would answer, and the ways to answer otherwise.
 
-import type { Json } from "../../support/mcp.ts";
-import type { Exchange } from "../../support/scripted-endpoint.ts";
+import type { Json } from "../../support/mcp-client.ts";
+import type { Exchange } from "../../support/scripted-server.ts";
 
 /** What a server is apart from its oddity. */
 export interface Manner {

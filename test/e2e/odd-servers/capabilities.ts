@@ -1,6 +1,6 @@
 // What a server says of itself when a session begins.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { at, everywhere, onInitialize, resultIn } from "./asked.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
 

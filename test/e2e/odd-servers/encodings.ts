@@ -1,7 +1,7 @@
 // How the bytes of an answer are written.
 
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
 import { event, EVENTS, everywhere, onCall, type Oddity } from "./asked.ts";
 

@@ -1,6 +1,6 @@
 // Streams whose events are not all messages, or not as one would write them.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { WORKS, type OddKind, type OddRow } from "./odd-row.ts";
 import { at, event, everywhere, onCall, type Asked } from "./asked.ts";
 

@@ -1,6 +1,6 @@
 // Answers whose id is not the one of the request.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { WORDS, WORKS, type OddKind, type OddRow } from "./odd-row.ts";
 import { at, event, everywhere, onCall, type Asked } from "./asked.ts";
 

@@ -1,6 +1,6 @@
 // One list of the four is broken, the others are as they should be.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { LISTS, WORDS, type Demand, type ListName, type OddKind, type OddRow } from "./odd-row.ts";
 import { at, resultIn, type Asked } from "./asked.ts";
 

@@ -2,7 +2,7 @@
 
 import type { FixtureAdmin } from "../../support/fixture-admin.ts";
 import { gatewayTenant } from "../../support/gateway-tenant.ts";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { answersOf, listingOf, namesOf, unconnected } from "./measure-directly.ts";
 import { LISTS, type ListName, type OddRow } from "./odd-row.ts";
 import type { OddServers } from "./odd-server.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { Exchange } from "../../support/scripted-endpoint.ts";
+import { Exchange } from "../../support/scripted-server.ts";
 import { Asked, type Memory } from "./asked.ts";
 import type { OddRow } from "./odd-row.ts";
 

@@ -1,6 +1,6 @@
 // Questions to a client that declared nothing, and what GET is answered.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
 import { at, event, everywhere, onCall, type Asked, type Oddity } from "./asked.ts";
 

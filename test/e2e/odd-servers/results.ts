@@ -1,6 +1,6 @@
 // Results and errors that are not as the schema has them.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { WORDS, type OddKind, type OddRow } from "./odd-row.ts";
 import { at, everywhere, onCall, resultIn } from "./asked.ts";
 

@@ -1,7 +1,7 @@
 // Owns messages of both eras with params that are right as often as not, and the same with one member spoilt.
 
 import * as fc from "fast-check";
-import { REVISIONS_2025, type Json } from "../../support/mcp.ts";
+import { REVISIONS_2025, type Json } from "../../support/mcp-client.ts";
 import { write } from "../../support/raw-http.ts";
 import { INHERITED, odd, oddObject, oddText, oneIn } from "./hostile-values.ts";
 

@@ -4,7 +4,7 @@
 import * as fc from "fast-check";
 import { message, REVISIONS, spoilt, type Message } from "./hostile-messages.ts";
 import { odd, oddText, oneIn } from "./hostile-values.ts";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { write } from "../../support/raw-http.ts";
 
 export interface Shot {

@@ -1,7 +1,7 @@
 // What is asked of the servers of test/foreign/python: by the official clients, directly and through a gateway, and by the
 // recorder, whose recordings are what a stand-in answers.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 
 export type Era = "2025" | "2026";
 

@@ -7,7 +7,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../../../scripts/fixture-server.ts";
-import { startListening, stopProcess } from "../../support/listening-process.ts";
+import { startListening, stopProcess } from "../../support/server-process.ts";
 import type { Era } from "./asked.ts";
 import { recordServer, recordSse, type Recording } from "./recording.ts";
 import { StandIn } from "./stand-in.ts";

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { request as send, type IncomingMessage } from "node:http";
 import { text as bodyOf } from "node:stream/consumers";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import {
   ANSWERS,
   call,

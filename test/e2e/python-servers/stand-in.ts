@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text as bodyOf } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { keyOf, type Answer } from "./asked.ts";
 import type { Recording, Said } from "./recording.ts";
 

@@ -3,7 +3,7 @@
 
 import * as fc from "fast-check";
 import { AS_LONG_AS_MAY_BE, encoded, heavyValue, PIECES } from "./heavy-values.ts";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { officialMethods } from "../../support/official-schema.ts";
 import { write } from "../../support/raw-http.ts";
 

@@ -15,10 +15,10 @@ import {
 } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { faultyEnv } from "../../support/worker/faulty-env.ts";
-import { OBJECT_FAULTS } from "../../support/worker/object-faults.ts";
-import { rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { faultyEnv } from "../../support/workerd/faulty-env.ts";
+import { OBJECT_FAULTS } from "../../support/workerd/object-faults.ts";
+import { rowsOf, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 type Json = Record<string, unknown>;
 interface Block {

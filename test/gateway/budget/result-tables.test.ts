@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { RESULT_LIFETIME_MS, resultTables } from "../../../src/gateway/budget/result-tables.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const MIB = 1024 * 1024;
 const bodyOf = (bytes: number, first = 1) => {

@@ -8,9 +8,9 @@ import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { servedTenant } from "../../support/worker/deployed.ts";
-import { rowsOf } from "../../support/worker/tenant.ts";
-import { workerAt } from "../../support/worker/upstreams.ts";
+import { servedTenant } from "../../support/workerd/served-tenant.ts";
+import { rowsOf } from "../../support/workerd/tenant.ts";
+import { workerAt } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 const MOST = 20;

@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const MIB = 1024 * 1024;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { CallGate } from "../../../src/gateway/guard/call-gate.ts";
 import { FAILURES_IN_A_ROW } from "../../../src/gateway/guard/upstream-circuit.ts";
 import type { Fault, HttpFacts } from "../../../src/mcp-client/fault.ts";
-import { loggedStates } from "../logged.ts";
+import { loggedStates } from "../logged-states.ts";
 
 const LATE: Fault = { kind: "timeout", stage: "total", afterMs: 1000, sent: "perhaps" };
 const LOST: Fault = { kind: "lost", stage: "headers", code: undefined, sent: "perhaps" };

@@ -8,9 +8,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { SEED } from "../../support/seed.ts";
-import { servedTenant } from "../../support/worker/deployed.ts";
-import { freshAddress } from "../../support/worker/tenant.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { servedTenant } from "../../support/workerd/served-tenant.ts";
+import { freshAddress } from "../../support/workerd/tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 const ENDPOINTS = ["mcp", "gateway"] as const;

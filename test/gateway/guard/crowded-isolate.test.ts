@@ -4,9 +4,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CALLS, READINGS, type Crowd } from "../../../src/gateway/guard/crowd.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { ask, newTenant } from "../../support/worker/admin.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { ask, newTenant } from "../../support/workerd/admin.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 

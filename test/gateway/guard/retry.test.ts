@@ -8,11 +8,11 @@ import type { UpstreamSource } from "../../../src/gateway/upstream-source.ts";
 import type { Call } from "../../../src/protocol/call.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
-import { callOf, hostOf, RecordingSink } from "../../support/worker/calls.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { callOf, hostOf, RecordingSink } from "../../support/workerd/calls.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { listedUpstream } from "./listed-upstream.ts";
-import { freshTenant } from "../../support/worker/tenant.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { freshTenant } from "../../support/workerd/tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 

@@ -12,9 +12,9 @@ import { brokenUpstreams } from "../../../src/gateway/upstream-rules.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { inside, type FreshTenant } from "../../support/worker/tenant.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { inside, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 

@@ -4,7 +4,7 @@
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
 import { HELD, MAX_HELD_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const MIB = 1024 * 1024;
 const worker = createWorker({

@@ -4,9 +4,9 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { adminEnv, adminOptions, appOf, ask, ORIGIN, ROOT } from "../../support/worker/admin.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { adminEnv, adminOptions, appOf, ask, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const admin = appOf({ ...adminOptions, features: [gateway()] });

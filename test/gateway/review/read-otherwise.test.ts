@@ -5,8 +5,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const REVISION = "2026-07-28";

@@ -6,7 +6,7 @@ import { putReviewed } from "../../../src/gateway/review/review-catalog.ts";
 import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
 import type { UpstreamCatalog } from "../../../src/gateway/upstream-catalog.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { servedTenant } from "../../support/worker/deployed.ts";
+import { servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const ABOUT = { of: "c", way: "2026", revision: "2026-07-28", quarantined: [], unnamed: 0 } as const;
 const TOOLS = ['{"name":"one"}', '{"name":"two"}'];

@@ -5,7 +5,7 @@ import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
 import { reviewTables, type ReviewMethods, type SeenDefinition } from "../../../src/gateway/review/review-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../../support/worker/tenant.ts";
+import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const BY = { name: "ann" };
 const ALL = { after: -1, limit: 5000 };

@@ -8,10 +8,10 @@ import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { ask } from "../../support/worker/admin.ts";
-import { readerOf, sendTo, servedTenant, sessionAt } from "../../support/worker/deployed.ts";
-import type { FreshTenant } from "../../support/worker/tenant.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { ask } from "../../support/workerd/admin.ts";
+import { readerOf, sendTo, servedTenant, sessionAt } from "../../support/workerd/served-tenant.ts";
+import type { FreshTenant } from "../../support/workerd/tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 type Json = Record<string, unknown>;

@@ -4,8 +4,8 @@
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
-import { sendTo, servedTenant, sessionAt } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { sendTo, servedTenant, sessionAt } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const JSON_ONLY = { accept: "application/json, text/event-stream" };

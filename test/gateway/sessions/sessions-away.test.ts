@@ -7,9 +7,9 @@ import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { OBJECT_FAULTS, withFault, type ObjectFault } from "../../support/worker/object-faults.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { OBJECT_FAULTS, withFault, type ObjectFault } from "../../support/workerd/object-faults.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 

@@ -8,8 +8,8 @@ import type { ClientGrant } from "../../../src/gateway/guard/access-token.ts";
 import { sealKept, sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
 import { MOST_OF_OWNER, type SessionClaimed } from "../../../src/gateway/sessions/upstream-object.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
-import { servedTenant } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { servedTenant } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const CALL_MS = 60_000;
 

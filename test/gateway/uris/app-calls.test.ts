@@ -4,8 +4,8 @@
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 

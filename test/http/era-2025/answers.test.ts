@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2025, client2026, post, type Client, type Json, type Reply } from "../../support/mcp.ts";
+import { client2025, client2026, post, type Client, type Json, type Reply } from "../../support/mcp-client.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const origin = fixtureOrigin();

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2025, client2026, post, REVISIONS_2025, type Json } from "../../support/mcp.ts";
+import { client2025, client2026, post, REVISIONS_2025, type Json } from "../../support/mcp-client.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 import { sendRaw, write, type RawReply } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";

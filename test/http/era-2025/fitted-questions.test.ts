@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2025, post, REVISIONS_2025, type Json } from "../../support/mcp.ts";
+import { client2025, post, REVISIONS_2025, type Json } from "../../support/mcp-client.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const lab = `${fixtureOrigin()}/mcp/lab`;

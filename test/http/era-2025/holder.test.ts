@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2026, type Json } from "../../support/mcp.ts";
+import { client2026, type Json } from "../../support/mcp-client.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 import { connectSse, HELLO, initializeSse, type SseConnection } from "../../support/sse-connection.ts";
 

@@ -2,10 +2,10 @@
 // endpoint; what it finds again, and what is no way back.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { altered } from "../../support/altered.ts";
+import { altered } from "../../support/tamper.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2026, type Json } from "../../support/mcp.ts";
+import { client2026, type Json } from "../../support/mcp-client.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
 import { connectSse, HELLO, initializeSse, type SseConnection } from "../../support/sse-connection.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { clientOf, post, type Json } from "../../support/mcp.ts";
+import { clientOf, post, type Json } from "../../support/mcp-client.ts";
 import { change, changedUri, connectSse, HELLO, initializeSse as begin } from "../../support/sse-connection.ts";
 
 const origin = fixtureOrigin();

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { expectRefusal, type Expected } from "../../support/refusal.ts";
 import { connectSse, initializeSse } from "../../support/sse-connection.ts";

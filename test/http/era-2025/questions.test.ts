@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2026, clientOf, ERAS, post, type Json, type Reply } from "../../support/mcp.ts";
+import { client2026, clientOf, ERAS, post, type Json, type Reply } from "../../support/mcp-client.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const lab = `${fixtureOrigin()}/mcp/lab`;

@@ -3,10 +3,10 @@
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
-import { client2026, clientOf, type Json } from "../../support/mcp.ts";
+import { client2026, clientOf, type Json } from "../../support/mcp-client.ts";
 import { sendRaw, write, type RawReply } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
-import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../../support/two-workers.ts";
+import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../../support/worker-pair.ts";
 
 const REVISION = "2025-11-25";
 const DOCUMENT = { mode: "open", maxStalenessMs: 50, profiles: { small: {}, large: {} } };

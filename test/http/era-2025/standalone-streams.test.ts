@@ -7,7 +7,7 @@ import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { listeningOf, type Listening } from "../../support/listening.ts";
-import { client2025, client2026, post, REVISIONS_2025, type Client, type Json } from "../../support/mcp.ts";
+import { client2025, client2026, post, REVISIONS_2025, type Client, type Json } from "../../support/mcp-client.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
 

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const MOST = 2000;
 const HOUR = 3_600_000;

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { signingKeyTables, type SigningKeyMethods } from "../../../src/login/identity/signing-key-tables.ts";
-import { freshTenant, onBench, type Bench } from "../../support/worker/tenant.ts";
+import { freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const OTHER_KEY = "BAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";

@@ -5,7 +5,7 @@ import type { SignInRecord } from "../../../src/login/server/login-records.ts";
 import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 

@@ -7,7 +7,7 @@ import { loginTables } from "../../../src/login/server/login-tables.ts";
 import { sealProvider } from "../../../src/login/server/provider-seal.ts";
 import type { Confirmed, ProviderTokens, SignIn } from "../../../src/login/sign-in/sign-in.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;
 const SECRETS_KEY = "A".repeat(43);

@@ -7,7 +7,7 @@ import { loginTables, type LoginMethods } from "../../../src/login/server/login-
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import type { Tables } from "../../../src/tenants/authority/tables.ts";
 import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ISSUER = "https://login.example.com";
 const HOUR = 3_600_000;

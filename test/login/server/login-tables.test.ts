@@ -9,7 +9,7 @@ import { createWorker } from "../../../src/tenantry.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { onBench, type Bench, type BenchTables } from "../../support/worker/tenant.ts";
+import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 

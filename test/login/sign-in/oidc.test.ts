@@ -7,7 +7,7 @@ import type { NotSignedIn, ProviderTokens, SignedInWith } from "../../../src/log
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
 import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 async function world(login: Partial<LoginDocument> = {}) {
   const provider = await providerFor(ISSUER);

@@ -11,9 +11,9 @@ import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../../support/identity-provider.ts";
 import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
-import { servedTenant } from "../../support/worker/deployed.ts";
-import { onBench, type FreshTenant } from "../../support/worker/tenant.ts";
-import { upstreamAt } from "../../support/worker/upstreams.ts";
+import { servedTenant } from "../../support/workerd/served-tenant.ts";
+import { onBench, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 export const SECRET = "s3cret-of-the-client:+/";
 export const CLIENT = "client-of-acme";

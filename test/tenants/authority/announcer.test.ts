@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import type { ChangeMethods } from "../../../src/tenants/authority/change-calls.ts";
 import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../../src/tenants/authority/changes.ts";
-import { changeEvent, listenAt, waysToHubs, type Ways } from "../../support/worker/hubs.ts";
-import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/worker/tenant.ts";
+import { changeEvent, listenAt, waysToHubs, type Ways } from "../../support/workerd/hubs.ts";
+import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 interface Announcing extends Bench<ChangeMethods> {
   readonly tenant: FreshTenant;

@@ -11,7 +11,7 @@ import {
   recordAudit,
 } from "../../../src/tenants/authority/audit-log.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 

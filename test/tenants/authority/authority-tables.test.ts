@@ -6,7 +6,7 @@ import { seal, unseal } from "../../../src/auth/seal.ts";
 import { authorityTables, KEY_LIFETIME_MS, KEY_SETTLING_MS } from "../../../src/tenants/authority/authority-tables.ts";
 import { MAX_STALENESS_MS } from "../../../src/tenants/document/tenant-document.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, inside, onBench, rowsOf, scansOf } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, onBench, rowsOf, scansOf } from "../../support/workerd/tenant.ts";
 
 describe("the key ring", () => {
   it("is made with the first lease and stays", async () => {

@@ -6,8 +6,8 @@ import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { newIncarnation } from "../../../src/tenants/authority/incarnation.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { servedTenant } from "../../support/worker/deployed.ts";
-import { anyTenant, onBench, oneTenant, rowsOf, tenantOf } from "../../support/worker/tenant.ts";
+import { servedTenant } from "../../support/workerd/served-tenant.ts";
+import { anyTenant, onBench, oneTenant, rowsOf, tenantOf } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const SINCE = "2026-11-28T00:00:00.000Z";

@@ -9,7 +9,7 @@ import { UPSTREAM_MIGRATIONS } from "../../../src/gateway/sessions/upstream-obje
 import { CLASSES, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
 import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
 import page from "../../../docs/state.md?raw";
-import { callOn } from "../../support/worker/object-calls.ts";
+import { callOn } from "../../support/workerd/object-calls.ts";
 
 /** What SQLite and the platform keep for themselves, and the tables under a full-text index, which grow with it. */
 const THEIRS = /^(?:sqlite_|_cf_|resource_words_)/;

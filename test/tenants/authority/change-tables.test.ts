@@ -10,8 +10,8 @@ import { remoteChanges, type ChangeMethods } from "../../../src/tenants/authorit
 import { hubName, shardsOf, type Changes } from "../../../src/tenants/authority/changes.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { listenAt } from "../../support/worker/hubs.ts";
-import { freshTenant, onBench, rowsOf, scansOf, type Bench, MADE_BEFORE } from "../../support/worker/tenant.ts";
+import { listenAt } from "../../support/workerd/hubs.ts";
+import { freshTenant, onBench, rowsOf, scansOf, type Bench, MADE_BEFORE } from "../../support/workerd/tenant.ts";
 
 const changes = (about: Partial<Changes>): Changes => ({
   version: 0,

@@ -5,7 +5,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { CLOSED_FOR_MS, createClosure } from "../../../src/tenants/authority/closure.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, rowsOf, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const MOST_CALLERS = 20_000;
 const DAY = "2026-11-28";

@@ -7,7 +7,7 @@ import { DailyCalls, type DailyAuthority, type DailyCaller } from "../../../src/
 import { limitsInForce } from "../../../src/limits/limit-table.ts";
 import { limitTables, type LimitMethods } from "../../../src/limits/limit-tables.ts";
 import { SEED } from "../../support/seed.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const MIDNIGHT = Date.UTC(2026, 10, 22);
 

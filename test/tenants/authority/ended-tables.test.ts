@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { endedSince, endedTables, type EndedMethods } from "../../../src/tenants/authority/ended-tables.ts";
-import { onBench, scansOf, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, scansOf, type Bench } from "../../support/workerd/tenant.ts";
 
 const onEnded = (work: (bench: Bench<EndedMethods>) => void | Promise<void>) => onBench(endedTables, work);
 

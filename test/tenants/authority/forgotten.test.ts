@@ -6,7 +6,7 @@ import { MAX_KEYS, type KeyInsert } from "../../../src/tenants/authority/key-tab
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { MAX_RETIRED, MAX_SUSPENSIONS, policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
-import { onBench, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const TENANT_ADMIN = { name: "bob", isTenantAdmin: true };

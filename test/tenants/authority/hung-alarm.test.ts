@@ -3,8 +3,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
-import { ask, newTenant } from "../../support/worker/admin.ts";
-import { tenantOf } from "../../support/worker/tenant.ts";
+import { ask, newTenant } from "../../support/workerd/admin.ts";
+import { tenantOf } from "../../support/workerd/tenant.ts";
 
 const MINUTES_MS = 6 * 60_000;
 

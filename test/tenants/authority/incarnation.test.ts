@@ -13,8 +13,8 @@ import {
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { remote, type MethodOptions, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, onBench, oneTenant, type FreshTenant } from "../../support/worker/tenant.ts";
-import { keeperOf } from "../../support/worker/object-calls.ts";
+import { freshTenant, onBench, oneTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { keeperOf } from "../../support/workerd/object-calls.ts";
 
 const BIRTH = { own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
 const NOW = Date.UTC(2026, 10, 21, 12);

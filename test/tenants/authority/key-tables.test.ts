@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { KeyInsert } from "../../../src/tenants/authority/key-tables.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { onBench, scansOf, type Bench } from "../../support/worker/tenant.ts";
+import { onBench, scansOf, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const STALENESS_MS = 500;

@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;
 const LEASE_MS = 5000;

@@ -8,7 +8,7 @@ import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/poli
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { migrate } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, inside, onBench, type Bench } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const HOUR = 3_600_000;

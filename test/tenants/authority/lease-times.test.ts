@@ -7,7 +7,7 @@ import type { LeaseAsk } from "../../../src/tenants/authority/policy-records.ts"
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, onBench, rowsOf, type Bench } from "../../support/worker/tenant.ts";
+import { freshTenant, onBench, rowsOf, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const SLACK_MS = 100;

@@ -6,8 +6,8 @@ import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { listenAt } from "../../support/worker/hubs.ts";
-import { freshTenant, type FreshTenant, MADE_BEFORE } from "../../support/worker/tenant.ts";
+import { listenAt } from "../../support/workerd/hubs.ts";
+import { freshTenant, type FreshTenant, MADE_BEFORE } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 

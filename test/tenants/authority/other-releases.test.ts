@@ -12,9 +12,9 @@ import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { mayPass } from "../../../src/tenants/isolate/asked-again.ts";
-import { callOf } from "../../support/worker/calls.ts";
-import { freshTenant, inside, MADE_BEFORE } from "../../support/worker/tenant.ts";
-import { callOn } from "../../support/worker/object-calls.ts";
+import { callOf } from "../../support/workerd/calls.ts";
+import { freshTenant, inside, MADE_BEFORE } from "../../support/workerd/tenant.ts";
+import { callOn } from "../../support/workerd/object-calls.ts";
 
 const ASK = { version: null, maxStalenessMs: 5000, inCode: false, keyHash: null };
 const BIRTH = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "ann" }, action: "create" };

@@ -11,7 +11,7 @@ import type {
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { failureOf, freshTenant, onBench, scansOf, type Bench } from "../../support/worker/tenant.ts";
+import { failureOf, freshTenant, onBench, scansOf, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const BOB = { name: "bob" };

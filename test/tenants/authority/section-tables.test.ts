@@ -25,7 +25,7 @@ import {
   rowsOf,
   type FreshTenant,
   MADE_BEFORE,
-} from "../../support/worker/tenant.ts";
+} from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const BIRTH = { own: {}, effective: {}, actor: ANN, action: "create" };

@@ -25,8 +25,8 @@ import { sessionRegister } from "../../../src/tenants/authority/session-register
 import { standingTables } from "../../../src/tenants/authority/standing-tables.ts";
 import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
 import { migrate, remote, type Calls, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
-import { callOn } from "../../support/worker/object-calls.ts";
+import { freshTenant, inside, rowsOf } from "../../support/workerd/tenant.ts";
+import { callOn } from "../../support/workerd/object-calls.ts";
 
 const CREATE = "CREATE TABLE steps (at INTEGER PRIMARY KEY, name TEXT NOT NULL)";
 const step = (name: string) => `INSERT INTO steps (name) VALUES ('${name}')`;

@@ -8,7 +8,7 @@ import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
-import { freshTenant, inside, NO_CLOSURE } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, NO_CLOSURE } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ANN = { name: "ann" };

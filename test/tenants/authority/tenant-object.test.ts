@@ -14,7 +14,7 @@ import {
   inside,
   rowsOf,
   type FreshTenant,
-} from "../../support/worker/tenant.ts";
+} from "../../support/workerd/tenant.ts";
 
 function storeOf({ id, content }: FreshTenant) {
   return openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });

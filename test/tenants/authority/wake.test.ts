@@ -3,7 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { createWake } from "../../../src/tenants/authority/wake.ts";
-import { askOf, freshSession, later, storedIn } from "../../support/worker/session.ts";
+import { askOf, freshSession, later, storedIn } from "../../support/workerd/session.ts";
 
 it("keeps an earlier alarm that a new instance does not know yet when it asks for a later one", async () => {
   const session = freshSession();

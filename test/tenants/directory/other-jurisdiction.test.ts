@@ -14,7 +14,7 @@ import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
 import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { createKey } from "../../../src/auth/api-key.ts";
-import { adminEnv, ORIGIN } from "../../support/worker/admin.ts";
+import { adminEnv, ORIGIN } from "../../support/workerd/admin.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const ANN = { name: "ann" };

@@ -9,7 +9,7 @@ import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
-import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
+import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
 const whole = adminEnv as unknown as Env;
 const worker = createWorker({ tenants: { coded: {} }, hooks: { onError: () => {} } });

@@ -11,8 +11,8 @@ import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../../src/tenants/directory/shard.ts";
 import { SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
-import { adminEnv, ask, ORIGIN } from "../../support/worker/admin.ts";
-import { freshAddress } from "../../support/worker/tenant.ts";
+import { adminEnv, ask, ORIGIN } from "../../support/workerd/admin.ts";
+import { freshAddress } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const ANYWHERE = { jurisdiction: null, region: null };

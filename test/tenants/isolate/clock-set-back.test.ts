@@ -14,7 +14,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { lookUp, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EndedSessions } from "../../../src/tenants/isolate/ended-sessions.ts";
 import { endedSince, endedTables } from "../../../src/tenants/authority/ended-tables.ts";
-import { onBench } from "../../support/worker/tenant.ts";
+import { onBench } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const MADE_BEFORE = NOW - 1000;

@@ -11,8 +11,8 @@ import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { anyTenant, freshTenant } from "../../support/worker/tenant.ts";
-import { keeperOf } from "../../support/worker/object-calls.ts";
+import { anyTenant, freshTenant } from "../../support/workerd/tenant.ts";
+import { keeperOf } from "../../support/workerd/object-calls.ts";
 
 const ANN = { name: "ann" };
 const REACHED: Env = env;

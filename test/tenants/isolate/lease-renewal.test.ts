@@ -12,9 +12,9 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
-import { sendTo, servedTenant, sessionAt } from "../../support/worker/deployed.ts";
-import { freshAddress } from "../../support/worker/tenant.ts";
-import { callOn, keeperOf } from "../../support/worker/object-calls.ts";
+import { sendTo, servedTenant, sessionAt } from "../../support/workerd/served-tenant.ts";
+import { freshAddress } from "../../support/workerd/tenant.ts";
+import { callOn, keeperOf } from "../../support/workerd/object-calls.ts";
 
 const ANN = { name: "ann" };
 const LEASE_MS = 1500;

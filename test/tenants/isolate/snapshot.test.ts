@@ -17,7 +17,7 @@ import {
 } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
-import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const NOW = Date.UTC(2026, 10, 21, 12);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandLine } from "../../../support/command-line.ts";
-import { ScriptedEndpoint } from "../../../support/scripted-endpoint.ts";
+import { ScriptedEndpoint } from "../../../support/scripted-server.ts";
 import { NOTE_WRITE, said, toolEndpoint, type Json, type Sent } from "./tool-endpoint.ts";
 
 test("a tool's text is printed, through the tenant's own endpoint", async () => {

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { RECIPES } from "../../../../src/protocol/connect/recipes.ts";
 import { commandLine, type Ended } from "../../../support/command-line.ts";
-import { type Exchange, ScriptedEndpoint, sessionScript, type Json } from "../../../support/scripted-endpoint.ts";
+import { type Exchange, ScriptedEndpoint, sessionScript, type Json } from "../../../support/scripted-server.ts";
 
 interface Finding {
   readonly step: string;

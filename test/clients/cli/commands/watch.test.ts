@@ -1,9 +1,9 @@
 // Watching a tenant: what is announced is printed as it comes, and a connection that breaks is made again.
 
 import { expect, onTestFinished, test } from "vitest";
-import { LocalClient } from "../../../support/local-client.ts";
+import { LocalClient } from "../../../support/stdio-client.ts";
 import { expectOfficial } from "../../../support/official-schema.ts";
-import { type Exchange, type Json, ScriptedEndpoint } from "../../../support/scripted-endpoint.ts";
+import { type Exchange, type Json, ScriptedEndpoint } from "../../../support/scripted-server.ts";
 
 const ID = "io.modelcontextprotocol/subscriptionId";
 

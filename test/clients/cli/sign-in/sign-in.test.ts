@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { commandLine, CommandLine, type Around, type Ended } from "../../../support/command-line.ts";
 import type { FakeAdmin } from "../../../support/fake-admin.ts";
-import type { Json } from "../../../support/mcp.ts";
+import type { Json } from "../../../support/mcp-client.ts";
 import { startSignInServer, type SignInServer } from "../../../support/sign-in-server.ts";
 
 let admin: FakeAdmin;

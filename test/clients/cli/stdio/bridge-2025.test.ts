@@ -1,8 +1,8 @@
 // The bridge for local clients, in 2025: sessions, streams both ways, and all that can go wrong between two ends.
 
 import { expect, test } from "vitest";
-import { claim, INITIALIZE, INITIALIZED, LocalClient } from "../../../support/local-client.ts";
-import { type Exchange, type Json, ScriptedEndpoint, sessionScript } from "../../../support/scripted-endpoint.ts";
+import { claim, INITIALIZE, INITIALIZED, LocalClient } from "../../../support/stdio-client.ts";
+import { type Exchange, type Json, ScriptedEndpoint, sessionScript } from "../../../support/scripted-server.ts";
 
 async function connected(rest: (exchange: Exchange) => void = () => {}) {
   const endpoint = await ScriptedEndpoint.start(sessionScript("s-1", rest));

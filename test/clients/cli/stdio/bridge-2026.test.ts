@@ -1,8 +1,8 @@
 // The bridge for local clients, in 2026: headers that repeat the body, subscriptions that outlive their connection.
 
 import { expect, test } from "vitest";
-import { claim, LocalClient } from "../../../support/local-client.ts";
-import { type Exchange, type Json, ScriptedEndpoint } from "../../../support/scripted-endpoint.ts";
+import { claim, LocalClient } from "../../../support/stdio-client.ts";
+import { type Exchange, type Json, ScriptedEndpoint } from "../../../support/scripted-server.ts";
 
 const ID = "io.modelcontextprotocol/subscriptionId";
 

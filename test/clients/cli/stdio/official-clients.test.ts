@@ -14,9 +14,9 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished, test } from "vitest";
-import { ScriptedEndpoint, sessionScript } from "../../../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, sessionScript } from "../../../support/scripted-server.ts";
 import { SdkServer } from "../../../support/sdk-server.ts";
-import { isRunning, MAIN, startV1, startV2 } from "../../../support/stdio-clients.ts";
+import { isRunning, MAIN, startV1, startV2 } from "../../../support/official-stdio-clients.ts";
 
 const TOOLS = ["announce", "choose", "elicit", "hear", "poll", "progress", "roots", "sample"];
 const said = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });

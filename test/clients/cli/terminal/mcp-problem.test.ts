@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { CommandLine } from "../../../support/command-line.ts";
-import { LocalClient } from "../../../support/local-client.ts";
-import { ScriptedEndpoint, type Exchange } from "../../../support/scripted-endpoint.ts";
+import { LocalClient } from "../../../support/stdio-client.ts";
+import { ScriptedEndpoint, type Exchange } from "../../../support/scripted-server.ts";
 
 const METADATA = "https://mcp.example/.well-known/oauth-protected-resource/mcp/acme";
 const LOG_IN =

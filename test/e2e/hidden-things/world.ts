@@ -1,8 +1,8 @@
 // Owns two Workers with one tenant each that shows the same to whoever looks, though the second one's has far more behind
 // what is shown: notes, tags, prompts, tools, profiles, scopes, keys, suspensions, other tenants. Refuses to compare.
 
-import { bundleWorker, startWorker, type OneWorker } from "../../support/worker-bundle.ts";
-import type { Json } from "../../support/mcp.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../../support/start-worker.ts";
+import type { Json } from "../../support/mcp-client.ts";
 
 const ADMIN_TOKEN = "admin-token-of-two-worlds-0123456789";
 export const TENANT = "worlds";

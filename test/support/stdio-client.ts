@@ -3,7 +3,7 @@
 import { PassThrough } from "node:stream";
 import { run } from "../../src/clients/cli/program.ts";
 import type { Surroundings } from "../../src/clients/cli/terminal/terminal.ts";
-import type { Json } from "./scripted-endpoint.ts";
+import type { Json } from "./scripted-server.ts";
 
 export class LocalClient {
   readonly #stdin = new PassThrough();

@@ -1,6 +1,6 @@
 // Owns what a row of the table of docs/clients-in-the-wild.md is, and the messages that its rows are made of.
 
-import type { Json } from "../../support/mcp.ts";
+import type { Json } from "../../support/mcp-client.ts";
 
 export interface Place {
   /** Of a session of 2025-11-25 at the open tenant. */

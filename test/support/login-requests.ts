@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { KnownClient } from "./known-clients.ts";
 import { LoginBrowser, type Page } from "./login-browser.ts";
 import { listAs } from "./login-tenant.ts";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 const REVISION = "2026-07-28";
 

@@ -9,7 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { identityProvider, type IdentityProvider } from "./identity-provider.ts";
 import { LoginBrowser } from "./login-browser.ts";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 const REDIRECT = "http://127.0.0.1:4567/callback";
 

@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { LoginBrowser, type Page } from "./login-browser.ts";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export const CALLBACK = "http://127.0.0.1:4567/callback";
 

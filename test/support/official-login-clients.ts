@@ -10,7 +10,7 @@ import { UnauthorizedError as UnauthorizedV1 } from "@modelcontextprotocol/sdk/c
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 import { CLIENT_AT, type SignInAt } from "./login-browser.ts";
 
 const ABOUT = { name: "official-login-test", version: "1" };

@@ -17,8 +17,8 @@ import {
   ListRootsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
-import type { Json } from "./mcp.ts";
-import { startV1, startV2, type Started } from "./stdio-clients.ts";
+import type { Json } from "./mcp-client.ts";
+import { startV1, startV2, type Started } from "./official-stdio-clients.ts";
 
 const ABOUT = { name: "official-streams-test", version: "1" };
 

@@ -3,7 +3,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Bill } from "../../../scripts/costs/billed.ts";
-import { startTwoWorkers, type TwoWorkers } from "../../support/two-workers.ts";
+import { startTwoWorkers, type TwoWorkers } from "../../support/worker-pair.ts";
 
 /** How long nothing happens before everything has happened: streams collect what they hear for some tens of milliseconds. */
 const QUIET_MS = 80;

@@ -1,6 +1,6 @@
 // Owns what clients were seen to say once they are there: messages, credentials, and what is no POST. Refuses to send it.
 
-import { BOTH, SSE, POSTED, CHALLENGE, call, hello, echo, told, bearer, type WildClient } from "./wild-client.ts";
+import { BOTH, SSE, POSTED, CHALLENGE, call, hello, echo, told, bearer, type WildClient } from "./row.ts";
 
 const MESSAGES: readonly WildClient[] = [
   {

@@ -1,8 +1,8 @@
 // Owns a small world of tenants, profiles and keys, and an oracle that says from their documents alone who may see what.
 // Refuses to know how the Worker decides it: nothing of src is imported here.
 
-import type { Json } from "../../support/mcp.ts";
-import { ADMIN_TOKEN, type WatchedWorker } from "../../support/two-workers.ts";
+import type { Json } from "../../support/mcp-client.ts";
+import { ADMIN_TOKEN, type WatchedWorker } from "../../support/worker-pair.ts";
 
 /** A name, or the beginning of one with `*` after it. */
 type Pattern = string;

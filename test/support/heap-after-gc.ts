@@ -1,7 +1,7 @@
 // Owns what is left in the memory of a Worker after a full collection, as its inspector tells it: what a Worker holds, and
 // not what nobody has collected yet. Refuses to say why it is held.
 
-import type { OneWorker } from "./worker-bundle.ts";
+import type { OneWorker } from "./start-worker.ts";
 
 /** What a Worker is called by the inspector that miniflare has named `one`. */
 const TITLE = /core:user:one$/;

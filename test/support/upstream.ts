@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export interface Heard {
   readonly headers: IncomingHttpHeaders;

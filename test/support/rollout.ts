@@ -1,6 +1,6 @@
 // Owns waiting for a rollout, for tests over HTTP. Refuses assertions.
 
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export async function rolledOut(ask: (method: string, path: string) => Promise<Json>, version: number): Promise<void> {
   while ((await ask("GET", `/rollouts/${version}`))["state"] === "running") {

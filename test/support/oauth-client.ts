@@ -4,7 +4,7 @@
 import * as oauth from "oauth4webapi";
 import { LoginBrowser } from "./login-browser.ts";
 import { listAs } from "./login-tenant.ts";
-import type { Json } from "./mcp.ts";
+import type { Json } from "./mcp-client.ts";
 
 export const REDIRECT = "http://127.0.0.1:4567/callback";
 export const insecure = { [oauth.allowInsecureRequests]: true } as const;

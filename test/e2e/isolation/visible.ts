@@ -2,10 +2,10 @@
 // asked: nothing of another tenant's may come back. Refuses to know what a viewpoint should see: isolation-world.ts does.
 
 import { expect } from "vitest";
-import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./isolation-world.ts";
-import { post, type Json, type Reply } from "../../support/mcp.ts";
+import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./world.ts";
+import { post, type Json, type Reply } from "../../support/mcp-client.ts";
 import { write } from "../../support/raw-http.ts";
-import type { TwoWorkers } from "../../support/two-workers.ts";
+import type { TwoWorkers } from "../../support/worker-pair.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 export type Revision = (typeof REVISIONS)[number];

@@ -12,7 +12,7 @@ import type { Session2025 } from "../../src/mcp-client/session-2025.ts";
 import { send2026, tell2026 } from "../../src/mcp-client/stateless-2026.ts";
 import { send2025, tell2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { ScriptedEndpoint, type Exchange, type Json } from "../support/scripted-endpoint.ts";
+import { ScriptedEndpoint, type Exchange, type Json } from "../support/scripted-server.ts";
 
 export interface Bench {
   readonly server: ScriptedEndpoint;

@@ -2,8 +2,8 @@
 // words, names and tags of hidden things as often as with others. Drawn from a seed. Refuses to send.
 
 import * as fc from "fast-check";
-import type { Json } from "../../support/mcp.ts";
-import { hiddenId, HIDDEN_WORDS, SIGHTS, visibleId, WORDS, type SightName } from "./hidden-world.ts";
+import type { Json } from "../../support/mcp-client.ts";
+import { hiddenId, HIDDEN_WORDS, SIGHTS, visibleId, WORDS, type SightName } from "./world.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 

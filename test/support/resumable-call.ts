@@ -3,7 +3,7 @@
 
 import type { EventReader } from "./event-reader.ts";
 import { openEvents } from "./event-reader.ts";
-import type { Client, Json } from "./mcp.ts";
+import type { Client, Json } from "./mcp-client.ts";
 import { expectOfficial } from "./official-schema.ts";
 
 export interface CallEvent {

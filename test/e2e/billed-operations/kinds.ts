@@ -2,12 +2,12 @@
 // not written here is counted nowhere. Refuses to count.
 
 import { openEvents, type EventReader } from "../../support/event-reader.ts";
-import { HOUR_MS, type BilledWorkers } from "./billed-worker.ts";
+import { HOUR_MS, type BilledWorkers } from "./worker-pair-with-bills.ts";
 import { storeText } from "../../support/fixture-admin.ts";
-import { client2025, client2026, post, type Client, type Json } from "../../support/mcp.ts";
-import type { PlainUpstream } from "../../support/plain-upstream.ts";
+import { client2025, client2026, post, type Client, type Json } from "../../support/mcp-client.ts";
+import type { PlainUpstream } from "../../support/upstream.ts";
 import { write } from "../../support/raw-http.ts";
-import { ADMIN_TOKEN } from "../../support/two-workers.ts";
+import { ADMIN_TOKEN } from "../../support/worker-pair.ts";
 
 /** Longer than any of them lasts by the clock, and over when the clock is moved on by an hour. */
 const LEASE_MS = 300_000;

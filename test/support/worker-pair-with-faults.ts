@@ -2,8 +2,8 @@
 // else fails. They are started before a file's tests, and stopped after them.
 
 import { afterAll, beforeAll } from "vitest";
-import type { Once } from "./strike.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "./two-workers.ts";
+import type { Once } from "./injected-faults.ts";
+import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "./worker-pair.ts";
 
 /** At the Worker of this origin. Gives what of it, and of what was asked for before, did not happen yet. */
 export async function strikeAt(origin: string, faults: Once): Promise<readonly string[]> {

@@ -2,9 +2,9 @@
 // with its own memory, both with the Durable Objects and the KV of the first. Refuses mocks: what they call is real.
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
-import type { Json } from "./mcp.ts";
-import { rolledOut } from "./rolled-out.ts";
-import { bundleWorker, compatibilityDate, OBJECTS } from "./worker-bundle.ts";
+import type { Json } from "./mcp-client.ts";
+import { rolledOut } from "./rollout.ts";
+import { bundleWorker, compatibilityDate, OBJECTS } from "./start-worker.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-workers-0123456789";
 const NAMES = ["one", "two"] as const;
