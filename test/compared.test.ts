@@ -1,11 +1,11 @@
 // What docs/compared.md says is what this project promises of itself; that it is what is found now, test/long looks at.
 
 import { beforeAll, expect, test } from "vitest";
-import { saidOnPage, type Said } from "./support/compared-page.ts";
+import { readComparison, type Said } from "./support/compared-page.ts";
 
 let page: Said;
 beforeAll(async () => {
-  page = await saidOnPage();
+  page = await readComparison();
 });
 
 test("no package needs fewer lines than tenantry, and the most mistakes are found by types or at start", () => {

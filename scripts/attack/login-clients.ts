@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { allowClient, beginLogin, CALLBACK } from "../../test/support/authorized-client.ts";
+import { authorizeClient, beginLogin, CALLBACK } from "../../test/support/authorized-client.ts";
 import { isPage, LoginBrowser, textOf } from "../../test/support/login-browser.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import { REVISIONS, type Answer, type Json, type Target } from "./target.ts";
@@ -161,7 +161,7 @@ async function unticked(lab: Target): Promise<Row> {
   await lab.send(`/admin/v1/tenants/${tenant}/resources/content?uri=${encodeURIComponent(uri)}`, init);
   const { token } = await lab.key(tenant);
   const none = { tool: [], later: [], read: [] };
-  const { access } = await allowClient({ issuer: `${lab.origin}/login/${tenant}` }, token, none);
+  const { access } = await authorizeClient({ issuer: `${lab.origin}/login/${tenant}` }, token, none);
   const gaveWay: string[] = [];
   for (const revision of REVISIONS) {
     for (const kind of ["tools", "prompts", "resources"]) {

@@ -5,7 +5,7 @@ import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Explained, SuspensionShape, Infer } from "../../src/admin/contract.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { ask, newTenant, rolledOut, rules, type Answered } from "../support/workerd/admin.ts";
+import { ask, newTenant, waitForRollout, rules, type Answered } from "../support/workerd/admin.ts";
 import { anyTenant } from "../support/workerd/tenant.ts";
 
 type Made = Infer<typeof CreatedKey>;
@@ -187,7 +187,7 @@ describe("a blocked tool", () => {
     const shown = async (tenant: string) => itemsOf(await ask("GET", `/tenants/${tenant}/suspensions`));
     const own = await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tool", name: "wipe", note: "ours" } });
     expect(own.status).toBe(200);
-    const blocked = await rolledOut(ask("POST", "/tools/wipe/block", { json: { note: "unsafe" } }));
+    const blocked = await waitForRollout(ask("POST", "/tools/wipe/block", { json: { note: "unsafe" } }));
     expect(blocked).toMatchObject({ status: 202, body: { changed: true } });
     const later = await newTenant();
     for (const tenant of [id, later, "demo"]) {
@@ -201,7 +201,7 @@ describe("a blocked tool", () => {
     // What the platform blocked, a tenant's operators do not lift.
     await ask("DELETE", `/tenants/${id}/suspensions/tool/wipe`);
     expect(await shown(id)).toMatchObject([{ note: "unsafe" }]);
-    const lifted = await rolledOut(ask("DELETE", "/tools/wipe/block"));
+    const lifted = await waitForRollout(ask("DELETE", "/tools/wipe/block"));
     expect(lifted.body).toMatchObject({ changed: true });
     expect(await shown(later)).toEqual([]);
     expect((await ask("DELETE", "/tools/wipe/block")).body).toMatchObject({ changed: false });

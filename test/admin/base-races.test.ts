@@ -4,7 +4,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, inject, it } from "vitest";
 import type { AdminEnv } from "../../src/admin/route.ts";
-import { ask, rolledOut } from "../support/workerd/admin.ts";
+import { ask, waitForRollout } from "../support/workerd/admin.ts";
 
 const ROUNDS = 48;
 const MOST_MS = 25;
@@ -60,7 +60,7 @@ const titleOf = async (id: string) =>
   ((await ask("GET", `/tenants/${id}`)).body as { effective: { title?: string } }).effective.title;
 const rollOut = async (base: string, title: string, env: Partial<AdminEnv>) => {
   await ask("PUT", `/bases/${base}`, { json: { title }, env });
-  await rolledOut(ask("POST", `/bases/${base}/rollout`, { json: {}, env }));
+  await waitForRollout(ask("POST", `/bases/${base}/rollout`, { json: {}, env }));
 };
 const put = (id: string, names: readonly string[], env: Partial<AdminEnv> = {}) =>
   ask("PUT", `/tenants/${id}/document`, { json: { mode: "open", extends: names }, env });

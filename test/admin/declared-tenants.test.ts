@@ -46,7 +46,7 @@ async function toolsOf(id: string): Promise<readonly string[]> {
   return listed.result.tools.map(({ name }) => name);
 }
 
-async function rolledOut({ status, body }: Awaited<ReturnType<typeof ask>>): Promise<void> {
+async function waitForRollout({ status, body }: Awaited<ReturnType<typeof ask>>): Promise<void> {
   expect(status).toBe(202);
   const { rollout } = body as unknown as { rollout: number };
   await expect.poll(() => ask("GET", `/rollouts/${rollout}`)).toMatchObject({ body: { state: "done" } });
@@ -96,12 +96,12 @@ it("lists those that were asked for, and lets nobody make another of the name", 
 it("has what is blocked everywhere blocked, whichever came first", async () => {
   const early = declare();
   expect(await toolsOf(early)).toContain("wipe");
-  await rolledOut(await ask("POST", "/tools/wipe/block", { note: "Not here" }));
+  await waitForRollout(await ask("POST", "/tools/wipe/block", { note: "Not here" }));
   try {
     expect(await toolsOf(early)).not.toContain("wipe");
     expect(await toolsOf(declare())).not.toContain("wipe");
   } finally {
-    await rolledOut(await ask("DELETE", "/tools/wipe/block"));
+    await waitForRollout(await ask("DELETE", "/tools/wipe/block"));
   }
   expect(await toolsOf(early)).toContain("wipe");
 });

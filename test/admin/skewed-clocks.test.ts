@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { admin, createWorker } from "../../src/tenantry.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { ask, newTenant, rolledOut } from "../support/workerd/admin.ts";
+import { ask, newTenant, waitForRollout } from "../support/workerd/admin.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { aroundCalls } from "../support/workerd/object-calls.ts";
 
@@ -86,7 +86,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     const until = lastSnapshot(id)?.validUntil ?? Infinity;
     const began = Date.now();
     await ask("PUT", `/bases/${base}`, { json: { title: "new" } });
-    await rolledOut(ask("POST", `/bases/${base}/rollout`, { json: {} }));
+    await waitForRollout(ask("POST", `/bases/${base}/rollout`, { json: {} }));
     expect(Date.now()).toBeGreaterThanOrEqual(until);
     expect(Date.now() - began).toBeLessThan(20_000);
   });

@@ -3,7 +3,7 @@
 
 import { sample } from "fast-check";
 import { expect, it } from "vitest";
-import { adminEnv, appOf, ask, newTenant, operator, ORIGIN, rolledOut, send } from "../support/workerd/admin.ts";
+import { adminEnv, appOf, ask, newTenant, operator, ORIGIN, waitForRollout, send } from "../support/workerd/admin.ts";
 import { resolved, samplesOf, type JsonSchema } from "./schema-samples.ts";
 import { SEED } from "../support/seed.ts";
 
@@ -108,7 +108,7 @@ it(
     for (const one of SUSPENDED) {
       expect((await ask("POST", `/tenants/${id}/suspensions`, { json: { ...one, note: "by us" } })).status).toBe(200);
     }
-    expect((await rolledOut(ask("POST", "/tools/wipe/block", { json: { note: "by us" } }))).status).toBe(202);
+    expect((await waitForRollout(ask("POST", "/tools/wipe/block", { json: { note: "by us" } }))).status).toBe(202);
     const decided = await decidedOf(id);
 
     const words = Object.values(NAMED).flat();

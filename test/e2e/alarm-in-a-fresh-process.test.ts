@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { startLocalHost } from "../support/local-server.ts";
+import { startLocalServer } from "../support/local-server.ts";
 import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 const VARS = {
@@ -21,7 +21,7 @@ const SECRET = `whsec_${btoa("of-the-hook-0123456789abcdef")}`;
 async function receiver() {
   const state = { status: 503 };
   const heard: unknown[] = [];
-  const host = await startLocalHost((request, response) => {
+  const host = await startLocalServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
@@ -38,7 +38,7 @@ test("a webhook is sent again in it, by its author's feature", async () => {
   onTestFinished(() => rm(storage, { recursive: true, force: true }));
   const modules = await bundleWorker("noting-worker");
   const { url, state, heard } = await receiver();
-  const gone = await startLocalHost(() => {});
+  const gone = await startLocalServer(() => {});
   gone.stop();
 
   const before = await startWorker(modules, { vars: VARS, storage });

@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { as, clientAs, startUsersApp, textOf, whoIs, type UsersApp } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
 import { bearer } from "../support/fixture-admin.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { listenTo } from "../support/listening.ts";
-import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { client2025, client2026, mcpClient, ERAS, post, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 
 const ADA = { tenant: "acme", id: "7" };
@@ -64,7 +64,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const url = app.url(`/${id}`);
     expect(await whoIs(await clientAs({ tenant: id, id: "7" }, revision, url))).toMatchObject({ kind: "app" });
     const key = await app.admin.key(id);
-    expect(await whoIs(await clientOf(revision, url, {}, bearer(key.token)))).toMatchObject({ kind: "key" });
+    expect(await whoIs(await mcpClient(revision, url, {}, bearer(key.token)))).toMatchObject({ kind: "key" });
     // An app that forgets to say which tenant opens none.
     for (const headers of [as({ id: "7" }), {}]) {
       const { status } = await post(url, write(revision, "tools/list").body, {
@@ -75,7 +75,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   });
 
   test("whom the app does not know is who they were without it", async () => {
-    expect(await whoIs(await clientOf(revision, app.url("/acme")))).toMatchObject({ kind: "anonymous" });
+    expect(await whoIs(await mcpClient(revision, app.url("/acme")))).toMatchObject({ kind: "anonymous" });
     expect(await whoIs(await clientAs({ id: "7" }, revision, app.url("/acme")))).toMatchObject({ id: "app 7" });
   });
 
@@ -86,7 +86,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const seen = (scopes: readonly string[]) => namesAs({ tenant: id, id: "7", scopes }, revision, url);
     expect([await seen([]), await seen(["payer"])]).toEqual([["whoami"], ["whoami", "pay"]]);
     expect(await whoIs(await clientAs({ tenant: id, id: "7" }, revision, url))).toMatchObject({ id: "app 7" });
-    expect(await whoIs(await clientOf(revision, url))).toMatchObject({ kind: "anonymous" });
+    expect(await whoIs(await mcpClient(revision, url))).toMatchObject({ kind: "anonymous" });
     const { headers, body } = write(revision, "tools/list");
     expect((await post(url, body, { headers: { ...headers, ...as({ id: "7" }) } })).status).toBe(401);
   });
@@ -127,7 +127,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       expect([(await call()).error, (await call()).error]).toEqual([undefined, undefined]);
       expect((await call()).status).toBe(429);
     }
-    expect(await whoIs(await clientOf(revision, url))).toMatchObject({ kind: "anonymous" });
+    expect(await whoIs(await mcpClient(revision, url))).toMatchObject({ kind: "anonymous" });
   });
 
   test("the rest of a long result is for whose it is", async () => {
@@ -172,7 +172,7 @@ describe("a run without its request", () => {
     const url = app.url(`/${String(user["tenant"])}`);
     const client = await client2025(url, "2025-11-25", {}, as(user));
     const params = { name: "wait", arguments: { key }, _meta: { progressToken: "p" } };
-    const call = await FollowedCall.begin(url, client, { id: key, params });
+    const call = await ResumableCall.begin(url, client, { id: key, params });
     await call.next();
     return { url, call, end: async () => client.request("tools/call", { name: "open", arguments: { key } }) };
   };
@@ -195,7 +195,7 @@ describe("a run without its request", () => {
     const url = app.url(`/${id}`);
     const expires = Date.now() + 1500;
     const client = await client2025(url, "2025-11-25", { elicitation: {} }, as({ tenant: id, id: "ada", expires }));
-    const call = await FollowedCall.begin(url, client, { id: "pay", params: { name: "pay", arguments: {} } });
+    const call = await ResumableCall.begin(url, client, { id: "pay", params: { name: "pay", arguments: {} } });
     const asked = await call.next();
     await expect.poll(() => Date.now() > expires).toBe(true);
     const answer = { jsonrpc: "2.0", id: asked?.["id"], result: { action: "accept", content: {} } };
@@ -209,7 +209,7 @@ describe("a run without its request", () => {
     const id = await app.admin.tenant({});
     const url = app.url(`/${id}`);
     const client = await client2025(url, "2025-11-25", { elicitation: {} }, as({ tenant: id, id: "ada" }));
-    const call = await FollowedCall.begin(url, client, { id: "pay", params: { name: "pay", arguments: {} } });
+    const call = await ResumableCall.begin(url, client, { id: "pay", params: { name: "pay", arguments: {} } });
     const asked = await call.next();
     await app.admin.suspend(id, "principal", "app ada", "Unpaid");
     const answer = { jsonrpc: "2.0", id: asked?.["id"], result: { action: "accept", content: {} } };
@@ -303,7 +303,7 @@ describe("what the app answers", () => {
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "5"]);
       expect(reply.text).not.toContain(why);
     }
-    await expect.poll(() => app.said()).toContain(why);
+    await expect.poll(() => app.log()).toContain(why);
   });
 });
 
@@ -385,7 +385,9 @@ test.each(ERAS)("an answer that comes when its client of era $era has gone does 
   await expect.poll(() => app.asked()).toBe(before + 1);
   abort.abort();
   await expect(gone).rejects.toThrow();
-  const others = [as("slow"), as(ADA)].map(async (user) => whoIs(await clientOf(revision, app.url("/acme"), {}, user)));
+  const others = [as("slow"), as(ADA)].map(async (user) =>
+    whoIs(await mcpClient(revision, app.url("/acme"), {}, user)),
+  );
   expect((await Promise.all(others)).map(({ id }) => id)).toEqual(["app slow", "app 7"]);
 });
 

@@ -2,8 +2,8 @@
 // around it is still reached. And one that is cancelled.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { FollowedCall } from "../support/resumable-call.ts";
-import { clientOf, encodeHeader, ERAS, type Client, type Json } from "../support/mcp-client.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
+import { mcpClient, encodeHeader, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
@@ -26,16 +26,16 @@ const SHAPES = [
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
   let client: Client;
   let from = 0;
-  const said = () => worker.said().slice(from);
+  const said = () => worker.log().slice(from);
   const noted = () =>
     said()
       .split("\n")
       .filter((line) => line.startsWith("around "))
       .map((line) => line.slice("around ".length));
-  const at = (tenant: string) => clientOf(revision, `${worker.origin}/mcp/${tenant}`);
+  const at = (tenant: string) => mcpClient(revision, `${worker.origin}/mcp/${tenant}`);
   beforeEach(async () => {
     client = await at("acme");
-    from = worker.said().length;
+    from = worker.log().length;
   });
   const call = (name: string, how: string, of = client) =>
     of.request("tools/call", { name, arguments: { around: how } });
@@ -120,11 +120,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 });
 
 it("ends a stored call of era 2025, to which its client comes back", async () => {
-  const client = await clientOf("2025-11-25", `${worker.origin}/mcp/acme`);
+  const client = await mcpClient("2025-11-25", `${worker.origin}/mcp/acme`);
   const params = { name: "stored", arguments: { around: "hangs_after" }, _meta: { progressToken: 1 } };
-  const followed = await FollowedCall.begin(`${worker.origin}/mcp/acme`, client, { id: "s", params });
+  const followed = await ResumableCall.begin(`${worker.origin}/mcp/acme`, client, { id: "s", params });
   const told = await followed.finish(() => `${worker.origin}/mcp/acme`);
   expect(JSON.stringify(told)).toContain("Internal error: the server's log says why");
   expect(followed.streams).toBeGreaterThan(1);
-  expect(worker.said()).toContain("acme stored complete");
+  expect(worker.log()).toContain("acme stored complete");
 });

@@ -4,16 +4,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { mcpClient, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { write } from "../support/raw-http.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 let worker: OneWorker;
-let up: PlainUpstream;
+let up: Upstream;
 beforeAll(async () => {
   const said = (text: string): Json => ({ content: [{ type: "text", text }] });
-  up = await startPlainUpstream(
+  up = await startUpstream(
     { once: () => said("once"), reads: () => said("read"), denied: () => said("denied") },
     { reads: { readOnlyHint: true } },
   );
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const admin = fixtureAdmin(worker.origin, "around");
   for (const id of ["acme", "few"]) await admin.apply(id, { upstreams: { up: { url: up.url } } });
   for (const id of ["acme", "few"]) {
-    const client = await clientOf("2025-11-25", `${worker.origin}/mcp/${id}`);
+    const client = await mcpClient("2025-11-25", `${worker.origin}/mcp/${id}`);
     await vi.waitFor(
       async () => {
         expect(JSON.stringify((await client.request("tools/list")).result)).toContain("up__once");
@@ -49,10 +49,10 @@ describe.each(
 )("in era $era at $at", ({ revision, at }) => {
   let from = { log: 0, heard: 0 };
   beforeEach(() => {
-    from = { log: worker.said().length, heard: up.heard.length };
+    from = { log: worker.log().length, heard: up.heard.length };
   });
   const request = async (method: string, params: Json, tenant = "acme", server_id = "up") => {
-    if (at === "/mcp") return (await clientOf(revision, `${worker.origin}/mcp/${tenant}`)).request(method, params);
+    if (at === "/mcp") return (await mcpClient(revision, `${worker.origin}/mcp/${tenant}`)).request(method, params);
     const { headers, body } = write(revision, method, params);
     return post(`${worker.origin}/gateway/${tenant}`, { server_id, ...body }, { headers });
   };
@@ -63,7 +63,7 @@ describe.each(
   const sent = () => up.heard.slice(from.heard).filter(({ message }) => message["method"] === "tools/call").length;
   const ends = () =>
     worker
-      .said()
+      .log()
       .slice(from.log)
       .split("\n")
       .filter((line) => line.startsWith("around ends"))

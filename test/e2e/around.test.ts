@@ -2,7 +2,7 @@
 // refusal into an answer.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { clientOf, ERAS, type Client, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
@@ -26,15 +26,15 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   /** Without the ids of requests. */
   const noted = () =>
     worker
-      .said()
+      .log()
       .slice(from)
       .split("\n")
       .filter((line) => line.startsWith("around "))
       .map((line) => line.slice("around ".length).replace(/^(worker \w+) \S+/, "$1"));
-  const at = (tenant: string) => clientOf(revision, `${worker.origin}/mcp/${tenant}`);
+  const at = (tenant: string) => mcpClient(revision, `${worker.origin}/mcp/${tenant}`);
   beforeEach(async () => {
     client = await at("acme");
-    from = worker.said().length;
+    from = worker.log().length;
   });
   const call = (name: string, args: Json = {}) => client.request("tools/call", { name, arguments: args });
   const began = (method: string, name: string, tenant = "acme") =>
@@ -101,7 +101,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   it("hears of a call that is over a limit", async () => {
     client = await at("few");
-    from = worker.said().length;
+    from = worker.log().length;
     const told: (number | undefined)[] = [];
     for (let tries = 0; tries < 5; tries += 1) told.push((await call("about")).error?.code);
     expect(told.at(-1)).toBeDefined();
@@ -124,7 +124,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       const text = textOf(await call("about", { around: how })) ?? "";
       expect(text).toMatch(/^Internal error: the server's log says why/);
       const why = how === "trips" ? "an auditor that trips" : "around about returned no outcome";
-      await expect.poll(() => worker.said().slice(from)).toContain(why);
+      await expect.poll(() => worker.log().slice(from)).toContain(why);
       expect(noted().at(-1)).toBe("worker ends complete");
     },
   );
@@ -140,7 +140,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 });
 
 it.each(ERAS)("a handler of era $era is told who its client says it is, and what it sent", async ({ revision }) => {
-  const client = await clientOf(revision, `${worker.origin}/mcp/other`, {}, { "accept-language": "de" });
+  const client = await mcpClient(revision, `${worker.origin}/mcp/other`, {}, { "accept-language": "de" });
   const _meta = { "example.com/trace": "t" };
   const { result } = await client.request("tools/call", { name: "about", ...(revision < "2026" && { _meta }) });
   const told = result["structuredContent"] as Json;

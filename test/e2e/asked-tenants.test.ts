@@ -1,7 +1,7 @@
 // A function in `tenants` that is slow, silent or wrong, over HTTP: who waits is answered in time, also after others have gone.
 
 import { describe, expect, test } from "vitest";
-import { clientOf, ERAS, post } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, post } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
 import { sharedWorker } from "../support/start-worker.ts";
@@ -25,7 +25,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     abort.abort();
     await expect(gone).rejects.toThrow();
     expect((await waiting).status).toBe(200);
-    const client = await clientOf(revision, `${worker.origin}/mcp/${id}`);
+    const client = await mcpClient(revision, `${worker.origin}/mcp/${id}`);
     expect((await client.request("tools/call", { name: "see" })).result["content"]).toMatchObject([
       { text: `seen by ${id}` },
     ]);
@@ -44,7 +44,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect(Date.now() - began).toBeLessThan(20_000);
     // Nobody knows yet whether there is such a tenant, so the place has none; the error names it.
     const logged = () =>
-      loggedFaults(worker.said()).find(({ message }) => message.includes(`: Error: tenants("${id}"): `));
+      loggedFaults(worker.log()).find(({ message }) => message.includes(`: Error: tenants("${id}"): `));
     await expect.poll(() => logged()?.message).toContain(why);
     const { error } = JSON.parse(reply.text) as { error: { data: object } };
     expect(logged()).toMatchObject({ ...error.data, method: "POST", requestId: expect.any(String) });

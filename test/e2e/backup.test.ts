@@ -9,7 +9,7 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin, type FixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";
 import { client2026, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
+import { startUpstream } from "../support/upstream.ts";
 import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
@@ -77,7 +77,7 @@ async function filled(url: string): Promise<{ id: string; key: MadeKey; revoked:
 }
 
 test("a restored tenant is what it was, and a revoked key comes back only where that is asked for", async () => {
-  const far = await startPlainUpstream({ sing: () => say("la"), dance: () => say("hop") });
+  const far = await startUpstream({ sing: () => say("la"), dance: () => say("hop") });
   const folder = await mkdtemp(join(tmpdir(), "tenantry-backup-"));
   onTestFinished(async () => {
     far.close();

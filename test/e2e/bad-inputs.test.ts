@@ -2,7 +2,7 @@
 // of its revision, and never names a class of JavaScript, a stack or a file. The inputs are made from the schemas listed.
 
 import { describe, expect, test } from "vitest";
-import { clientOf, REVISIONS_2025, type Client, type Json, type Reply } from "../support/mcp-client.ts";
+import { mcpClient, REVISIONS_2025, type Client, type Json, type Reply } from "../support/mcp-client.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
 const { origin } = await sharedWorker("demo-worker");
@@ -46,7 +46,7 @@ function expectPlain(asked: unknown, { text, status }: Reply): void {
 
 describe.each(REVISIONS)("in %s", (revision) => {
   test("a cursor that is not of its list is refused as other arguments are", async () => {
-    const client = await clientOf(revision, url);
+    const client = await mcpClient(revision, url);
     const well = CURSORS.filter((cursor) => cursor.isWellFormed());
     for (const cursor of well) {
       const { result, error } = await client.request("tools/call", { name: "note_list", arguments: { cursor } });
@@ -67,7 +67,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
   });
 
   test("no answer says what only the server's author understands", async () => {
-    const client = await clientOf(revision, url);
+    const client = await mcpClient(revision, url);
     let asked = 0;
     const ask = async (method: string, params: Json) => {
       asked += 1;

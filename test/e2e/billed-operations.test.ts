@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BilledKind, BilledTable } from "../../scripts/costs/billed.ts";
 import { startBilledWorkers, type BilledWorkers } from "./billed-operations/worker-pair-with-bills.ts";
 import { KINDS, type Kind, type Place } from "./billed-operations/kinds.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 const TABLE = join(import.meta.dirname, "../../scripts/costs/billed.json");
 const TWO_HOURS_MS = 7_200_000;
@@ -16,10 +16,10 @@ const table = JSON.parse(readFileSync(TABLE, "utf8")) as BilledTable;
 const counted: Record<string, BilledKind> = {};
 
 let workers: BilledWorkers;
-let upstream: PlainUpstream;
+let upstream: Upstream;
 beforeAll(async () => {
   workers = await startBilledWorkers();
-  upstream = await startPlainUpstream({ go: () => ({ content: [{ type: "text", text: "gone" }] }) });
+  upstream = await startUpstream({ go: () => ({ content: [{ type: "text", text: "gone" }] }) });
 }, 300_000);
 afterAll(async () => {
   await workers.stop();

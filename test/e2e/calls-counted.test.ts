@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { beginning, redeem, refresh, signIn } from "../support/oauth-client.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
+import { startUpstream } from "../support/upstream.ts";
 import { write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 /** Longer than any test here, so that a lease ends in none that does not wait for it. */
 const LONG_MS = 300_000;
@@ -14,10 +14,10 @@ const SHORT_MS = 500;
 const LEASE = "TenantObject policy.lease";
 const SESSION_REVISION = "2025-11-25";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 let one: WatchedWorker;
 beforeAll(async () => {
-  workers = await startTwoWorkers({ OUTBOUND_LOCAL: "http://127.0.0.1" });
+  workers = await startWorkerPair({ OUTBOUND_LOCAL: "http://127.0.0.1" });
   one = workers.one;
 });
 afterAll(() => workers.stop());
@@ -152,7 +152,7 @@ describe.each(ERAS)("a call to an upstream of era $era", ({ era }) => {
   const go = ["tools/call", { name: "up__go", arguments: {} }] as const;
 
   async function federated(): Promise<Caller> {
-    const upstream = await startPlainUpstream({ go: () => ({ content: [] }) });
+    const upstream = await startUpstream({ go: () => ({ content: [] }) });
     onTestFinished(() => upstream.close());
     const tenant = await newPlaced({ maxStalenessMs: SHORT_MS, upstreams: { up: { url: upstream.url, era } } });
     await expect.poll(async () => (await send(one, { tenant }, ...go)).text).toContain('"result"');

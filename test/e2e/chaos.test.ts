@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Plan, Strike } from "../support/injected-faults.ts";
+import type { Plan, InjectedFault } from "../support/injected-faults.ts";
 import { hearAnswers, type Heard } from "./chaos/answers.ts";
 import { calls } from "./chaos/calls.ts";
 import { keys } from "./chaos/keys.ts";
@@ -26,7 +26,7 @@ import { registers } from "./jitter/registers.ts";
 import { VARS, World } from "./jitter/world.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const LOADS: readonly Check[] = [
   calls,
@@ -47,7 +47,7 @@ const ABSENT_MS = sized({ usual: 5000, long: 60_000 });
 const EVERY = 25;
 
 let storage = "";
-let workers: TwoWorkers;
+let workers: WorkerPair;
 let world: World;
 let unhear = () => {};
 let heard: Heard[] = [];
@@ -62,7 +62,7 @@ beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-chaos-"));
   const vars = { ...VARS, OUTBOUND_LOCAL: "http://127.0.0.1" };
   world = await World.begin(async () => {
-    workers = await startTwoWorkers(vars, storage, false, { entry: "chaos-worker", flags: ["nodejs_als"] });
+    workers = await startWorkerPair(vars, storage, false, { entry: "chaos-worker", flags: ["nodejs_als"] });
     return workers;
   });
   unhear = hearAnswers(
@@ -97,12 +97,12 @@ async function plan(which: Plan | null): Promise<void> {
 }
 
 interface Struck {
-  readonly strikes: readonly Strike[];
+  readonly strikes: readonly InjectedFault[];
   readonly mostSubrequests: number;
 }
 
 /** What struck this request, and while it was under way objects, which live in the first Worker, and leases for all who wait. */
-async function strikesOf({ origin, id, begun, ended }: Heard): Promise<readonly Strike[]> {
+async function strikesOf({ origin, id, begun, ended }: Heard): Promise<readonly InjectedFault[]> {
   const query = `?id=${id}&from=${begun - 50}&to=${ended + 50}`;
   const origins = [...new Set([origin, world.origin(0)])];
   const all = await Promise.all(

@@ -10,7 +10,7 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { BUILD_MS, deployedFolder } from "./deployed-worker.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
-import { clientOf } from "../support/mcp-client.ts";
+import { mcpClient } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
 
@@ -44,7 +44,7 @@ test("it starts with no tenant, serves nobody, and says what a URL looks like", 
 
 describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => {
   test("tools are listed and called, and what arguments break is said", async () => {
-    const client = await clientOf(revision, `${demo.origin}/mcp/demo`);
+    const client = await mcpClient(revision, `${demo.origin}/mcp/demo`);
     const { tools } = (await client.request("tools/list")).result as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toContain("note_write");
     const note = { title: `Of ${revision}`, text: "kept" };
@@ -72,7 +72,7 @@ describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => 
     };
     const id = await admin.tenant({ search: true, prompts: { greet } });
     await admin.store(id, "docs://guide", "# Guide\n\nHow to begin");
-    const client = await clientOf(revision, `${worker.origin}/mcp/${id}`);
+    const client = await mcpClient(revision, `${worker.origin}/mcp/${id}`);
     const read = await client.request("resources/read", { uri: "docs://guide" });
     expect(read.result).toMatchObject({ contents: [{ text: "# Guide\n\nHow to begin" }] });
     const found = await client.request("tools/call", { name: "search", arguments: { query: "begin" } });

@@ -16,8 +16,8 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
 import { shellEnvironment } from "../support/application.ts";
 import { bearer } from "../support/fixture-admin.ts";
-import { clientOf, ERAS } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
+import { mcpClient, ERAS } from "../support/mcp-client.ts";
+import { startUpstream } from "../support/upstream.ts";
 import { packedPackage } from "../support/packed-package.ts";
 import { compatibilityDate, readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
 
@@ -85,7 +85,7 @@ test("docs/mounting.md: tenantry under a path of an app, whose middleware sees t
   const [source = ""] = await blocksOf("mounting.md");
   const origin = await started(source);
   for (const { revision } of ERAS) {
-    const client = await clientOf(revision, `${origin}/ai/mcp/acme`);
+    const client = await mcpClient(revision, `${origin}/ai/mcp/acme`);
     const { result, headers } = await client.request("tools/call", { name: "greet", arguments: { name: "Ada" } });
     expect(result).toMatchObject({ content: [{ type: "text", text: "Hello, Ada!" }] });
     expect(headers.get("x-powered-by")).toBe("my app");
@@ -110,7 +110,7 @@ test("docs/api-identity.md: the users of an app, each in their own tenant", asyn
       const headers = bearer(await tokenOf(org, sub));
       expect(await (await fetch(`${origin}/me`, { headers })).json()).toMatchObject({ tenant: org, id: sub });
       for (const path of ["/ai/mcp", `/ai/mcp/${org}`]) {
-        const client = await clientOf(revision, origin + path, {}, headers);
+        const client = await mcpClient(revision, origin + path, {}, headers);
         const { result } = await client.request("tools/call", { name: "whoami", arguments: {} });
         expect(result["content"]).toEqual([{ type: "text", text: `${sub} of ${org}` }]);
       }
@@ -132,7 +132,7 @@ test("docs/api-outside.md: a webhook announces, calls a tool and stores what it 
   const origin = await started(source);
   expect(await (await fetch(`${origin}/hooks/prices`, { method: "POST" })).text()).toBe("told");
   for (const { revision } of ERAS) {
-    const client = await clientOf(revision, `${origin}/mcp/acme`);
+    const client = await mcpClient(revision, `${origin}/mcp/acme`);
     const { result } = await client.request("resources/read", { uri: "report:today" });
     expect(result).toMatchObject({ contents: [{ text: '[{"type":"text","text":"0 notes"}]' }] });
   }
@@ -152,7 +152,7 @@ test("docs/api-tenants.md: tenants of a database, until their row goes", async (
       ["acme/reading", ["look"]],
       ["tiny", ["look"]],
     ] as const) {
-      const { result } = await (await clientOf(revision, `${origin}/mcp/${path}`)).request("tools/list");
+      const { result } = await (await mcpClient(revision, `${origin}/mcp/${path}`)).request("tools/list");
       expect(result).toMatchObject({ tools: tools.map((name) => ({ name })) });
     }
   }
@@ -168,7 +168,7 @@ test.each(ERAS)(
   async (era) => {
     const [source = "", faked = ""] = await blocksOf("api-context.md");
     const origin = await started(`${source}\n${faked.replaceAll("export const", "const")}`);
-    const client = await clientOf(era.revision, `${origin}/mcp/acme`);
+    const client = await mcpClient(era.revision, `${origin}/mcp/acme`);
     const call = async (args: object) =>
       (await client.request("tools/call", { name: "ticket", arguments: args })).result;
     expect(await call({ id: "1" })).toMatchObject({
@@ -185,14 +185,14 @@ test.each(ERAS)(
 );
 
 test("docs/gateway.md: a tool of another server under the name of its upstream", async () => {
-  const upstream = await startPlainUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
+  const upstream = await startUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
   onTestFinished(() => upstream.close());
   const [source = ""] = await blocksOf("gateway.md");
   const origin = await started(source.replace("https://mcp.example.com/mcp", upstream.url), {
     OUTBOUND_LOCAL: "http://127.0.0.1",
   });
   for (const { revision } of ERAS) {
-    const client = await clientOf(revision, `${origin}/mcp/acme`);
+    const client = await mcpClient(revision, `${origin}/mcp/acme`);
     const names = async () =>
       ((await client.request("tools/list")).result["tools"] as { name: string }[]).map(({ name }) => name);
     await expect.poll(names, { timeout: 20_000 }).toEqual(["tracker__search"]);
@@ -256,7 +256,7 @@ test("docs/login-identity.md: a tool calls an API as the person who calls, and t
   const url = `${origin}/mcp/acme`;
   for (const { revision } of ERAS) {
     for (const sub of ["alice", "bob"]) {
-      const client = await clientOf(revision, url, {}, bearer(await server.token({ aud: url, sub })));
+      const client = await mcpClient(revision, url, {}, bearer(await server.token({ aud: url, sub })));
       const { result } = await client.request("tools/call", { name: "orders", arguments: {} });
       expect(result["content"]).toEqual([{ type: "text", text: `{"ordersOf":"${sub}"}` }]);
     }
@@ -289,7 +289,7 @@ describe("docs/features.md", () => {
     const origin = await started(source);
     expect(await counts(origin)).toBe("0\n");
     for (const [at, { revision }] of ERAS.entries()) {
-      const client = await clientOf(revision, `${origin}/mcp/acme`);
+      const client = await mcpClient(revision, `${origin}/mcp/acme`);
       const { result } = await client.request("tools/call", { name: "count", arguments: {} });
       expect(result).toMatchObject({ content: [{ type: "text", text: `${at + 1}` }] });
       expect(await counts(origin)).toBe(`${at + 1}\n`);
@@ -302,7 +302,7 @@ describe("docs/features.md", () => {
       .replace(/^let asked.*?^\}\);$/ms, byHand.replace(/^import .*\n/, "").replace("export const", "const"))
       .replace("defineTool, type Feature", "type Feature, type ServedTool");
     const origin = await started(replaced);
-    const client = await clientOf("2026-07-28", `${origin}/mcp/acme`);
+    const client = await mcpClient("2026-07-28", `${origin}/mcp/acme`);
     const ask = async (by: unknown) =>
       (await client.request("tools/call", { name: "count", arguments: { by } })).result;
     expect(await ask(2)).toMatchObject({ content: [{ text: "2" }] });

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { FixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
 import type { Json } from "../support/mcp-client.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 import { at, CALLING, LISTING, TIMEOUT_MS } from "../support/upstream-faults.ts";
 
 const OF_A_CALL = CALLING.filter(({ isClosed, timeoutMs = TIMEOUT_MS }) => isClosed !== true && timeoutMs !== 5000);
@@ -22,7 +22,7 @@ export interface FaultRounds {
 }
 
 export async function startFaultRounds(origin: string, admin: FixtureAdmin): Promise<FaultRounds> {
-  const endpoint = new ScriptedEndpoint();
+  const endpoint = new ScriptedServer();
   let answer: (exchange: Exchange) => void = works;
   endpoint.script = (exchange) => answer(exchange);
   await endpoint.listen(0);
@@ -52,7 +52,7 @@ export async function startFaultRounds(origin: string, admin: FixtureAdmin): Pro
 }
 
 /** How many requests to the upstream are still open. */
-async function openRequests({ exchanges }: ScriptedEndpoint): Promise<number> {
+async function openRequests({ exchanges }: ScriptedServer): Promise<number> {
   let open = exchanges.length;
   for (const { closed } of exchanges) void closed.then(() => (open -= 1));
   // Each that is over says so in this turn.

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type RpcError } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { startUpstream, type UpstreamTool, type Upstream } from "../support/upstream.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "gwc");
@@ -15,8 +15,8 @@ const SECRETS = { UP_TOKEN: SECRET };
 const WITH_SECRET = { Authorization: "Bearer {{secret:UP_TOKEN}}" };
 const TIMEOUT_MS = 1000;
 
-async function plain(tools: Readonly<Record<string, PlainTool>>): Promise<PlainUpstream> {
-  const upstream = await startPlainUpstream(tools);
+async function plain(tools: Readonly<Record<string, UpstreamTool>>): Promise<Upstream> {
+  const upstream = await startUpstream(tools);
   onTestFinished(() => upstream.close());
   return upstream;
 }
@@ -25,9 +25,9 @@ const said = (text: string): Json => ({ content: [{ type: "text", text }] });
 const GO = { name: "up__go", arguments: {} };
 
 /** Era 2025 without sessions; lists the tool `go`, whose calls `call` answers. */
-async function scripted(call: (exchange: Exchange) => void): Promise<ScriptedEndpoint> {
+async function scripted(call: (exchange: Exchange) => void): Promise<ScriptedServer> {
   const hello = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } };
-  return ScriptedEndpoint.start((exchange) => {
+  return ScriptedServer.start((exchange) => {
     if (exchange.name === "initialize") exchange.result(hello);
     else if (exchange.name === "notifications/initialized") exchange.refuse(202);
     else if (exchange.name === "tools/list")
@@ -38,7 +38,7 @@ async function scripted(call: (exchange: Exchange) => void): Promise<ScriptedEnd
 
 const retryAfterIn = (error: RpcError | undefined) => error?.data?.["retryAfter"];
 
-const callsAt = (up: ScriptedEndpoint) => up.names.filter((name) => name === "tools/call").length;
+const callsAt = (up: ScriptedServer) => up.names.filter((name) => name === "tools/call").length;
 
 describe.each(ERAS)("a client of era $era", ({ era, revision }) => {
   test("has its own headers sent on where the map names them, and its trace context, and nothing else", async () => {
@@ -123,7 +123,7 @@ describe("numbers that are longer than a number can be", () => {
 
 describe("an upstream that repeats a credential while it is read", () => {
   test("shows it in no definition and in no reason", async () => {
-    const leaky = await ScriptedEndpoint.start((exchange) => {
+    const leaky = await ScriptedServer.start((exchange) => {
       const hello = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s" } };
       const tool = { name: "go", description: `with ${SECRET}`, inputSchema: { type: "object" } };
       if (exchange.name === "initialize") exchange.result({ ...hello, instructions: `Send ${SECRET}.` });

@@ -4,20 +4,20 @@
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Client, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { mcpClient, type Client, type Json } from "../support/mcp-client.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 import { at, CALLING, LISTING, TIMEOUT_MS } from "../support/upstream-faults.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "fault");
 
-let left: PlainUpstream;
-let right: PlainUpstream;
+let left: Upstream;
+let right: Upstream;
 
 beforeAll(async () => {
-  left = await startPlainUpstream({ ok: () => ({ content: [{ type: "text", text: "left" }] }) });
-  right = await startPlainUpstream({ ok: () => ({ content: [{ type: "text", text: "right" }] }) });
+  left = await startUpstream({ ok: () => ({ content: [{ type: "text", text: "left" }] }) });
+  right = await startUpstream({ ok: () => ({ content: [{ type: "text", text: "right" }] }) });
 });
 
 afterAll(() => {
@@ -36,7 +36,7 @@ async function tenantBeside(
   script: (exchange: Exchange) => void,
   { timeoutMs = TIMEOUT_MS, isClosed = false, more = {} }: Faulty = {},
 ) {
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   if (isClosed) await endpoint.stop();
   const faulty = { url: endpoint.url, era: "2025", timeoutMs, ...more };
   const upstreams = { left: { url: left.url }, faulty, right: { url: right.url } };
@@ -118,7 +118,7 @@ describe("beside an upstream that forgot its session", () => {
       })(exchange);
     });
     const { token } = await admin.key(tenant.id);
-    const client = await clientOf("2025-11-25", tenant.url, {}, { authorization: `Bearer ${token}` });
+    const client = await mcpClient("2025-11-25", tenant.url, {}, { authorization: `Bearer ${token}` });
     const call = () => client.request("tools/call", { name: "faulty__go", arguments: {} });
     expect((await call()).result).toMatchObject(SAID);
     open.clear();

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import type { Client, Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 
 /** What the resolver says, by name. */
 const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
@@ -33,12 +33,12 @@ const { port } = resolver.address() as AddressInfo;
 const origin = await startGatewayWorker({ OUTBOUND_RESOLVER: `http://127.0.0.1:${port}/dns-query` });
 const admin = fixtureAdmin(origin, "moved");
 
-let left: PlainUpstream;
-let right: PlainUpstream;
+let left: Upstream;
+let right: Upstream;
 
 beforeAll(async () => {
-  left = await startPlainUpstream({ ok: () => ({ content: [{ type: "text", text: "left" }] }) });
-  right = await startPlainUpstream({ ok: () => ({ content: [{ type: "text", text: "right" }] }) });
+  left = await startUpstream({ ok: () => ({ content: [{ type: "text", text: "left" }] }) });
+  right = await startUpstream({ ok: () => ({ content: [{ type: "text", text: "right" }] }) });
 });
 
 afterAll(() => {
@@ -102,7 +102,7 @@ describe("an upstream that spoke era", () => {
     ["2025", "2026"],
     ["2026", "2025"],
   ] as const)("%s and speaks %s after a deploy is read again, and called in that era", async (before, after) => {
-    const endpoint = await ScriptedEndpoint.start(speaking(before));
+    const endpoint = await ScriptedServer.start(speaking(before));
     const tenant = await tenantWith(endpoint.url);
     const client = await tenant.client();
     const call = () => client.request("tools/call", { name: "moved__go", arguments: {} });

@@ -9,8 +9,8 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import type { Infer, UpstreamShape } from "../../src/admin/contract.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainTool } from "../support/upstream.ts";
+import { mcpClient } from "../support/mcp-client.ts";
+import { startUpstream, type UpstreamTool } from "../support/upstream.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/gateway-operate.md");
 /** From `add` to a tool that is there. */
@@ -18,8 +18,8 @@ const VISIBLE_WITHIN_MS = 10_000;
 
 const origin = await startGatewayWorker();
 
-async function upstreamOf(tools: Readonly<Record<string, PlainTool>>) {
-  const upstream = await startPlainUpstream(tools);
+async function upstreamOf(tools: Readonly<Record<string, UpstreamTool>>) {
+  const upstream = await startUpstream(tools);
   onTestFinished(() => upstream.close());
   return upstream;
 }
@@ -30,14 +30,14 @@ async function commandsIn(): Promise<{ cli: CommandLine; folder: string }> {
   return { folder, cli: new CommandLine(folder, { HOME: folder, TENANTRY_URL: origin, TENANTRY_TOKEN: ADMIN_TOKEN }) };
 }
 
-const found: PlainTool = () => ({ content: [{ type: "text", text: "found" }] });
+const found: UpstreamTool = () => ({ content: [{ type: "text", text: "found" }] });
 
 test("from add to a tool that clients of a tenant in use list and call, within ten seconds and with nothing to wait for", async () => {
   const { cli } = await commandsIn();
   const upstream = await upstreamOf({ search: found });
   expect((await cli.run(["tenant", "create", "timed", "--mode", "open"])).exit).toBe(0);
   // Leases as long as they usually are, one of which began just before.
-  const client = await clientOf("2025-11-25", `${origin}/mcp/timed`);
+  const client = await mcpClient("2025-11-25", `${origin}/mcp/timed`);
   expect(namesIn((await client.request("tools/list")).result)).toEqual([]);
   const began = Date.now();
   const added = await cli.run(["upstream", "add", "timed", "tracker", upstream.url]);
@@ -64,7 +64,7 @@ test("an upstream that goes away is shown as last good, with why, and its tools 
   expect(stdout).toMatch(/source tracker: .*(lost|reached).* since .*, what it had then stays/);
   const tested = await cli.run(["upstream", "test", "lost", "tracker"]);
   expect([tested.exit, tested.stdout]).toEqual([1, expect.stringMatching(/^works +no$/m)]);
-  const client = await clientOf("2026-07-28", `${origin}/mcp/lost`);
+  const client = await mcpClient("2026-07-28", `${origin}/mcp/lost`);
   expect(namesIn((await client.request("tools/list")).result)).toEqual(["tracker__search"]);
 });
 

@@ -10,8 +10,8 @@ import { CommandLine } from "../support/command-line.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import type { Json } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { startUpstream } from "../support/upstream.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "review");
@@ -26,7 +26,7 @@ const tool = (description: string): Json => ({ name: "go", description, inputSch
 
 test("what changes behind an approval waits, is shown to the last character, and changes nothing until it is approved", async () => {
   let listed = tool("Goes.");
-  const endpoint = await ScriptedEndpoint.start((exchange: Exchange) => {
+  const endpoint = await ScriptedServer.start((exchange: Exchange) => {
     const about = { supportedVersions: ["2026-07-28"], capabilities: { tools: { listChanged: true } } };
     if (exchange.name === "server/discover") exchange.result(about);
     else if (exchange.name === "tools/list") exchange.result({ tools: [listed] });
@@ -40,7 +40,7 @@ test("what changes behind an approval waits, is shown to the last character, and
         .end();
     } else exchange.refuse(400);
   });
-  const beside = await startPlainUpstream({ ok: () => ({ content: [{ type: "text", text: "beside" }] }) });
+  const beside = await startUpstream({ ok: () => ({ content: [{ type: "text", text: "beside" }] }) });
   onTestFinished(() => beside.close());
   const up = { url: endpoint.url, era: "2026", trust: "review" };
   const tenant = await gatewayTenant(origin, admin, { beside: { url: beside.url }, up });

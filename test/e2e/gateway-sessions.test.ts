@@ -9,12 +9,12 @@ import { bearer } from "../support/fixture-admin.ts";
 import { post, type Json, type Reply } from "../support/mcp-client.ts";
 import { SessionUpstream } from "./session-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 const KEYLESS = { OUTBOUND_LOCAL: "http://127.0.0.1" };
 const VARS = { ...KEYLESS, SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };
 
-const workers = await startTwoWorkers(VARS);
+const workers = await startWorkerPair(VARS);
 afterAll(() => workers.stop());
 let made = 0;
 
@@ -32,7 +32,7 @@ const documentOf = (url: string, more: Json = {}): Json => ({
   upstreams: { up: { url, era: "2025", timeoutMs: 20_000, ...more } },
 });
 
-async function keyOf({ one }: TwoWorkers, id: string): Promise<{ id: string; token: string }> {
+async function keyOf({ one }: WorkerPair, id: string): Promise<{ id: string; token: string }> {
   const { id: key, token } = await one.admin("POST", `/tenants/${id}/keys`, { name: "k" });
   return { id: String(key), token: String(token) };
 }
@@ -46,7 +46,7 @@ async function tenantAt(url: string, { at = workers, id = "" } = {}): Promise<st
   return name;
 }
 
-async function listed({ both }: TwoWorkers, id: string, token: string): Promise<void> {
+async function listed({ both }: WorkerPair, id: string, token: string): Promise<void> {
   for (const { origin } of both) {
     const names = async () => {
       const message = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
@@ -251,7 +251,7 @@ describe("a session that nobody uses", () => {
   });
 
   test("is ended after its tenant was deleted where the Worker has no key of its own, too", async () => {
-    const keyless = await startTwoWorkers(KEYLESS);
+    const keyless = await startWorkerPair(KEYLESS);
     onTestFinished(() => keyless.stop());
     const upstream = await freshUpstream();
     const id = await tenantAt(upstream.url, { at: keyless, id: "keyless" });
@@ -267,14 +267,14 @@ describe("a session that nobody uses", () => {
     const storage = await mkdtemp(join(tmpdir(), "tenantry-sessions-"));
     onTestFinished(() => rm(storage, { recursive: true, maxRetries: 5, retryDelay: 100 }));
     const upstream = await freshUpstream();
-    const before = await startTwoWorkers(VARS, storage);
+    const before = await startWorkerPair(VARS, storage);
     const id = await tenantAt(upstream.url, { at: before, id: "kept" });
     const { token } = await keyOf(before, id);
     const session = await sessionOf(before.two, { id, token });
     await before.crash();
     await vi.waitFor(async () => expect(await sessionOf(before.one, { id, token })).toBe(session));
     await before.stop();
-    const after = await startTwoWorkers(VARS, storage);
+    const after = await startWorkerPair(VARS, storage);
     onTestFinished(() => after.stop());
     await listed(after, id, token);
     expect(await sessionOf(after.one, { id, token })).toBe(session);

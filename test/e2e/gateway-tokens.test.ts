@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { startUpstream, type UpstreamTool, type Upstream } from "../support/upstream.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 import { startTokenEndpoint, type TokenEndpoint } from "../support/token-endpoint.ts";
 
 const origin = await startGatewayWorker();
@@ -15,8 +15,8 @@ const WITH_SECRET = { secrets: { UP_SECRET: SECRET } };
 const GO = { name: "up__go", arguments: {} };
 const said = (text: string): Json => ({ content: [{ type: "text", text }] });
 
-async function plain(tools: Readonly<Record<string, PlainTool>>): Promise<PlainUpstream> {
-  const upstream = await startPlainUpstream(tools);
+async function plain(tools: Readonly<Record<string, UpstreamTool>>): Promise<Upstream> {
+  const upstream = await startUpstream(tools);
   onTestFinished(() => upstream.close());
   return upstream;
 }
@@ -30,9 +30,9 @@ const authAt = ({ url }: TokenEndpoint, more: Json = {}): Json => ({
 });
 
 /** Era 2025 without sessions; lists `go`, and refuses whatever has not the token that is valid. */
-async function guarded(valid: () => string, call: (exchange: Exchange) => void): Promise<ScriptedEndpoint> {
+async function guarded(valid: () => string, call: (exchange: Exchange) => void): Promise<ScriptedServer> {
   const hello = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } };
-  return ScriptedEndpoint.start((exchange) => {
+  return ScriptedServer.start((exchange) => {
     if (exchange.headers.authorization !== `Bearer ${valid()}`) exchange.refuse(401, { "www-authenticate": "Bearer" });
     else if (exchange.name === "initialize") exchange.result(hello);
     else if (exchange.name === "notifications/initialized") exchange.refuse(202);

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker, type GatewayTenant } from "../support/gateway-tenant.ts";
 import { post, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "wrapped");
 const said = (text: string): Json => ({ content: [{ type: "text", text }] });
 
 describe("POST /gateway/{tenant}", () => {
-  let up: PlainUpstream;
+  let up: Upstream;
   let tenant: GatewayTenant;
   const wrapped = (message: Json, path = tenant.id) => post(`${origin}/gateway/${path}`, message);
   const listing = (server_id?: unknown): Json => ({ server_id, jsonrpc: "2.0", id: 5, method: "tools/list" });
 
   beforeAll(async () => {
-    up = await startPlainUpstream({ shown: () => said("shown"), hidden: () => said("hidden") });
+    up = await startUpstream({ shown: () => said("shown"), hidden: () => said("hidden") });
     const profiles = { few: { tools: { deny: ["*hidden"] } }, none: { tools: { allow: ["note_*"] } } };
     tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } }, { document: { profiles } });
   });

@@ -14,9 +14,9 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker, type GatewayTenant } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainTool, type PlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { mcpClient, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { startUpstream, type UpstreamTool, type Upstream } from "../support/upstream.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 import { SdkServer } from "../support/sdk-server.ts";
 
 const origin = await startGatewayWorker();
@@ -24,8 +24,8 @@ const admin = fixtureAdmin(origin, "gw");
 const ABOUT = { name: "gateway-test", version: "1" };
 const CONFORMANCE = `${fixtureOrigin()}/mcp/conformance`;
 
-async function plain(tools: Readonly<Record<string, PlainTool>>): Promise<PlainUpstream> {
-  const upstream = await startPlainUpstream(tools);
+async function plain(tools: Readonly<Record<string, UpstreamTool>>): Promise<Upstream> {
+  const upstream = await startUpstream(tools);
   onTestFinished(() => upstream.close());
   return upstream;
 }
@@ -182,7 +182,7 @@ describe("in era 2025", () => {
     const tenant = await gatewayTenant(origin, admin, { sdk: { url: sdk.url } }, { document: { mode: "open" } });
     const [ann, bob] = [await admin.key(tenant.id), await admin.key(tenant.id)];
     const call = async (token: string) => {
-      const client = await clientOf("2025-11-25", tenant.url, {}, bearer(token));
+      const client = await mcpClient("2025-11-25", tenant.url, {}, bearer(token));
       return client.request("tools/call", { name: "sdk__poll", arguments: {} });
     };
     const before = sdk.sessions.size;
@@ -340,7 +340,7 @@ describe("a call that is given up", () => {
   };
 
   test("by a client of era 2026 is given up at the upstream, which is told", async () => {
-    const up = await ScriptedEndpoint.start(silent);
+    const up = await ScriptedServer.start(silent);
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
     const abort = new AbortController();
     const calling = fetch(tenant.url, { ...envelope("up__go"), signal: abort.signal });
@@ -354,7 +354,7 @@ describe("a call that is given up", () => {
   });
 
   test("by a notification in a session of era 2025 is given up at the upstream", async () => {
-    const up = await ScriptedEndpoint.start(silent);
+    const up = await ScriptedServer.start(silent);
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
     const client = await tenant.client();
     const message = { jsonrpc: "2.0", id: 77, method: "tools/call", params: { name: "up__go", arguments: {} } };
@@ -369,7 +369,7 @@ describe("a call that is given up", () => {
 
 describe("a right that is withdrawn while a session at the upstream begins", () => {
   test("is gone before the call is sent", async () => {
-    const up = await ScriptedEndpoint.start((exchange) => {
+    const up = await ScriptedServer.start((exchange) => {
       const hello = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: ABOUT };
       if (exchange.name === "initialize" && up.exchanges.length < 2) exchange.result(hello);
       else if (exchange.name === "notifications/initialized") exchange.refuse(202);

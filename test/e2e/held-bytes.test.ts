@@ -7,15 +7,15 @@ import { beforeAll, expect, inject, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, type SlowRequest } from "../support/slow-client.ts";
 import { sized } from "../support/tier.ts";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { ADMIN_TOKEN, sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
 const KIB = 1024;
 /** Longer than a Worker says nothing on any stream: only then it learns that a client left. */
 const NOTICED_WITHIN_MS = 45_000;
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
   await workers.one.admin("POST", "/tenants", { id: "held", document: { mode: "open" } });
 });
 

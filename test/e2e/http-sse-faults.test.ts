@@ -9,7 +9,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { client2026, type Json } from "../support/mcp-client.ts";
 import { connectSse, initializeSse, type SseConnection } from "../support/sse-connection.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
 const AT_ONCE = 20;
@@ -17,10 +17,10 @@ const TURNS = 5;
 const YES = { action: "accept", content: { yes: true } };
 
 let storage: string;
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-http-sse-"));
-  workers = await startTwoWorkers({}, storage);
+  workers = await startWorkerPair({}, storage);
 });
 afterAll(async () => {
   await workers.stop();
@@ -202,7 +202,7 @@ describe("a session's object that cannot be reached", () => {
 describe("a deployment, which kills every process", () => {
   async function deploy(): Promise<void> {
     await workers.stop();
-    workers = await startTwoWorkers({}, storage);
+    workers = await startWorkerPair({}, storage);
   }
 
   test.each([

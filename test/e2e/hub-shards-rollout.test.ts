@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { client2026 } from "../support/mcp-client.ts";
 import { listen2025, reopen2025, STREAM_KINDS } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const STREAMS = 12;
 const LIST_CHANGED = "notifications/resources/list_changed";
@@ -16,10 +16,10 @@ describe.each([
   ["4", "1"],
   ["2", "3"],
 ])("objects with HUB_SHARDS %s and a Worker with %s", (ofOne, ofTwo) => {
-  let workers: TwoWorkers;
+  let workers: WorkerPair;
   const urlAt = (worker: "one" | "two") => `${workers[worker].origin}/mcp/shards`;
   beforeAll(async () => {
-    workers = await startTwoWorkers({ HUB_SHARDS: ofOne }, undefined, false, {
+    workers = await startWorkerPair({ HUB_SHARDS: ofOne }, undefined, false, {
       ofTwo: { HUB_SHARDS: ofTwo },
     });
     await workers.one.admin("POST", "/tenants", { id: "shards", document: { mode: "open", maxStalenessMs: 50 } });

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client2026 } from "../support/mcp-client.ts";
 import { STREAM_KINDS, type Listen, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const STREAMS = 500;
 /** Streams of one kind that are opened at the same time. */
@@ -18,14 +18,14 @@ interface Group {
   told: Promise<unknown>;
 }
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 /** By kind; each has a tenant, and so a hub, of its own. */
 const groups = new Map<string, Group>();
 /** What happened while all of them were idle. */
 let happened: Readonly<Record<"callsOfOne" | "callsOfTwo" | "lives", readonly string[]>>;
 
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
   const { one, two } = workers;
   await Promise.all(STREAM_KINDS.map(({ kind, listen }, at) => openGroup(kind, `idle-${at}`, listen)));
   // Everybody listens, and has nothing left to do.

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { startEchoApi } from "../support/echo-api.ts";
-import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
+import { actingClient, startLoginWorker, toolText } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
 
 const { origin } = await startLoginWorker({}, "acting-worker");
@@ -51,7 +51,7 @@ test("whoever asks has their own token, of their own tenant, for what they asked
   for (let round = 0; round < 2; round += 1) {
     const calls = clients.flatMap(({ client, ...who }) =>
       AUDIENCES.map(async (audience) => {
-        const told = await toldBy(client, "call_api", { audience, scopes: ["read"], url: api.url });
+        const told = await toolText(client, "call_api", { audience, scopes: ["read"], url: api.url });
         const { as, api: heard } = JSON.parse(told) as { as: string; api: Json };
         const { iss, sub, aud, scope, email, kid } = heard;
         expect({ as, iss, sub, aud, scope }).toEqual({
@@ -81,7 +81,7 @@ test("a tenant that is made again under its name signs with another key", async 
   const url = `${origin}/mcp/${id}`;
   const kidNow = async () => {
     const client = await actingClient(url, "2026-07-28", await server.token({ aud: url }));
-    const told = await toldBy(client, "call_api", { audience: AUDIENCES[0], url: api.url });
+    const told = await toolText(client, "call_api", { audience: AUDIENCES[0], url: api.url });
     return (JSON.parse(told) as { api: Json }).api["kid"];
   };
   const before = await kidNow();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectNothingForeign, inLanes, REVISIONS, sightOf, type Sight, type World } from "./isolation/visible.ts";
 import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/world.ts";
 import type { Json } from "../support/mcp-client.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const CALLERS = ["own", "scoped", "bound"] as const;
 type Caller = (typeof CALLERS)[number];
@@ -28,7 +28,7 @@ const receiver = createServer((request, response) => {
   request.on("end", () => response.writeHead(204).end());
 });
 let hooksAt = "";
-let workers: TwoWorkers;
+let workers: WorkerPair;
 let world: World;
 /** The token of each tenant's own administrator. */
 const administrators = new Map<TenantName, string>();
@@ -46,7 +46,7 @@ beforeAll(async () => {
   await once(receiver, "listening");
   hooksAt = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const vars = { SECRETS_KEY, OUTBOUND_ALLOW: "http://127.0.0.1" };
-  workers = await startTwoWorkers(vars, undefined, false, { entry: "noting-worker" });
+  workers = await startWorkerPair(vars, undefined, false, { entry: "noting-worker" });
 });
 // Hooks of their own: each of these takes a while on a machine that is busy.
 beforeAll(async () => {
@@ -97,7 +97,7 @@ interface Told {
 async function told(
   path: string,
   by: TenantName | "root",
-  at: keyof Pick<TwoWorkers, "one" | "two"> = "one",
+  at: keyof Pick<WorkerPair, "one" | "two"> = "one",
 ): Promise<Told> {
   const { origin } = workers[at];
   const token = by === "root" ? "admin-token-of-two-workers-0123456789" : String(administrators.get(by));

@@ -28,17 +28,17 @@ import {
 } from "./isolation/world.ts";
 import { listenTo, type Listening } from "../support/listening.ts";
 import { client2025, post, type Client, type Json } from "../support/mcp-client.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const [REVISION, LATER] = REVISIONS;
 const STALENESS = 50;
 const NEVER = "never-was";
 const NEVER_URI = "never://was";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 let world: World;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
   world = { workers, tokens: await makeWorld(workers.one, STALENESS) };
 });
 afterAll(() => workers.stop());

@@ -30,15 +30,15 @@ import {
 } from "./isolation/world.ts";
 import type { Json, Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const NEVER = "never_was";
 const NEVER_URI = "never://was";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 let world: World;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
   world = { workers, tokens: await makeWorld(workers.one) };
 });
 afterAll(() => workers.stop());

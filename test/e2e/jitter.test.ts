@@ -18,7 +18,7 @@ import { registers } from "./jitter/registers.ts";
 import { VARS, World, type Weather } from "./jitter/world.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
-import { startTwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair } from "../support/worker-pair.ts";
 
 const CHECKS: readonly Check[] = [registers, announcements, names, bases, recreations, exports, batches];
 /** A check begins no further group of rounds after so long: a first one always. With the last groups 5 minutes, in a soak an hour. */
@@ -44,7 +44,7 @@ let world: World;
 let storage = "";
 beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-jitter-"));
-  world = await World.begin(() => startTwoWorkers(VARS, storage));
+  world = await World.begin(() => startWorkerPair(VARS, storage));
 }, 600_000);
 afterAll(async () => {
   await world.end();

@@ -6,10 +6,10 @@ import type { Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import {
   ADMIN_TOKEN,
-  startTwoWorkers,
-  twoWorkers,
-  type SharedWorkers,
-  type TwoWorkers,
+  startWorkerPair,
+  sharedWorkerPair,
+  type SharedWorkerPair,
+  type WorkerPair,
 } from "../support/worker-pair.ts";
 
 const CALLS = 1000;
@@ -17,9 +17,9 @@ const MOST = 100;
 const REVISION = "2026-07-28";
 const CALL = { name: "flow_logs", arguments: { level: "info", logger: "test", data: "x" } };
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 let made = 0;
@@ -93,9 +93,9 @@ describe("1,000 calls at once over a limit of 100, to two isolates", () => {
 });
 
 describe("1,000 calls at once over a limit of 100, to two isolates of a location with the platform's limiter", () => {
-  let located: TwoWorkers;
+  let located: WorkerPair;
   beforeAll(async () => {
-    located = await startTwoWorkers({}, undefined, true);
+    located = await startWorkerPair({}, undefined, true);
   });
   afterAll(() => located.stop());
 

@@ -5,11 +5,11 @@ import { beforeAll, expect, test } from "vitest";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { authorizeUrl, beginning, redeem, signIn, type LoggingIn } from "../support/oauth-client.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 interface Person {

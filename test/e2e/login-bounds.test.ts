@@ -6,7 +6,7 @@ import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-table.ts";
 import type { LimitName } from "../../src/tenants/document/tenant-document.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { startLocalHost } from "../support/local-server.ts";
+import { startLocalServer } from "../support/local-server.ts";
 import { ASKED, stepsInSource, type AskedBound } from "../support/login-bounds.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
@@ -313,7 +313,7 @@ async function documentWorld() {
   const tenant = await keyTenant();
   const documents = new Map<string, string>();
   const asked: string[] = [];
-  const host = await startLocalHost(({ url = "" }, response) => {
+  const host = await startLocalServer(({ url = "" }, response) => {
     asked.push(url);
     response.writeHead(200, { "content-type": "application/json" }).end(documents.get(url));
   });

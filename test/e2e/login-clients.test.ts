@@ -15,13 +15,13 @@ import {
 } from "../support/login-requests.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { KNOWN_CLIENTS, type KnownClient } from "../support/known-clients.ts";
-import { startLocalHost } from "../support/local-server.ts";
+import { startLocalServer } from "../support/local-server.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 
 // No name leads anywhere: what would be asked on the internet cannot be read.
-const nowhere = await startLocalHost((_request, response) => response.end('{"Status":3}'));
+const nowhere = await startLocalServer((_request, response) => response.end('{"Status":3}'));
 const worker = await startLoginWorker({ OUTBOUND_RESOLVER: `${nowhere.origin}/dns-query` });
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "clients");
@@ -36,7 +36,7 @@ async function keyTenant(login: Json = {}, document: Json = {}) {
 async function documentHost() {
   const documents = new Map<string, Json>();
   const asked: string[] = [];
-  const host = await startLocalHost(({ url = "" }, response) => {
+  const host = await startLocalServer(({ url = "" }, response) => {
     asked.push(url);
     const found = documents.get(url);
     response.writeHead(found ? 200 : 403, { "content-type": found ? "application/json" : "text/html" });
@@ -178,7 +178,7 @@ describe("what a client may not ask is told to the person, and never sent on", (
   test("an id whose document lies elsewhere, leads inside, redirects, is too long or cannot be read", async () => {
     const { url } = await keyTenant();
     const found = await discover(url);
-    const host = await startLocalHost(({ url: path }, response) => {
+    const host = await startLocalServer(({ url: path }, response) => {
       const json = { "content-type": "application/json" };
       if (path === "/redirects") response.writeHead(302, { location: "/long" });
       else response.writeHead(path === "/page" ? 403 : 200, path === "/page" ? {} : json);
@@ -249,7 +249,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       return (JSON.parse(text) as { result: { tools: { name: string }[] } }).result.tools.map(({ name }) => name);
     };
     expect([await seen(all), await seen(less)]).toEqual([["whoami", "whoami_later"], ["whoami"]]);
-    const client = await clientOf(revision, url, {}, bearer(less));
+    const client = await mcpClient(revision, url, {}, bearer(less));
     const call = async (name: string) => (await client.request("tools/call", { name, arguments: {} })).text;
     expect(await call("whoami_later")).toContain("Unknown tool: whoami_later");
     expect(await call("whoami")).not.toContain("Unknown");
@@ -272,5 +272,5 @@ test("consent names the client and where it is answered, and warns of a program 
 });
 
 test("what is logged has no secret and no code in it", () => {
-  expect(worker.said()).not.toMatch(/client_secret|tn[art]_[0-9A-Za-z]{10}_/);
+  expect(worker.log()).not.toMatch(/client_secret|tn[art]_[0-9A-Za-z]{10}_/);
 });

@@ -3,13 +3,13 @@
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listedName } from "../../src/gateway/listed-name.ts";
-import { allowClient } from "../support/authorized-client.ts";
+import { authorizeClient } from "../support/authorized-client.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, type Page } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 import { namesIn } from "../support/gateway-tenant.ts";
-import { clientOf, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
+import { mcpClient, type Json } from "../support/mcp-client.ts";
+import { startUpstream } from "../support/upstream.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;
@@ -44,9 +44,9 @@ describe("the page of grants", () => {
     const { id, issuer, account, url, key } = await keyTenant();
     const other = await admin.key(id, { name: "Bob" });
     const [mine, kept, theirs] = await Promise.all([
-      allowClient({ issuer, name: "Mine <b>" }, key.token, { tool: ["whoami"] }),
-      allowClient({ issuer, name: "Kept" }, key.token),
-      allowClient({ issuer, name: "Theirs" }, other.token),
+      authorizeClient({ issuer, name: "Mine <b>" }, key.token, { tool: ["whoami"] }),
+      authorizeClient({ issuer, name: "Kept" }, key.token),
+      authorizeClient({ issuer, name: "Theirs" }, other.token),
     ]);
     const { browser, page } = await openAccount(account, key.token);
     expect(page.status).toBe(200);
@@ -68,16 +68,18 @@ describe("the page of grants", () => {
   });
 
   test("names a tool of an upstream as policy does, and what is allowed and left out stays so", async () => {
-    const up = await startPlainUpstream({ "a.b": () => ({ content: [] }), "a/b": () => ({ content: [] }) });
+    const up = await startUpstream({ "a.b": () => ({ content: [] }), "a/b": () => ({ content: [] }) });
     onTestFinished(() => up.close());
     const { id, issuer, account, url, key } = await keyTenant({ upstreams: { up: { url: up.url } } });
     await admin.ask("POST", `/tenants/${id}/upstreams/up/refresh?wait=1`);
     const [dotted, slashed] = [listedName("up", "a.b"), listedName("up", "a/b")];
     const none: string[] = [];
-    const only = await allowClient({ issuer, name: "Only" }, key.token, { tool: [dotted], later: none });
-    const but = await allowClient({ issuer, name: "But" }, key.token, { tool: ["whoami", "whoami_later", slashed] });
+    const only = await authorizeClient({ issuer, name: "Only" }, key.token, { tool: [dotted], later: none });
+    const but = await authorizeClient({ issuer, name: "But" }, key.token, {
+      tool: ["whoami", "whoami_later", slashed],
+    });
     const listed = async ({ access }: { access: string }) =>
-      namesIn((await clientOf(REVISION, url, {}, bearer(access)).then((one) => one.request("tools/list"))).result);
+      namesIn((await mcpClient(REVISION, url, {}, bearer(access)).then((one) => one.request("tools/list"))).result);
     expect(await listed(only)).toEqual([dotted]);
     expect(await listed(but)).toEqual(["whoami", "whoami_later", slashed]);
     const { text } = (await openAccount(account, key.token)).page;
@@ -107,7 +109,7 @@ describe("the page of grants", () => {
 
   test("takes forms of its own alone", async () => {
     const { id, issuer, account, url, key } = await keyTenant();
-    const { access } = await allowClient({ issuer }, key.token);
+    const { access } = await authorizeClient({ issuer }, key.token);
     const { browser, page } = await openAccount(account, key.token);
     const [grant] = (await grantsOf(id)).items;
     const end = { end: String(grant?.["id"]) };
@@ -141,8 +143,8 @@ describe("operators", () => {
   test("list grants, all in pages or of one principal, and end one", async () => {
     const { id, issuer, url, key } = await keyTenant();
     const other = await admin.key(id, { name: "Bob" });
-    const mine = await allowClient({ issuer, name: "Mine" }, key.token, { tool: "whoami", later: [] });
-    const theirs = await allowClient({ issuer, name: "Theirs" }, other.token);
+    const mine = await authorizeClient({ issuer, name: "Mine" }, key.token, { tool: "whoami", later: [] });
+    const theirs = await authorizeClient({ issuer, name: "Theirs" }, other.token);
     const first = await grantsOf(id, "?limit=1");
     const second = await grantsOf(id, `?limit=1&cursor=${first.cursor}`);
     expect([first.items.length, second.items.length, second.cursor]).toEqual([1, 1, undefined]);
@@ -175,8 +177,8 @@ describe("operators", () => {
 
   test("list clients and remove one, which ends all that it was granted", async () => {
     const { id, issuer, url, key } = await keyTenant();
-    const one = await allowClient({ issuer, name: "One" }, key.token);
-    const two = await allowClient({ issuer, name: "Two" }, key.token);
+    const one = await authorizeClient({ issuer, name: "One" }, key.token);
+    const two = await authorizeClient({ issuer, name: "Two" }, key.token);
     const list = async () => (await admin.ask("GET", `/tenants/${id}/login-clients`)) as unknown as { items: Json[] };
     expect((await list()).items.map(({ name, kind }) => [name, kind].join(" ")).toSorted()).toEqual([
       "One registered",
@@ -195,8 +197,8 @@ describe("operators", () => {
   test("suspend a principal, whose tokens are refused with the note until they are resumed", async () => {
     const { id, issuer, url, key } = await keyTenant();
     const other = await admin.key(id, { name: "Bob" });
-    const mine = await allowClient({ issuer }, key.token);
-    const theirs = await allowClient({ issuer }, other.token);
+    const mine = await authorizeClient({ issuer }, key.token);
+    const theirs = await authorizeClient({ issuer }, other.token);
     await admin.suspend(id, "principal", key.id, "Left the company");
     const refused = await listAs(url, REVISION, mine.access);
     expect([refused.status, refused.text.includes("Left the company")]).toEqual([403, true]);
@@ -221,7 +223,7 @@ describe("operators", () => {
 
   test("revoke a key, and what its holder allowed ends with it", async () => {
     const { id, issuer, url, key } = await keyTenant();
-    const { access } = await allowClient({ issuer }, key.token);
+    const { access } = await authorizeClient({ issuer }, key.token);
     expect(await statusAs(url, access)).toBe(200);
     await admin.ask("DELETE", `/tenants/${id}/keys/${key.id}`);
     expect(await statusAs(url, access)).toBe(401);

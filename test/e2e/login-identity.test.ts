@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { startEchoApi } from "../support/echo-api.ts";
-import { actingClient, startLoginWorker, toldBy, whoamiAs } from "../support/login-tenant.ts";
+import { actingClient, startLoginWorker, toolText, whoamiAs } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
 
 const worker = await startLoginWorker({}, "acting-worker");
@@ -19,8 +19,8 @@ const tokens: string[] = [];
 const CLIENT_SECRET = "a secret of the client's with : and ü";
 
 afterEach(() => {
-  for (const token of tokens) expect(worker.said()).not.toContain(token.split(".").at(-1));
-  expect(worker.said()).not.toContain(CLIENT_SECRET);
+  for (const token of tokens) expect(worker.log()).not.toContain(token.split(".").at(-1));
+  expect(worker.log()).not.toContain(CLIENT_SECRET);
 });
 
 async function tokenOf(server: AuthorizationServer, claims: Json): Promise<string> {
@@ -89,7 +89,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const api = await verifyingApi(`${origin}/login/${id}`);
     const token = await tokenOf(server, { aud: url, email: "alice@example.com", groups: ["Staff"] });
     const asked = { audience: API, scopes: ["orders.read", "orders.write"], url: api.url };
-    const told = JSON.parse(await toldBy(await clientAs(url, token), tool, asked)) as { api: Json };
+    const told = JSON.parse(await toolText(await clientAs(url, token), tool, asked)) as { api: Json };
     expect(told).toMatchObject({
       as: "alice",
       api: {
@@ -113,7 +113,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const alice = await tokenOf(server, { aud: url });
     const client = await clientAs(url, alice);
     const asked = { audience: API, scopes: ["orders.read"], url: api.url };
-    const told = JSON.parse(await toldBy(client, "call_api", asked)) as { api: Json };
+    const told = JSON.parse(await toolText(client, "call_api", asked)) as { api: Json };
     expect(told.api).toMatchObject({ iss: server.issuer, sub: "alice", aud: API, scope: "orders.read" });
     const [{ form, authorization } = {}] = server.exchanges;
     expect(Object.fromEntries(form ?? [])).toEqual({
@@ -138,7 +138,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     );
     if (!alice || !bob) throw new Error("no clients");
     const call = async (client: typeof alice, asked: Json = {}) =>
-      JSON.parse(await toldBy(client, "call_api", { audience: API, url: api.url, ...asked })) as { api: Json };
+      JSON.parse(await toolText(client, "call_api", { audience: API, url: api.url, ...asked })) as { api: Json };
     for (let count = 0; count < 5; count += 1) await call(alice);
     expect(server.exchanges).toHaveLength(1);
     expect((await call(bob)).api["sub"]).toBe("bob");
@@ -161,7 +161,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const key = await admin.key(id);
     const token = await tokenOf(server, { aud: url });
     const why = async (client: Promise<Awaited<ReturnType<typeof clientAs>>>, asked: Json = {}) =>
-      toldBy(await client, "call_api", { audience: API, url: "https://unused.example", ...asked });
+      toolText(await client, "call_api", { audience: API, url: "https://unused.example", ...asked });
     expect(await why(clientAs(url, key.token))).toMatch(
       /\(key\): an API key stands for no person: have callers sign in/,
     );
@@ -183,7 +183,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const { url } = await tenantWith(server, exchangeAt(server));
     const token = await tokenOf(server, { aud: url });
     const client = await clientAs(url, token);
-    const why = (tool = "call_api") => toldBy(client, tool, { audience: API, url: "https://unused.example" });
+    const why = (tool = "call_api") => toolText(client, tool, { audience: API, url: "https://unused.example" });
     const body = { error: "invalid_grant", error_description: `not ${token}`, access_token: token };
     server.refuses = { status: 400, body };
     expect(await why()).toMatch(/^no token for this caller \(refused\): [^.]*`identity`$/);
@@ -214,7 +214,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       const [sub = "", client] = [people[at % 2], clients[at % 2]];
       const tool = tools[at % tools.length] ?? "";
       const scopes = [`s${at % 5}`];
-      const told = client && JSON.parse(await toldBy(client, tool, { audience: API, url: api.url, scopes }));
+      const told = client && JSON.parse(await toolText(client, tool, { audience: API, url: api.url, scopes }));
       return [sub, scopes[0], told as { as: string; api: Json }] as const;
     });
     const mixed = (await Promise.all(calls)).filter(
@@ -231,7 +231,7 @@ test("an API of one tenant takes no token of another, and keys are there for ten
   const api = await verifyingApi(`${origin}/login/${one.id}`);
   const told = async ({ url }: { readonly url: string }) => {
     const client = await actingClient(url, "2026-07-28", await tokenOf(server, { aud: url }));
-    return toldBy(client, "call_api", { audience: API, url: api.url });
+    return toolText(client, "call_api", { audience: API, url: api.url });
   };
   expect(await told(one)).toContain('"sub":"alice"');
   expect(await told(two)).toContain("JWKSNoMatchingKey");
@@ -265,6 +265,6 @@ test("a document that says how in a way that cannot be is refused", async () => 
 
 test("what is logged or recorded has no token in it", async () => {
   expect(tokens.length).toBeGreaterThan(100);
-  expect(worker.said()).toContain("IdentityError");
-  expect(worker.said()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
+  expect(worker.log()).toContain("IdentityError");
+  expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
 });

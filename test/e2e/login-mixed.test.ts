@@ -2,12 +2,12 @@
 // to a call of what they do not see, and how a client learns what to ask its authorization server for.
 
 import { describe, expect, test, vi } from "vitest";
-import { altered } from "../support/tamper.ts";
+import { tamper } from "../support/tamper.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
+import { mcpClient, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { startUpstream } from "../support/upstream.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
 import { connectSse, initializeSse } from "../support/sse-connection.ts";
@@ -63,7 +63,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   test("who brings nothing sees the scopes of everybody, and calls what is theirs", async () => {
     const { url } = await tenantOf(await startAuthorizationServer());
     expect(toolsOf(await listAs(url, revision))).toEqual(["whoami"]);
-    const client = await clientOf(revision, url);
+    const client = await mcpClient(revision, url);
     const { result } = await client.request("tools/call", { name: "whoami", arguments: {} });
     expect(JSON.stringify(result)).toContain('\\"kind\\":\\"anonymous\\",\\"id\\":\\"anonymous\\"');
     expect((await client.request("prompts/get", { name: "hello" })).status).toBe(200);
@@ -88,7 +88,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const { id, url } = await tenantOf(await startAuthorizationServer());
     const streamed = await send(url, revision, callOf("whoami_later"), { headers: { accept: "text/event-stream" } });
     expectLogin(streamed, `/mcp/${id}`);
-    const client = await clientOf(revision, url);
+    const client = await mcpClient(revision, url);
     const reply = await client.request("tools/call", { name: "whoami_later", arguments: {} });
     expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([401, streamed.headers["www-authenticate"]]);
     expect((await client.request("tools/list")).status).toBe(200);
@@ -107,7 +107,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   test("a message that names its upstream beside itself goes no further", async () => {
     const said = { content: [{ type: "text", text: "said" }] };
-    const up = await startPlainUpstream({ shown: () => said, hidden: () => said });
+    const up = await startUpstream({ shown: () => said, hidden: () => said });
     const scopes = { ...SCOPES, public: { tools: ["up__shown"] } };
     const { id, url } = await tenantOf(await startAuthorizationServer(), {
       scopes,
@@ -136,7 +136,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect(toolsOf(await listAs(url, revision, plain))).toEqual(["whoami"]);
     const all = await server.token({ aud: url, scope: "openid all" });
     expect(await whoamiAs(url, revision, all, "whoami_later")).toMatchObject({ kind: "oauth", subject: "alice" });
-    for (const token of ["x", await server.token({ aud: `${url}/small` }), altered(key.token)]) {
+    for (const token of ["x", await server.token({ aud: `${url}/small` }), tamper(key.token)]) {
       const reply = await listAs(url, revision, token);
       expectRefusal(reply, revision, { status: 401, code });
       expect(reply.headers["www-authenticate"]).toContain('scope="later:run all", error="invalid_token"');
@@ -148,7 +148,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   test("a session belongs to whom it began as: what began without a credential is not gone on with by a token", async () => {
     const server = await startAuthorizationServer();
     const { url } = await tenantOf(server);
-    const client = await clientOf(revision, url);
+    const client = await mcpClient(revision, url);
     const headers = bearer(await server.token({ aud: url, scope: "all" }));
     expect((await client.request("tools/list", {}, { headers })).status).toBe(era === "2025" ? 404 : 200);
     expect((await client.request("tools/list")).status).toBe(200);
@@ -253,7 +253,7 @@ test("over HTTP+SSE the POST of such a call is answered 401, and its stream goes
 test("what runs without its request runs as nobody, where nobody asked for it", async () => {
   const server = await startAuthorizationServer();
   const { url } = await tenantOf(server, { scopes: { ...SCOPES, public: { tools: ["whoami_later"] } } });
-  const client = await clientOf("2025-11-25", url);
+  const client = await mcpClient("2025-11-25", url);
   const { result } = await client.request("tools/call", { name: "whoami_later", arguments: {} });
   expect(JSON.stringify(result)).toContain('\\"id\\":\\"anonymous\\"');
 });

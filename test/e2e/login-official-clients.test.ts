@@ -2,7 +2,7 @@
 // call, and go on when their access token has ended.
 
 import { describe, expect, test } from "vitest";
-import { altered } from "../support/tamper.ts";
+import { tamper } from "../support/tamper.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LOGIN_CLIENTS } from "../support/official-login-clients.ts";
 import { byKey } from "../support/login-browser.ts";
@@ -41,7 +41,7 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
     const { url, token, key } = await tenantByKey();
     const { store, call } = await logIn(url, byKey(token));
     const before = store.kept as { access_token: string };
-    store.kept = { ...before, access_token: altered(before.access_token) };
+    store.kept = { ...before, access_token: tamper(before.access_token) };
     store.asked = undefined;
     expect(JSON.parse(await call("whoami"))).toMatchObject({ id: `key ${key}` });
     expect(store.asked).toBeUndefined();

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startEchoApi } from "../support/echo-api.ts";
 import type { IdentityProvider } from "../support/identity-provider.ts";
-import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
+import { actingClient, startLoginWorker, toolText } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
 import { signInAs, startIdentityProvider } from "../support/provider-login.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
@@ -25,7 +25,7 @@ const tokens: string[] = [];
 const ids: string[] = [];
 
 afterEach(() => {
-  for (const token of tokens) expect(worker.said()).not.toContain(token);
+  for (const token of tokens) expect(worker.log()).not.toContain(token);
 });
 
 async function tenantWith(identity: Json) {
@@ -67,7 +67,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const people = ["alice", "bob"];
     const clients = [await signIn("alice", revision), await signIn("bob", revision)];
     const calls = Array.from({ length: 200 }, async (_none, at) => {
-      const told = await toldBy(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url });
+      const told = await toolText(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url });
       return { sub: `00u-${people[at % 2]}`, ...(JSON.parse(told) as { as: string; api: Json }) };
     });
     const mixed = (await Promise.all(calls)).filter(({ sub, as, api: heard }) => as !== sub || heard["sub"] !== sub);
@@ -85,7 +85,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     for (let round = 1; round <= 2; round += 1) {
       const told = await Promise.all(
         Array.from({ length: 60 }, (_none, at) =>
-          toldBy(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url }),
+          toolText(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url }),
         ),
       );
       const subjects = told.map((one) => (JSON.parse(one) as { api: Json }).api["sub"]);
@@ -101,7 +101,7 @@ test("a provider that is away when a token ends costs nobody their login", async
   const api = await apiOf(provider);
   provider.life = 30;
   const client = await signIn("alice");
-  const call = (asked: Json = {}) => toldBy(client, "call_api", { audience: API, url: api.url, ...asked });
+  const call = (asked: Json = {}) => toolText(client, "call_api", { audience: API, url: api.url, ...asked });
   provider.instead["/token"] = () => new Response("no", { status: 503 });
   expect(await call()).toContain("(away)");
   delete provider.instead["/token"];
@@ -118,7 +118,7 @@ test("somebody whom the provider lets in no more has no token when theirs ends",
   provider.life = 30;
   const [alice, bob] = [await signIn("alice"), await signIn("bob")];
   provider.disabled.add("alice");
-  const call = (client: typeof alice) => toldBy(client, "call_api", { audience: API, url: api.url });
+  const call = (client: typeof alice) => toolText(client, "call_api", { audience: API, url: api.url });
   expect(await call(alice)).toContain("(again): the provider gives no token for this caller any more");
   expect(await call(bob)).toContain('"sub":"00u-bob"');
 });
@@ -130,7 +130,7 @@ test("the provider's token is what is exchanged", async () => {
   const api = await startEchoApi(async (token) => ({ token }));
   const [alice, bob] = [await signIn("alice"), await signIn("bob")];
   const call = (client: typeof alice) =>
-    toldBy(client, "call_api_later", { audience: API, scopes: ["orders.read"], url: api.url });
+    toolText(client, "call_api_later", { audience: API, scopes: ["orders.read"], url: api.url });
   expect(await call(alice)).toContain("token-number-1");
   expect(await call(bob)).toContain("token-number-2");
   expect(await call(alice)).toContain("token-number-1");
@@ -148,7 +148,7 @@ test("the provider's token is what is exchanged", async () => {
 test("a token that the tenant signs says who signed in, and who vouches for them", async () => {
   const { provider, issuer, signIn } = await tenantWith({ via: "signed", audiences: [API] });
   const api = await startEchoApi(async (token) => decodeJwt(token));
-  const told = await toldBy(await signIn("bob"), "call_api", { audience: API, url: api.url });
+  const told = await toolText(await signIn("bob"), "call_api", { audience: API, url: api.url });
   const { as, api: heard } = JSON.parse(told) as { as: string; api: Json };
   expect([as, heard]).toMatchObject([
     "00u-bob",
@@ -162,6 +162,6 @@ test("what the provider gave is nowhere in what is logged or recorded", async ()
   for (const token of tokens) expect(JSON.stringify(audits)).not.toContain(token);
   expect(JSON.stringify(audits)).not.toMatch(SECRET);
   expect(tokens.length).toBeGreaterThan(20);
-  expect(worker.said()).toContain("IdentityError");
-  expect(worker.said()).not.toMatch(SECRET);
+  expect(worker.log()).toContain("IdentityError");
+  expect(worker.log()).not.toMatch(SECRET);
 });

@@ -5,15 +5,15 @@ import { beforeAll, expect, test } from "vitest";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { beginning, redeem, refresh, signIn, type LoggingIn } from "../support/oauth-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
 const ROUNDS = 5;
 /** Long enough for whoever did not wait to be seen. */
 const STALENESS_MS = 1500;
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 interface Access {

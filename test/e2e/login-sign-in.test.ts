@@ -14,7 +14,7 @@ import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
-import { serveApp } from "../support/served-app.ts";
+import { serveFetch } from "../support/local-server.ts";
 
 const read = (file: string) => readFile(join(import.meta.dirname, "../..", file), "utf8");
 const CLIENT_SECRET = "s3cret-of-the-client:+/";
@@ -47,7 +47,7 @@ async function tenantWith(login: Json, document: Json = {}): Promise<Place> {
 /** A provider that lets any number of tenants of this Worker be clients of it. */
 async function startProvider(kind: ProviderKind): Promise<IdentityProvider> {
   const made: IdentityProvider[] = [];
-  const app = await serveApp((request) => made[0]?.answer(request) ?? new Response(null, { status: 503 }));
+  const app = await serveFetch((request) => made[0]?.answer(request) ?? new Response(null, { status: 503 }));
   afterAll(() => app.stop());
   const clients = Object.fromEntries(
     Array.from({ length: 40 }, (_none, at) => [
@@ -87,7 +87,7 @@ const githubTenant = (more: Json = {}, document?: Json) => {
 
 async function productTenant(more: Json = {}, document?: Json) {
   const logins: string[] = [];
-  const app = await serveApp((request) => served.fetch(request));
+  const app = await serveFetch((request) => served.fetch(request));
   afterAll(() => app.stop());
   const served = product({ logins, secret: PRODUCT_SECRET });
   const login = { via: "product", productUrl: `${app.origin}/mcp-login`, productSecret: "{{secret:PRODUCT}}", ...more };
@@ -294,5 +294,5 @@ test("a document with a secret in it, or without what its way needs, is refused"
 });
 
 test("what is logged has no token, code or secret in it", () => {
-  expect(worker.said()).not.toMatch(/eyJ[\w-]+\.[\w-]+\.|access-\w|refresh-\w|s3cret|0123456789abcdef/);
+  expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\.|access-\w|refresh-\w|s3cret|0123456789abcdef/);
 });

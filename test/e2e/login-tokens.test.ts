@@ -7,7 +7,7 @@ import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 import { expectRefusal } from "../support/refusal.ts";
 import { sendRaw, type RawReply } from "../support/raw-http.ts";
 
@@ -261,7 +261,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   test("a session belongs to whom the token names, and goes on with their next token", async () => {
     const server = await startAuthorizationServer();
     const { url } = await tenantOf(server);
-    const client = await clientOf(revision, url, {}, bearer(await server.token({ aud: url })));
+    const client = await mcpClient(revision, url, {}, bearer(await server.token({ aud: url })));
     const next = await server.token({ aud: url, jti: "next" });
     expect((await client.request("tools/list", {}, { headers: bearer(next) })).status).toBe(200);
     const bob = await server.token({ aud: url, sub: "bob" });
@@ -357,5 +357,5 @@ test("a document whose issuers cannot be read, are there twice or name no scope 
 });
 
 test("what is logged has no token in it", () => {
-  expect(worker.said()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
+  expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
 });

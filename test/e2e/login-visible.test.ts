@@ -2,11 +2,11 @@
 // then sees: what the predicate says of the person, now and later, within what the person allowed.
 
 import { describe, expect, test } from "vitest";
-import { allowClient, beginLogin, signInOn } from "../support/authorized-client.ts";
+import { authorizeClient, beginLogin, signInOn } from "../support/authorized-client.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 
 const { origin } = await startLoginWorker({}, "bounded-worker");
 const admin = fixtureAdmin(origin, "seen");
@@ -32,7 +32,7 @@ test("the page lists what the person will see, and nothing else is named in it",
 
 describe.each(ERAS)("a client of era $era that was allowed", ({ revision }) => {
   const seenAs = async (url: string, token: string) => {
-    const client = await clientOf(revision, url, {}, bearer(token));
+    const client = await mcpClient(revision, url, {}, bearer(token));
     const { result } = await client.request("tools/list");
     const names = (result["tools"] as Json[]).map(({ name }) => String(name)).filter((name) => GUARDED.test(name));
     const called = async (name: string) => (await client.request("tools/call", { name })).error?.message ?? "called";
@@ -41,7 +41,7 @@ describe.each(ERAS)("a client of era $era that was allowed", ({ revision }) => {
 
   test("sees what the person sees, and their key what keys see", async () => {
     const { issuer, url, token } = await place();
-    const { access } = await allowClient({ issuer }, token);
+    const { access } = await authorizeClient({ issuer }, token);
     const person = await seenAs(url, access);
     expect(person.names).toEqual(["for_persons"]);
     expect(await person.called("for_persons")).toBe("called");
@@ -55,7 +55,7 @@ describe.each(ERAS)("a client of era $era that was allowed", ({ revision }) => {
     ["not what was unticked", { tool: ["count"], later: "on" }, ["for_gold"]],
   ])("%s sees that when the predicate changes its mind", async (_what, decide, sees) => {
     const { id, issuer, url, token } = await place();
-    const { access } = await allowClient({ issuer }, token, decide);
+    const { access } = await authorizeClient({ issuer }, token, decide);
     await admin.apply(id, { ...LOGIN, settings: { plan: "gold" } });
     const gold = await seenAs(url, access);
     expect(gold.names).toEqual(sees);

@@ -98,7 +98,7 @@ describe("a deployment", () => {
     const worker = await started("production", { without: ["HubObject"] });
     const { message } = await answered(worker.origin, "2025-11-25", 1);
     expect(message.error?.message).toContain("this deployment is not complete");
-    await expect.poll(() => worker.said()).toContain("names no HubObject in new_sqlite_classes");
+    await expect.poll(() => worker.log()).toContain("names no HubObject in new_sqlite_classes");
   });
 
   test("without a mistake serves", async () => {

@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEvents } from "../support/event-reader.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
-import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
+import { client2025, client2026, mcpClient, ERAS, post, type Json } from "../support/mcp-client.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ADMIN_TOKEN = "admin-token-of-a-mounted-worker-0123456789";
@@ -21,7 +21,7 @@ describe.each(["/ai", "/cut"])("under %s", (path) => {
     client2026(url()).request("tools/call", { name, arguments: { key: `${path}-${key}`.replaceAll("/", "") } });
 
   test.each(ERAS)("era $era is served, and the app's middleware runs around it", async ({ revision }) => {
-    const { result, headers } = await (await clientOf(revision, url())).request("tools/list");
+    const { result, headers } = await (await mcpClient(revision, url())).request("tools/list");
     expect((result.tools as Json[]).map(({ name }) => name)).toEqual(["wait", "open"]);
     expect(headers.get("x-app")).toBe("mine");
   });
@@ -68,7 +68,7 @@ describe.each(["/ai", "/cut"])("under %s", (path) => {
     const client = await client2025(url());
     const key = `${path}-cut`.replaceAll("/", "");
     const params = { name: "wait", arguments: { key }, _meta: { progressToken: "p" } };
-    const followed = await FollowedCall.begin(url(), client, { id: "cut", params });
+    const followed = await ResumableCall.begin(url(), client, { id: "cut", params });
     expect(await followed.next()).toMatchObject({ method: "notifications/progress", params: { progress: 1 } });
     await followed.drop();
     await call("open", "cut");

@@ -6,16 +6,16 @@ import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 const LEASE_MS = 200;
 /** Six leases, as 30 s are of five seconds each. */
 const AWAY_MS = 6 * LEASE_MS;
 const ABOUT = { name: "object-away-test", version: "1" };
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
-  workers = await startTwoWorkers({}, undefined, false, { entry: "away-worker" });
+  workers = await startWorkerPair({}, undefined, false, { entry: "away-worker" });
 }, 600_000);
 afterAll(() => workers.stop());
 

@@ -74,5 +74,5 @@ test("a token of the platform's own is taken at the same server", async () => {
 });
 
 test("what the Worker logs has no token in it", () => {
-  expect(worker.said()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
+  expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
 });

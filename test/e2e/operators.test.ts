@@ -203,5 +203,5 @@ test("a key that is new is taken within seconds, and unknown ones have the serve
 });
 
 test("what is logged has no token in it", () => {
-  expect(worker.said()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
+  expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
 });

@@ -297,5 +297,5 @@ test("an address that comes too often is told to wait", async () => {
 });
 
 test("what is logged has no token, key, code or cookie in it", () => {
-  expect(worker.said()).not.toMatch(/tn[atr]_\w{10}|[?&]code=|tenantry-login-/);
+  expect(worker.log()).not.toMatch(/tn[atr]_\w{10}|[?&]code=|tenantry-login-/);
 });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { startApplication, type Application } from "../support/application.ts";
 import { pageBlocks, type PageBlock } from "../support/page-blocks.ts";
 import { checkout, LEFT_OUT, standInsFor, typeAll, typedOf } from "./page-shell.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 /** Done word for word in a project of its own. */
 const ELSEWHERE = { "docs/api-start.md": "test/e2e/api-start.test.ts", "docs/package.md": "test/e2e/init.test.ts" };
@@ -49,11 +49,11 @@ const isTyped = (page: string) => blocks.some((one) => one.page === page && type
 
 let folder: string;
 let application: Application;
-let upstream: PlainUpstream;
+let upstream: Upstream;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tenantry-pages-"));
-  upstream = await startPlainUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
+  upstream = await startUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
   application = await startApplication(join(folder, "state"));
 });
 

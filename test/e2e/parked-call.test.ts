@@ -5,9 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, client2026, post, type Client, type Json } from "../support/mcp-client.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 /** Calls of one session that wait at the same time, and what becomes of one becomes of all. */
 const CALLS = 5;
@@ -16,10 +16,10 @@ const ANSWERS = 4;
 const YES = { action: "accept", content: { yes: true } };
 
 let storage: string;
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-parked-"));
-  workers = await startTwoWorkers({}, storage);
+  workers = await startWorkerPair({}, storage);
 });
 afterAll(async () => {
   await workers.stop();
@@ -30,13 +30,13 @@ const urlOf = (at: number) => `${workers.both[at % 2]?.origin}/mcp/lab`;
 
 interface Parked {
   readonly key: string;
-  readonly call: FollowedCall;
+  readonly call: ResumableCall;
 }
 
 async function park(client: Client, at: number): Promise<Parked> {
   const key = crypto.randomUUID();
   const params = { name: "lab_pay", arguments: { key } };
-  return { key, call: await FollowedCall.begin(urlOf(at), client, { id: `pay-${at}`, params }) };
+  return { key, call: await ResumableCall.begin(urlOf(at), client, { id: `pay-${at}`, params }) };
 }
 
 /** The question that the call's stream says next; throws when it says something else. */
@@ -76,7 +76,7 @@ const deaths = [
     what: "its Worker's process was killed",
     die: async () => {
       await workers.stop();
-      workers = await startTwoWorkers({}, storage);
+      workers = await startWorkerPair({}, storage);
     },
   },
   {
@@ -84,7 +84,7 @@ const deaths = [
     die: async (parked: readonly Parked[]) => {
       await Promise.all(parked.map(({ call }) => call.drop()));
       await workers.stop();
-      workers = await startTwoWorkers({}, storage);
+      workers = await startWorkerPair({}, storage);
     },
   },
 ];
@@ -126,7 +126,7 @@ test("an answer that was acknowledged when the process died is not lost, and wha
   const sure = await Promise.all(parked.map((one) => questionOf(one, "Go on?")));
   await Promise.all(sure.map((id) => answer(client, id)));
   await workers.stop();
-  workers = await startTwoWorkers({}, storage);
+  workers = await startWorkerPair({}, storage);
   for (const { key, call } of parked) {
     await call.resume(urlOf(0));
     const next = await call.next();

@@ -4,16 +4,16 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { client2026, type Client, type Json } from "../support/mcp-client.ts";
 import { listen2025, listen2026, type Listening } from "../support/notification-streams.ts";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
 const WRITES = 100;
 const BURST = 10;
 const URI = "lab://counters/one";
 const UPDATED = "notifications/resources/updated";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 /** A counter that is written in Worker two; what is committed lies between what was acknowledged and what was begun. */

@@ -7,7 +7,7 @@ import { client2026, type Json } from "../support/mcp-client.ts";
 import { beginAll, SHARED_URI, type Ended, type Scene } from "./recreation.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
-import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { ADMIN_TOKEN, startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 const ROUNDS = sized({ usual: 1, long: 20, soak: 200 });
 const AT_ONCE = sized({ usual: 2, long: 20 });
@@ -16,9 +16,9 @@ const DELAY_MS = 400;
 const LATE_MS = 1500;
 const SECRETS_KEY = "c2VjcmV0LWtleS1vZi10aGUtcmVjcmVhdGVkLTAxMjM";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
-  workers = await startTwoWorkers({ SECRETS_KEY });
+  workers = await startWorkerPair({ SECRETS_KEY });
   await Promise.all(workers.both.map((worker, at) => worker.delay(DELAY_MS, SEED.seed + at)));
 });
 afterAll(() => workers.stop());

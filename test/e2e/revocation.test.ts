@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { sized } from "../support/tier.ts";
-import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 const ROUNDS = sized({ usual: 10, long: 100 });
 /** Rounds at the same time: each waits for leases to end, and that is most of what it does. */
@@ -14,9 +14,9 @@ const REQUESTS = 8;
 const STALENESS = 50;
 const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 /** What a round may use, until it is withdrawn. */

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client2026 } from "../support/mcp-client.ts";
 import { sized } from "../support/tier.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const TENANTS = sized({ usual: 300, long: 3000 });
 const LANES = 8;
@@ -14,12 +14,12 @@ const ASKED = 20;
 /** In the middle of a walk, which brings some 60 tenants a second their step. */
 const RESET_AFTER_MS = TENANTS * 5;
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 const ids = Array.from({ length: TENANTS }, (_none, at) => `many-${at}`);
 const asked = ids.filter((_id, at) => at % (TENANTS / ASKED) === 0);
 
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
   await workers.one.admin("PUT", "/bases/wide", { title: "old" });
   const left = ids.values();
   const lane = async () => {

@@ -3,14 +3,14 @@
 import { beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
 const LEASE_MS = 5000;
 const NAMES = 80;
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
   // By the other Worker: the one that is asked knows none of them.
   for (let at = 0; at < NAMES; at += 1)
     await workers.two.admin("POST", "/tenants", { id: tenantName(at), document: {} });

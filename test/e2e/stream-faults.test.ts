@@ -3,10 +3,10 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, client2026, post, type Client, type Json } from "../support/mcp-client.ts";
 import { listen2025, reopen2025, STREAM_KINDS, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
 const SESSIONS = 6;
@@ -17,9 +17,9 @@ const EVERY_MS = 50;
 const REPORTS_EACH_STREAM = 6;
 const UPDATED = "notifications/resources/updated";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
 });
 afterAll(() => workers.stop());
 
@@ -37,13 +37,13 @@ async function duringCrashes<T>(work: Promise<T>): Promise<{ readonly done: T; r
 }
 
 /** Its first stream is in one Worker, the next one in the other, and so on. */
-async function runReport(client: Client, at: number): Promise<FollowedCall> {
+async function runReport(client: Client, at: number): Promise<ResumableCall> {
   const params = {
     name: "lab_report",
     arguments: { reports: REPORTS, everyMs: EVERY_MS },
     _meta: { progressToken: `token-${at}` },
   };
-  const call = await FollowedCall.begin(urlOf(at), client, { id: `call-${at}`, params });
+  const call = await ResumableCall.begin(urlOf(at), client, { id: `call-${at}`, params });
   for (;;) {
     const message = await call.next();
     if (message && "result" in message) return call;

@@ -4,12 +4,12 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, expect, it } from "vitest";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 async function connect(origin: string, tenant: string) {

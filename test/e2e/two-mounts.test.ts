@@ -1,7 +1,7 @@
 // Two deployments in one script: a call of one never runs, nor is let in, as a call of the other.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, client2026 } from "../support/mcp-client.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
@@ -14,7 +14,7 @@ afterAll(() => worker.stop());
 /** What a resumable call says last; a session's object stores it, and has it run by the class that is exported. */
 async function reported(path: string, name = "report"): Promise<string> {
   const url = `${worker.origin}${path}`;
-  const call = await FollowedCall.begin(url, await client2025(url), { id: "c", params: { name, arguments: {} } });
+  const call = await ResumableCall.begin(url, await client2025(url), { id: "c", params: { name, arguments: {} } });
   const last = await call.next();
   await call.drop();
   return JSON.stringify(last);

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEvents } from "../support/event-reader.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, client2026, post, type Client, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { ADMIN_TOKEN, startReleases, type Release, type TwoReleases } from "./two-releases.ts";
 
 const ORDER: readonly Release[] = ["this", "next", "this", "next"];
@@ -24,18 +24,18 @@ const DOCUMENT = {
 };
 
 let storage: string;
-let upstream: PlainUpstream;
+let upstream: Upstream;
 let releases: TwoReleases;
 const notes = new Map<string, string>();
 /** Tenants that a phase made. */
 const tenants: string[] = [];
 const keys: string[] = [];
 const sessions: Client[] = [];
-let parked: { readonly call: FollowedCall; readonly question: unknown; readonly client: Client } | undefined;
+let parked: { readonly call: ResumableCall; readonly question: unknown; readonly client: Client } | undefined;
 
 beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-releases-"));
-  upstream = await startPlainUpstream({ sing: () => ({ content: [{ type: "text", text: "la" }] }) });
+  upstream = await startUpstream({ sing: () => ({ content: [{ type: "text", text: "la" }] }) });
 });
 afterAll(async () => {
   upstream.close();
@@ -122,7 +122,7 @@ async function parks(phase: number): Promise<void> {
   }
   const client = await client2025(urlAt(0, "lab"), "2025-11-25", { elicitation: {} });
   const params = { name: "lab_pay", arguments: { key: `phase-${phase}` } };
-  const call = await FollowedCall.begin(urlAt(1, "lab"), client, { id: `pay-${phase}`, params });
+  const call = await ResumableCall.begin(urlAt(1, "lab"), client, { id: `pay-${phase}`, params });
   const question = (await call.next())?.id;
   await call.drop();
   parked = { call, question, client };

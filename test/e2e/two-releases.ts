@@ -27,7 +27,7 @@ const settingsOf = async (release: Release) => ({
 export interface Alone {
   readonly origin: string;
   /** Everything in its log so far. */
-  said(): string;
+  log(): string;
   /** Kills its process, in the middle of whatever it does. */
   kill(): Promise<void>;
 }
@@ -37,13 +37,13 @@ export async function startAlone(
   release: Release,
   { storage, port = 0 }: { readonly storage: string; readonly port?: number },
 ): Promise<Alone> {
-  let said = "";
+  let log = "";
   const objects = OBJECTS.map((className) => [className, { className, useSQLite: true }]);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
       handleStructuredLogs: ({ message }: { message: string }) => {
-        said += `${message}\n`;
+        log += `${message}\n`;
       },
       resourcePersistencePath: storage,
       workers: [
@@ -58,7 +58,7 @@ export async function startAlone(
   );
   await miniflare.ready;
   const { origin } = await miniflare.unsafeGetDirectURL("objects");
-  return { origin, said: () => said, kill: () => miniflare.dispose() };
+  return { origin, log: () => log, kill: () => miniflare.dispose() };
 }
 
 /** `holder`: which release has the objects. */

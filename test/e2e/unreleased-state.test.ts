@@ -75,7 +75,7 @@ test("operators are told the same", async () => {
 
 test("the log has the sentence and no stack, and nothing was written to what there was", async () => {
   const lines = server
-    .said()
+    .log()
     .split("\n")
     .filter((line) => line.startsWith("{"));
   const faults = lines.map((line) => JSON.parse(line) as { readonly message: string; readonly stack?: string });

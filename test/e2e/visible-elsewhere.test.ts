@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { listenTo } from "../support/listening.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
@@ -11,7 +11,7 @@ const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
 
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
   const url = () => `${worker.origin}/mcp/acme`;
-  const client = () => clientOf(revision, url());
+  const client = () => mcpClient(revision, url());
   const argument = { name: "word", value: "o" };
 
   it.each([
@@ -44,7 +44,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 
   it("no list has it, and nothing runs around lists, completions and subscriptions", async () => {
-    const from = worker.said().length;
+    const from = worker.log().length;
     const asking = await client();
     for (const method of ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]) {
       const { result, error } = await asking.request(method);
@@ -58,7 +58,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     await asking.request("tools/call", { name: "count", arguments: {} });
     const around = () =>
       worker
-        .said()
+        .log()
         .slice(from)
         .split("\n")
         .filter((line) => line.startsWith("around "));

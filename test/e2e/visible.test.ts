@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { listenTo } from "../support/listening.ts";
-import { clientOf, ERAS, type Client, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
@@ -40,7 +40,7 @@ const UPDATED = "notifications/resources/updated";
 
 describe.each(ERAS)("in era $era", ({ revision }) => {
   const at = (caller: string): Promise<Client> =>
-    clientOf(revision, `${worker.origin}/mcp/other`, {}, keys.get(caller) ?? {});
+    mcpClient(revision, `${worker.origin}/mcp/other`, {}, keys.get(caller) ?? {});
   const names = (listed: unknown, member = "name") => (listed as Json[]).map((one) => String(one[member]));
 
   // In turn and again: one isolate serves them all.
@@ -127,12 +127,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       ["gold", true],
       ["other", false],
     ] as const) {
-      const client = await clientOf(revision, `${worker.origin}/mcp/${tenant}`);
+      const client = await mcpClient(revision, `${worker.origin}/mcp/${tenant}`);
       const listed = names((await client.request("tools/list")).result["tools"]);
       expect([tenant, listed.includes("for_gold")]).toEqual([tenant, sees]);
     }
     // Operators write over what stands in code, and it holds from then on.
-    const client = await clientOf(revision, `${worker.origin}/mcp/few`);
+    const client = await mcpClient(revision, `${worker.origin}/mcp/few`);
     for (const plan of ["gold", "tin"]) {
       expect((await putPlan("few", plan)).status).toBe(200);
       const { result, error } = await client.request("tools/call", { name: "for_gold" });
@@ -142,7 +142,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   });
 
   it("a predicate that trips hides, and is logged once", () => {
-    const lines = worker.said().split("\n");
+    const lines = worker.log().split("\n");
     expect(lines.filter((line) => line.includes("a predicate that trips"))).toHaveLength(1);
   });
 });

@@ -4,14 +4,14 @@
 import { expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { LocalClient } from "../support/stdio-client.ts";
+import { StdioClient } from "../support/stdio-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "watch");
 const URI = "lab://notes/watched";
 
-async function watching(id: string, ...args: string[]): Promise<LocalClient> {
-  const watch = new LocalClient(["watch", id, "--url", origin, ...args]);
+async function watching(id: string, ...args: string[]): Promise<StdioClient> {
+  const watch = new StdioClient(["watch", id, "--url", origin, ...args]);
   onTestFinished(async () => void (await watch.interrupt()));
   await watch.said("Ctrl+C ends it.");
   return watch;

@@ -4,16 +4,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, statusIn } from "../support/slow-client.ts";
-import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 const { headers, body } = write("2026-07-28", "tools/list");
 const SENT = JSON.stringify(body);
 const DECLARED = 100;
 
 /** Three times two isolates: what one watches is nothing to another. */
-const pairs: TwoWorkers[] = [];
+const pairs: WorkerPair[] = [];
 beforeAll(async () => {
-  pairs.push(...(await Promise.all([startTwoWorkers(), startTwoWorkers(), startTwoWorkers()])));
+  pairs.push(...(await Promise.all([startWorkerPair(), startWorkerPair(), startWorkerPair()])));
 });
 afterAll(() => Promise.all(pairs.map((pair) => pair.stop())));
 

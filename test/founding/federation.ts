@@ -7,12 +7,12 @@ import type { AddressInfo } from "node:net";
 import { vi } from "vitest";
 import type { FixtureAdmin } from "../support/fixture-admin.ts";
 import { client2025, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 export const FEDERATED = "federated";
 
 export interface Federation {
-  readonly upstreams: Readonly<Record<string, PlainUpstream>>;
+  readonly upstreams: Readonly<Record<string, Upstream>>;
   stop(): Promise<void>;
 }
 
@@ -38,11 +38,11 @@ export const LOOSE: Json = {
 /** `id`: of the tenant; each file has its own. */
 export async function startFederation(origin: string, admin: FixtureAdmin, id = FEDERATED): Promise<Federation> {
   const upstreams = {
-    postgres: await startPlainUpstream({ query: () => ({ ...said("1"), extra: { kept: true } }) }),
-    github: await startPlainUpstream({ create_issue: createIssue, loose: () => LOOSE }),
-    serverA: await startPlainUpstream({ tool_1: () => said("1"), tool_2: () => said("2") }),
-    serverB: await startPlainUpstream({ tool_3: () => said("3") }),
-    slow: await startPlainUpstream({ wait: () => "silence" }),
+    postgres: await startUpstream({ query: () => ({ ...said("1"), extra: { kept: true } }) }),
+    github: await startUpstream({ create_issue: createIssue, loose: () => LOOSE }),
+    serverA: await startUpstream({ tool_1: () => said("1"), tool_2: () => said("2") }),
+    serverB: await startUpstream({ tool_3: () => said("3") }),
+    slow: await startUpstream({ wait: () => "silence" }),
   };
   const listed = Object.fromEntries(Object.entries(upstreams).map(([name, { url }]) => [name, { url }]));
   const document = {

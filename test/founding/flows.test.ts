@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, client2026, clientOf, ERAS, post, type Client, type Json } from "../support/mcp-client.ts";
+import { client2025, client2026, mcpClient, ERAS, post, type Client, type Json } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { messageOf, vectorOf } from "./vectors.ts";
 
@@ -27,7 +27,7 @@ const LISTS = [
 describe.each(ERAS)("a list of several pages in era $era", ({ revision }) => {
   describe.each(LISTS)("$method", ({ method, member, key, tenant, total }) => {
     test("ends without nextCursor, complete and with nothing twice", async () => {
-      const client = await clientOf(revision, `${origin}/mcp/${tenant}`);
+      const client = await mcpClient(revision, `${origin}/mcp/${tenant}`);
       const pages: Json[][] = [];
       let params: Json = {};
       do {
@@ -44,7 +44,7 @@ describe.each(ERAS)("a list of several pages in era $era", ({ revision }) => {
   });
 
   test("gives cursors that no other list accepts", async () => {
-    const client = await clientOf(revision, `${origin}/mcp/crowd`);
+    const client = await mcpClient(revision, `${origin}/mcp/crowd`);
     const { result } = await client.request("tools/list");
     expect(typeof result.nextCursor).toBe("string");
     const { error } = await client.request("prompts/list", { cursor: result.nextCursor });
@@ -54,7 +54,7 @@ describe.each(ERAS)("a list of several pages in era $era", ({ revision }) => {
 
 describe.each(ERAS)("a tool that takes too long in era $era", ({ era, revision }) => {
   test("ends at its time limit with a clear error, and its handler ends with it", async () => {
-    const client = await clientOf(revision, flow);
+    const client = await mcpClient(revision, flow);
     const token = crypto.randomUUID();
     const args = { ms: 600_000, token };
     const { status, error } = await client.request("tools/call", { name: "flow_waits", arguments: args });
@@ -71,7 +71,7 @@ describe.each(ERAS)("a tool that takes too long in era $era", ({ era, revision }
 describe.each(ERAS)("a tenant with a limit of 6 messages a minute in era $era", ({ era, revision }) => {
   test("answers 429 with Retry-After to the message after the limit, and nobody else is affected", async () => {
     const { method, params } = messageOf("001:148 rate limiting") as { method: string; params: Json };
-    const client = await clientOf(revision, `${origin}/mcp/narrow-${era}`);
+    const client = await mcpClient(revision, `${origin}/mcp/narrow-${era}`);
     // A session begins with two messages.
     const within = era === "2025" ? 4 : 6;
     for (let sent = 0; sent < within; sent += 1) expect((await client.request(method, params)).status).toBe(200);
@@ -85,14 +85,14 @@ describe.each(ERAS)("a tenant with a limit of 6 messages a minute in era $era", 
     expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(over.headers.get("ratelimit-policy")).toBe('"addressMessages";q=6;w=60');
     expect(over.headers.get("ratelimit")).toMatch(/^"addressMessages";r=0;t=\d+$/);
-    const other = await clientOf(revision, `${origin}/mcp/narrow-other-${era}`);
+    const other = await mcpClient(revision, `${origin}/mcp/narrow-other-${era}`);
     expect((await other.request(method, params)).status).toBe(200);
   });
 });
 
 describe.each(ERAS)("the time of a resource in era $era", ({ revision }) => {
   test("is ISO 8601 in UTC: as it was given, or when it was written", async () => {
-    const { result } = await (await clientOf(revision, flow)).request("resources/list");
+    const { result } = await (await mcpClient(revision, flow)).request("resources/list");
     const times = new Map(
       (result.resources as { name: string; annotations?: Json }[]).map(({ name, annotations }) => [
         name,
@@ -109,9 +109,9 @@ describe.each(ERAS)("the time of a resource in era $era", ({ revision }) => {
 describe.each(ERAS)("storage that fails in era $era", ({ revision }) => {
   test("answers -32603 with a request id and tells nothing else", async () => {
     const params = { ...(messageOf("000:270 -32603 internal error").params as Json), uri: "flow://large" };
-    const healthy = await (await clientOf(revision, flow)).request("resources/read", params);
+    const healthy = await (await mcpClient(revision, flow)).request("resources/read", params);
     expect(healthy.error).toBeUndefined();
-    const failing = await (await clientOf(revision, `${flow}?fixture=kv-fails`)).request("resources/read", params);
+    const failing = await (await mcpClient(revision, `${flow}?fixture=kv-fails`)).request("resources/read", params);
     expect(failing.status).toBe(200);
     expect(failing.error).toEqual({
       code: -32603,

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, ERAS, post, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, post, type Json } from "../support/mcp-client.ts";
 import { messageOf } from "./vectors.ts";
 
 const origin = fixtureOrigin();
@@ -34,7 +34,7 @@ test.each(ERAS)(
 test.each(ERAS)("a tool out of a key's scope is unknown to it in era $era", async ({ revision }) => {
   const id = await admin.tenant(DOCUMENT);
   const { token } = await admin.key(id, { scopes: ["others"] });
-  const client = await clientOf(revision, `${origin}/mcp/${id}`, {}, { authorization: `Bearer ${token}` });
+  const client = await mcpClient(revision, `${origin}/mcp/${id}`, {}, { authorization: `Bearer ${token}` });
   const { error } = await client.request(denied.method, denied.params);
   expect(error).toMatchObject({ code: -32602, message: "Unknown tool: query" });
 });

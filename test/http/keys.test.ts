@@ -2,10 +2,10 @@
 // protected tenant from a name that does not exist.
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { altered } from "../support/tamper.ts";
+import { tamper } from "../support/tamper.ts";
 import { bearer, fixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
 
@@ -60,7 +60,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 
   const connect = (token: string, profile?: string, of = tenant) =>
-    clientOf(revision, urlOf(of, profile), {}, bearer(token));
+    mcpClient(revision, urlOf(of, profile), {}, bearer(token));
   const toolsOf = async (token: string, profile?: string) => {
     const { result } = await (await connect(token, profile)).request("tools/list");
     return (result.tools as { name: string }[]).map(({ name }) => name);
@@ -105,7 +105,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   );
 
   test.each<[string, (token: string) => Promise<string> | string]>([
-    ["one with another letter at its end", (token) => `Bearer ${altered(token)}`],
+    ["one with another letter at its end", (token) => `Bearer ${tamper(token)}`],
     ["one in another case", (token) => `Bearer ${token.toUpperCase()}`],
     ["one of the right shape that nobody made", async () => `Bearer ${await unknownToken()}`],
     ["another tenant's", async () => `Bearer ${(await admin.key(await admin.tenant(DOCUMENT))).token}`],
@@ -275,7 +275,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   test("a tenant that begins to take keys lets nobody else in from the acknowledgement on", async () => {
     const fresh = await admin.tenant({ tools: LAB });
-    const client = await clientOf(revision, urlOf(fresh));
+    const client = await mcpClient(revision, urlOf(fresh));
     expect((await client.request("tools/list")).status).toBe(200);
     await admin.apply(fresh, { mode: "key", tools: LAB });
     expect((await client.request("tools/list")).status).toBe(401);
@@ -301,7 +301,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 test("a session belongs to the key that began it", async () => {
   const tenant = await admin.tenant(DOCUMENT);
   const [one, two] = [await admin.key(tenant), await admin.key(tenant)];
-  const client = await clientOf("2025-11-25", urlOf(tenant), {}, bearer(one.token));
+  const client = await mcpClient("2025-11-25", urlOf(tenant), {}, bearer(one.token));
   expect((await client.request("tools/list")).status).toBe(200);
   const stolen = await client.request("tools/list", {}, { headers: bearer(two.token) });
   expect([stolen.status, (stolen.error as Json | undefined)?.["code"]]).toEqual([404, -32600]);

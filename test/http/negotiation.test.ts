@@ -1,7 +1,7 @@
 // Which revision is spoken: by initialize, by a session, by header, by _meta, or by nothing at all.
 
 import { describe, expect, test } from "vitest";
-import { altered } from "../support/tamper.ts";
+import { tamper } from "../support/tamper.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, client2026, post, REVISIONS_2025, type Json, type Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
@@ -125,7 +125,7 @@ describe("a session", () => {
       headers: { accept: BOTH, "mcp-session-id": session },
     });
     expect(foreign).toMatchObject({ status: 404, error: { code: -32600 }, id: 1 });
-    for (const id of [session.slice(0, -1), altered(session), "none", "x".repeat(513), "."]) {
+    for (const id of [session.slice(0, -1), tamper(session), "none", "x".repeat(513), "."]) {
       expect(await inSession(id, "tools/list")).toMatchObject({ status: 404, error: { code: -32600 }, id: 1 });
     }
   });

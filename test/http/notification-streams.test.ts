@@ -7,7 +7,7 @@ import { openEvents } from "../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { listeningOf, listenTo, type Listening, type ListeningOptions } from "../support/listening.ts";
-import { client2026, clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { client2026, mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 
 const origin = fixtureOrigin();
@@ -101,7 +101,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
   test("tells of a burst in few notifications, and of its last state always", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { burst, write: put } = writerOf(tenant);
-    const reader = await clientOf(revision, urlOf(tenant));
+    const reader = await mcpClient(revision, urlOf(tenant));
     const uri = "lab://open/burst";
     const listening = await listen(tenant, { uris: [uri, END] });
     const written = burst([uri], MANY);
@@ -248,7 +248,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
   test("is refused to who may not listen, as any other request is", async () => {
     const tenant = await admin.tenant({ ...DOCUMENT, mode: "key" });
     const { id, token } = await admin.key(tenant);
-    const client = await clientOf(revision, urlOf(tenant), {}, bearer(token));
+    const client = await mcpClient(revision, urlOf(tenant), {}, bearer(token));
     await admin.ask("DELETE", `/tenants/${tenant}/keys/${id}`);
     const { headers, body } = write(revision, "subscriptions/listen", { notifications: {} });
     const sent =

@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2025, clientOf, ERAS, type Client, type Json, type Reply } from "../support/mcp-client.ts";
+import { client2025, mcpClient, ERAS, type Client, type Json, type Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 
@@ -56,7 +56,7 @@ const textOf = ({ result }: Reply) => (result.content as Json[])[0]?.text;
 let tenant = "";
 beforeAll(async () => {
   tenant = await admin.tenant(DOCUMENT);
-  const client = await clientOf("2026-07-28", urlOf(tenant));
+  const client = await mcpClient("2026-07-28", urlOf(tenant));
   for (const name of ["open", "secret", "secret/2"]) {
     const resource = { uri: `note:${name}`, name, text: `the apple is ${name}`, tags: [name.slice(0, 6)] };
     expect((await client.request("tools/call", { name: "lab_write", arguments: resource })).error).toBeUndefined();
@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
-  const open = (profile?: string, of = tenant) => clientOf(revision, urlOf(of, profile));
+  const open = (profile?: string, of = tenant) => mcpClient(revision, urlOf(of, profile));
   const call = (client: Client, name: string, args: Json = {}) =>
     client.request("tools/call", { name, arguments: args });
   const toolsOf = async (client: Client) =>
@@ -308,7 +308,7 @@ test("a session of one profile is none of another", async () => {
 test("a tool that is blocked everywhere is called nowhere, until it is let go", async () => {
   const another = await admin.tenant({ tools: LAB });
   const clients = await Promise.all(
-    ERAS.flatMap(({ revision }) => [tenant, another].map((id) => clientOf(revision, urlOf(id)))),
+    ERAS.flatMap(({ revision }) => [tenant, another].map((id) => mcpClient(revision, urlOf(id)))),
   );
   const shown = () =>
     Promise.all(
@@ -321,7 +321,7 @@ test("a tool that is blocked everywhere is called nowhere, until it is let go", 
   await admin.ask("POST", "/tools/lab_list/block", { note: "recalled" });
   try {
     expect(await shown()).toEqual(clients.map(() => [403, "lab_list is suspended: recalled", false]));
-    const born = await clientOf("2026-07-28", urlOf(await admin.tenant({ tools: LAB })));
+    const born = await mcpClient("2026-07-28", urlOf(await admin.tenant({ tools: LAB })));
     expect((await born.request("tools/call", { name: "lab_list", arguments: {} })).status).toBe(403);
   } finally {
     await admin.ask("DELETE", "/tools/lab_list/block");

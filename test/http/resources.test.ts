@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { client2026, clientOf, ERAS, type Client, type Json } from "../support/mcp-client.ts";
+import { client2026, mcpClient, ERAS, type Client, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
@@ -43,7 +43,7 @@ async function pagesOf(client: Client): Promise<Json[][]> {
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
   let client: Client;
   beforeAll(async () => {
-    client = await clientOf(revision, lab);
+    client = await mcpClient(revision, lab);
   });
 
   const read = async (uri: string) => {
@@ -160,7 +160,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 
   test("the pages of a long list visit each URI once", async () => {
-    const pages = await pagesOf(await clientOf(revision, `${origin}/mcp/archive`));
+    const pages = await pagesOf(await mcpClient(revision, `${origin}/mcp/archive`));
     expect(pages.map((page) => page.length)).toEqual([100, 100, 80]);
     const named = (what: string, count: number) =>
       Array.from({ length: count }, (_none, at) => `archive://${what}/${String(at).padStart(3, "0")}`);
@@ -266,13 +266,13 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   test("search and fetch are where the tenant switched them on", async () => {
     const names = async (tenant: string) => {
-      const { result } = await (await clientOf(revision, `${origin}/mcp/${tenant}`)).request("tools/list");
+      const { result } = await (await mcpClient(revision, `${origin}/mcp/${tenant}`)).request("tools/list");
       return (result.tools as Json[]).map(({ name }) => name);
     };
     expect(await names("lab")).toEqual(expect.arrayContaining(["search", "fetch"]));
     for (const tenant of ["conformance", "founding", "archive"]) {
       expect(await names(tenant)).not.toEqual(expect.arrayContaining(["search"]));
-      const other = await clientOf(revision, `${origin}/mcp/${tenant}`);
+      const other = await mcpClient(revision, `${origin}/mcp/${tenant}`);
       const { error } = await other.request("tools/call", { name: "search", arguments: { query: "a" } });
       expect(error?.code).toBe(-32602);
     }

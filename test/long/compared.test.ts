@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { peers } from "../../bench/authors/comparing.ts";
-import { foundNow, saidOnPage } from "../support/compared-page.ts";
+import { measureComparison, readComparison } from "../support/compared-page.ts";
 import { installPackages } from "../support/install-packages.ts";
 
 test("the page says of each package what is found now", async () => {
   await installPackages(join(import.meta.dirname, "../../bench/authors"));
-  const found = await foundNow(["tenantry", "fastmcp", "mcp-lite", "sdk"], await peers());
-  expect(found).toEqual(await saidOnPage());
+  const found = await measureComparison(["tenantry", "fastmcp", "mcp-lite", "sdk"], await peers());
+  expect(found).toEqual(await readComparison());
 });

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { exampleClient, ExampleProject, toolNamesOf } from "../support/example-project.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { listenTo } from "../support/listening.ts";
 import { client2025, client2026, post } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
@@ -270,7 +270,7 @@ describe("examples/mounted-app: beside an app with its own users", () => {
       const ann = await client2025(url(), "2025-11-25", CAPABILITIES, as("ann"));
       const dan = await client2025(url(), "2025-11-25", CAPABILITIES, as("dan"));
       const params = { ...CALL, arguments: { name: "Rose" } };
-      const call = await FollowedCall.begin(url(), ann, { id: "rename", params });
+      const call = await ResumableCall.begin(url(), ann, { id: "rename", params });
       const asked = await call.next();
       expect(asked).toMatchObject({ method: "elicitation/create" });
       const answer = { jsonrpc: "2.0", id: asked?.["id"], result: YES };

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const TENANTS = 100;
 const EACH = 5;
@@ -81,10 +81,10 @@ const ids = Array.from({ length: TENANTS }, (_none, at) => `crowd-${at}`);
 const PATIENCE_MS = 240_000;
 
 const peer = new Peer();
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
   const url = await peer.start();
-  workers = await startTwoWorkers({ OUTBOUND_LOCAL: "http://127.0.0.1" });
+  workers = await startWorkerPair({ OUTBOUND_LOCAL: "http://127.0.0.1" });
   for (const id of ids) {
     const upstreams = Object.fromEntries(
       Array.from({ length: EACH }, (_none, at) => [`up${at}`, { url: `${url}/${id}/${at}`, era: "2026" }]),

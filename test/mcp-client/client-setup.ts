@@ -12,10 +12,10 @@ import type { Session2025 } from "../../src/mcp-client/session-2025.ts";
 import { send2026, tell2026 } from "../../src/mcp-client/stateless-2026.ts";
 import { send2025, tell2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { ScriptedEndpoint, type Exchange, type Json } from "../support/scripted-server.ts";
+import { ScriptedServer, type Exchange, type Json } from "../support/scripted-server.ts";
 
 export interface Bench {
-  readonly server: ScriptedEndpoint;
+  readonly server: ScriptedServer;
   readonly endpoint: RemoteEndpoint;
   readonly clock: ManualClock;
   /** Ends what the test does not end itself. */
@@ -33,7 +33,7 @@ export async function bench(
   script?: (exchange: Exchange) => void,
   limits: Partial<AnswerLimits> = {},
 ): Promise<Bench & { readonly options: RequestOptions }> {
-  const server = await ScriptedEndpoint.start(script);
+  const server = await ScriptedServer.start(script);
   const clock = new ManualClock();
   let open = 0;
   const fetching: RemoteEndpoint["fetch"] = async (url, init) => {

@@ -2,10 +2,10 @@
 // served the session on. A POST to an HTTP+SSE session waited as long as the session's object, or its stream, said nothing.
 
 import { expect, test } from "vitest";
-import { clientOf } from "../support/mcp-client.ts";
+import { mcpClient } from "../support/mcp-client.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 import { connectSse } from "../support/sse-connection.ts";
-import { struckWorkers } from "../support/worker-pair-with-faults.ts";
+import { workerPairWithFaults } from "../support/worker-pair-with-faults.ts";
 
 const TENANT = "ending";
 const REVISION = "2025-11-25";
@@ -14,11 +14,11 @@ const HANGS_MS = 8000;
 
 const makeTenant = (worker: ReturnType<typeof one>) =>
   worker.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 10_000 } });
-const { one, strike } = struckWorkers({}, makeTenant);
+const { one, injectFaults } = workerPairWithFaults({}, makeTenant);
 const url = () => `${one().origin}/mcp/${TENANT}`;
 
 test("a session that could not be ended goes on, and is ended by the next DELETE", async () => {
-  const begun = await clientOf(REVISION, url());
+  const begun = await mcpClient(REVISION, url());
   const headers = { ...write(REVISION, "ping").headers, "mcp-session-id": begun.headers["mcp-session-id"] ?? "" };
   const end = async () => (await sendRaw(url(), { method: "DELETE", headers })).status;
   const ping = async () =>
@@ -32,7 +32,7 @@ test("a session that could not be ended goes on, and is ended by the next DELETE
 test("a POST does not wait for an object that says nothing", async () => {
   const connection = await connectSse(url());
   await connection.request(1, "ping");
-  await strike({ "SessionObject deliver": "hung" });
+  await injectFaults({ "SessionObject deliver": "hung" });
   const since = performance.now();
   const { status } = await connection.send({ jsonrpc: "2.0", id: 2, method: "ping" });
   expect(status).toBe(202);

@@ -2,12 +2,12 @@
 // no less asked than a request.
 
 import { expect, test } from "vitest";
-import { INITIALIZE, INITIALIZED, LocalClient } from "../support/stdio-client.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
+import { INITIALIZE, INITIALIZED, StdioClient } from "../support/stdio-client.ts";
+import { ScriptedServer, sessionScript } from "../support/scripted-server.ts";
 
 test("a batch is answered though stdin ends right behind it, before the handshake is over", async () => {
-  const endpoint = await ScriptedEndpoint.start();
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start();
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(
     INITIALIZE,
     INITIALIZED,

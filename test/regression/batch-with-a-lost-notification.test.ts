@@ -3,10 +3,10 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import { client2025, post, type Json } from "../support/mcp-client.ts";
-import { twoWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair } from "../support/worker-pair.ts";
 
 test("a notification of a batch that fails leaves each request its answer", async () => {
-  const workers = await twoWorkers();
+  const workers = await sharedWorkerPair();
   const { one } = workers;
   const url = `${one.origin}/mcp/lab`;
   const { headers } = await client2025(url, "2025-03-26");

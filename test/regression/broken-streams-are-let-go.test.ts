@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { collectHeap } from "../support/heap-after-gc.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startInspectedGateway } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
 import { at } from "../support/upstream-faults.ts";
 
 const worker = await startInspectedGateway();
@@ -22,7 +22,7 @@ const BROKEN: readonly (readonly [string, (exchange: Exchange) => void])[] = [
 const works = at("tools/call", (exchange) => exchange.result({ content: [] }));
 
 test.each(BROKEN)("a call whose upstream breaks off in %s leaves nothing in memory", async (_what, broken) => {
-  const endpoint = await ScriptedEndpoint.start(works);
+  const endpoint = await ScriptedServer.start(works);
   const tenant = await gatewayTenant(worker.origin, admin, { faulty: { url: endpoint.url, era: "2025" } });
   const client = await tenant.client();
   const call = async () => client.request("tools/call", { name: "faulty__go", arguments: {} });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { commandLine } from "../support/command-line.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const GO = { name: "go", inputSchema: { type: "object" } };
 const STDIN = "password of the next account\n";
@@ -25,7 +25,7 @@ test("a question of era 2025 is refused, and stdin is left alone", async () => {
     },
     { tools: {} },
   );
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   const { cli } = await commandLine();
   await cli.run(["call", endpoint.url, "go"], { stdin: STDIN });
   const answers = endpoint.exchanges.filter(({ name }) => name === "response").map(({ body }) => body);
@@ -33,7 +33,7 @@ test("a question of era 2025 is refused, and stdin is left alone", async () => {
 });
 
 test("a question of era 2026 ends the call, and stdin is left alone", async () => {
-  const endpoint = await ScriptedEndpoint.start((exchange) => {
+  const endpoint = await ScriptedServer.start((exchange) => {
     if (exchange.name === "tools/list") exchange.result({ resultType: "complete", tools: [GO] });
     else
       exchange.result({

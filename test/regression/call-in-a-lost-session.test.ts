@@ -4,8 +4,8 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin, bearer } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, post, type Client, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy, type OneTool } from "./one-tool-upstream.ts";
+import { mcpClient, ERAS, post, type Client, type Json, type Reply } from "../support/mcp-client.ts";
+import { OneToolUpstream, textResult, type OneTool } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 import { SdkServer } from "../support/sdk-server.ts";
 
@@ -21,7 +21,7 @@ async function calling(upstream: Json, tool = "go") {
   const { token } = await admin.key(tenant.id);
   const clients = new Map<string, Client>();
   const call: Call = async (revision = "2025-11-25", params = {}) => {
-    const client = clients.get(revision) ?? (await clientOf(revision, tenant.url, {}, bearer(token)));
+    const client = clients.get(revision) ?? (await mcpClient(revision, tenant.url, {}, bearer(token)));
     clients.set(revision, client);
     return client.request("tools/call", { name: `up__${tool}`, arguments: {}, ...params });
   };
@@ -40,7 +40,7 @@ async function counting(about?: OneTool, result: (text: string) => Json = () => 
   const up = await OneToolUpstream.start(
     "2025",
     (exchange) => {
-      const said = saidBy(exchange, `run ${(runs += 1)}`);
+      const said = textResult(exchange, `run ${(runs += 1)}`);
       exchange.result({ ...said, ...result(`run ${runs}`) });
     },
     about,
@@ -155,7 +155,7 @@ describe("a call that may have run is not sent again", () => {
     let isRefusing = false;
     const up = await OneToolUpstream.start("2025", (exchange) => {
       if (isRefusing) refuse(exchange);
-      else exchange.result(saidBy(exchange, "done"));
+      else exchange.result(textResult(exchange, "done"));
     });
     const { call } = await calling(up.entry);
     await call();

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "csharp");
@@ -25,7 +25,7 @@ test("a server on the C# SDK is listed, and the reason of its 400 reaches the ca
     },
     { tools: {} },
   );
-  const endpoint = await ScriptedEndpoint.start(inSession);
+  const endpoint = await ScriptedServer.start(inSession);
   const tenant = await gatewayTenant(origin, admin, { books: { url: endpoint.url } });
   const client = await tenant.client();
   expect(namesIn((await client.request("tools/list")).result)).toEqual(["books__shelf"]);

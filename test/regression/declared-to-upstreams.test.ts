@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { REVISIONS_2025, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
 import { startSseUpstream } from "./sse-upstream.ts";
 
 const origin = await startGatewayWorker();
@@ -38,7 +38,7 @@ async function declared(up: OneToolUpstream, revision: string, capabilities: Jso
   return toldTo(up);
 }
 
-const upstreamOf = (era: "2025" | "2026") => OneToolUpstream.start(era, (one) => one.result(saidBy(one, "done")));
+const upstreamOf = (era: "2025" | "2026") => OneToolUpstream.start(era, (one) => one.result(textResult(one, "done")));
 
 describe.each([
   { era: "2025", revision: "2025-11-25" },

@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from "vitest";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { startTwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair } from "../support/worker-pair.ts";
 
-const workers = await startTwoWorkers({}, undefined, false, { entry: "hidden-worker" });
+const workers = await startWorkerPair({}, undefined, false, { entry: "hidden-worker" });
 afterAll(() => workers.stop());
 
 test("a name that was deleted is answered as one that never was, by an isolate that knew its tenant", async () => {

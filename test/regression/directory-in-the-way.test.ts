@@ -2,11 +2,11 @@
 // the object that has the name.
 
 import { beforeAll, expect, test } from "vitest";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 async function ping(tenant: string): Promise<number> {

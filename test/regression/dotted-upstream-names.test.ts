@@ -13,9 +13,9 @@ import {
   startGatewayWorker,
   type GatewayTenant,
 } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, post, type Client, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
+import { mcpClient, ERAS, post, type Client, type Json } from "../support/mcp-client.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
+import { ScriptedServer, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker({}, "noting-worker");
 const admin = fixtureAdmin(origin, "dotted");
@@ -26,8 +26,8 @@ const LISTED = OWN.map((own) => listedName("names", own));
 const said = (text: string): Json => ({ content: [{ type: "text", text }] });
 const saying = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, () => said(name)]));
 
-async function upstream(...args: Parameters<typeof startPlainUpstream>): Promise<PlainUpstream> {
-  const up = await startPlainUpstream(...args);
+async function upstream(...args: Parameters<typeof startUpstream>): Promise<Upstream> {
+  const up = await startUpstream(...args);
   afterAll(() => up.close());
   return up;
 }
@@ -125,18 +125,18 @@ describe.each(ERAS)("an upstream of era $era whose names clients refuse", ({ era
 
   test("is selected by scopes and profiles through ID__OWN", async () => {
     const { token } = await admin.key(tenant.id, { scopes: ["dotted"] });
-    const scoped = await clientOf(revision, tenant.url, {}, bearer(token));
+    const scoped = await mcpClient(revision, tenant.url, {}, bearer(token));
     expect(await tools(scoped)).toEqual([LISTED[0]]);
     expect(await called(scoped, "names__a.b")).toBe("a.b");
     expect(await called(scoped, LISTED[1] ?? "")).toMatch(/^Unknown tool/);
-    expect(await tools(await clientOf(revision, `${tenant.url}/dotted`))).toEqual([LISTED[0]]);
-    const without = await clientOf(revision, `${tenant.url}/without`);
+    expect(await tools(await mcpClient(revision, `${tenant.url}/dotted`))).toEqual([LISTED[0]]);
+    const without = await mcpClient(revision, `${tenant.url}/without`);
     expect(await tools(without)).toEqual(LISTED.slice(1));
     for (const name of ["names__a.b", LISTED[0] ?? ""]) expect(await called(without, name)).toMatch(/^Unknown tool/);
   });
 
   test("has the name alone that a profile gives it", async () => {
-    const renamed = await clientOf(revision, `${tenant.url}/renamed`);
+    const renamed = await mcpClient(revision, `${tenant.url}/renamed`);
     expect(await tools(renamed)).toEqual(["ab", ...LISTED.slice(1)]);
     expect(await called(renamed, "ab")).toBe("a.b");
   });
@@ -217,7 +217,7 @@ describe("a document of a tenant with such an upstream", () => {
       await expect(write(to(name))).rejects.toThrow("1 to 64 of A-Z, a-z, 0-9, _ and -");
     }
     await write(to("a_b"));
-    expect(await tools(await clientOf("2025-11-25", `${tenant.url}/p`))).toContain("a_b");
+    expect(await tools(await mcpClient("2025-11-25", `${tenant.url}/p`))).toContain("a_b");
   });
 });
 
@@ -258,7 +258,7 @@ describe("the rest of a long result of a tool with blanks and slashes in its nam
     const resultBudget = { bytes: 1000 };
     const tenant = await tenantOf(upstreams, { profiles: { brief: { resultBudget } } });
     const { token } = await admin.key(tenant.id);
-    const client = await clientOf("2025-11-25", `${tenant.url}/brief`, {}, bearer(token));
+    const client = await mcpClient("2025-11-25", `${tenant.url}/brief`, {}, bearer(token));
     const { result } = await client.request("tools/call", { name: `names__${own}`, arguments: {} });
     const { uri } = (result["content"] as Json[]).find(({ type }) => type === "resource_link") ?? {};
     expect((await client.request("resources/read", { uri })).result["contents"]).toHaveLength(1);
@@ -287,7 +287,7 @@ describe("the command line", () => {
     const schemas = { "a.b": object, either: { ...object, anyOf: [{}] }, text: { type: "string" } };
     const listed = Object.entries(schemas).map(([name, inputSchema]) => ({ name, inputSchema }));
     const script = sessionScript("s", (exchange) => exchange.result({ tools: listed }), { tools: {} });
-    const { url } = await ScriptedEndpoint.start(script);
+    const { url } = await ScriptedServer.start(script);
     const tenant = await tenantOf({ names: { url, era: "2025" } });
     const { exit, stdout, stderr } = await cli.run(["upstream", "test", tenant.id, "names"]);
     expect(exit).toBe(1);

@@ -2,7 +2,7 @@
 // said by who throws it, alike in tools, prompts and resources; what nobody may read is in the log under an id.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import { clientOf, ERAS, type Client } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Client } from "../support/mcp-client.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
@@ -35,11 +35,11 @@ const MASKED = /^Internal error: the server's log says why, under request (\S+)$
 describe.each(ERAS)("in era $era", ({ revision }) => {
   let client: Client;
   beforeAll(async () => {
-    client = await clientOf(revision, `${worker.origin}/mcp/other`);
+    client = await mcpClient(revision, `${worker.origin}/mcp/other`);
   });
 
   it.each(ASKED)("what %s says to who calls is shown, and in no log", async (what, method, params) => {
-    const before = worker.said().length;
+    const before = worker.log().length;
     const { result, error } = await client.request(method, params("user"));
     if (what === "a tool") {
       const [text, data] = result["content"] as { text: string }[];
@@ -51,7 +51,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     } else {
       expect(error).toEqual({ code: -32602, message: "no ticket 7", data: { ticket: 7 } });
     }
-    expect(worker.said().slice(before)).not.toContain("no ticket 7");
+    expect(worker.log().slice(before)).not.toContain("no ticket 7");
   });
 
   it.each(ASKED)("what else %s throws is masked, and logged with its tenant, name and request", async (...asked) => {
@@ -62,7 +62,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const told = what === "a tool" ? first?.text : error?.message;
     const [, id = "none"] = MASKED.exec(told ?? "") ?? [];
     if (error) expect(error.data).toEqual({ requestId: id });
-    const logged = () => loggedFaults(worker.said()).filter(({ requestId }) => requestId === id);
+    const logged = () => loggedFaults(worker.log()).filter(({ requestId }) => requestId === id);
     await expect.poll(logged).toHaveLength(1);
     const { stack, ...line } = logged()[0] ?? {};
     const name = NAMES[what];
@@ -87,14 +87,14 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   it("what cannot be sent is masked too", async () => {
     const { result } = await client.request("tools/call", { name: "returns_nothing" });
     expect((result["content"] as { text: string }[])[0]?.text).toMatch(MASKED);
-    expect(worker.said()).toContain("returns_nothing: it returned neither text, content nor an object");
+    expect(worker.log()).toContain("returns_nothing: it returned neither text, content nor an object");
   });
 
   it("a time-out is logged with its tenant, tool and request", async () => {
-    const before = worker.said().length;
+    const before = worker.log().length;
     const { error } = await client.request("tools/call", { name: "hangs" });
     expect(error?.message).toContain("hangs took longer than 50 ms");
-    const said = () => worker.said().slice(before);
+    const said = () => worker.log().slice(before);
     await expect.poll(said).toMatch(/other: tools\/call hangs, request \S+: Error: no result within 50 ms/);
   });
 });

@@ -6,7 +6,7 @@ import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startGatewayWorker } from "../support/gateway-tenant.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { authorizeUrl, beginning, redeem } from "../support/oauth-client.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 
 const origin = await startGatewayWorker({}, "login-worker");
 const admin = fixtureAdmin(origin, "unticked");
@@ -38,7 +38,7 @@ interface Seen {
 }
 
 async function seenBy(url: string, token: string, revision: string): Promise<Seen> {
-  const client = await clientOf(revision, url, {}, bearer(token));
+  const client = await mcpClient(revision, url, {}, bearer(token));
   const count = async (what: string) => {
     const { result } = await client.request(`${what}/list`);
     return (result[what] as Json[]).length;

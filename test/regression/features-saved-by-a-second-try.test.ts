@@ -6,17 +6,17 @@ import { request, type IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
-import type { StrikeKind } from "../support/injected-faults.ts";
+import type { InjectedFaultKind } from "../support/injected-faults.ts";
 import { VARS } from "../e2e/jitter/world.ts";
 import { INITIALIZE } from "../support/stdio-client.ts";
 import { client2025, client2026, type Json } from "../support/mcp-client.ts";
-import { startPlainUpstream } from "../support/upstream.ts";
-import { ScriptedEndpoint, type Exchange } from "../support/scripted-server.ts";
-import { struckWorkers } from "../support/worker-pair-with-faults.ts";
+import { startUpstream } from "../support/upstream.ts";
+import { ScriptedServer, type Exchange } from "../support/scripted-server.ts";
+import { workerPairWithFaults } from "../support/worker-pair-with-faults.ts";
 
-const KINDS = ["failed once", "answer lost"] as const satisfies readonly StrikeKind[];
+const KINDS = ["failed once", "answer lost"] as const satisfies readonly InjectedFaultKind[];
 
-const { one, strike, asked } = struckWorkers({ ...VARS, OUTBOUND_LOCAL: "http://127.0.0.1" });
+const { one, injectFaults, askAdmin } = workerPairWithFaults({ ...VARS, OUTBOUND_LOCAL: "http://127.0.0.1" });
 
 let made = 0;
 async function newTenant(document: object): Promise<string> {
@@ -33,14 +33,14 @@ const keyed = (url: string, key: unknown) => client2026(url, {}, {}, { authoriza
 async function expectTools(id: string, count: number, client = client2026(endpointOf(id))): Promise<void> {
   const report = async () => {
     await client.request("tools/list");
-    return (await asked("GET", `/tenants/${id}/upstreams`)).text;
+    return (await askAdmin("GET", `/tenants/${id}/upstreams`)).text;
   };
   // A reading that nobody knows of is tried again after half a minute at the soonest.
   await expect.poll(report, { timeout: 15_000, interval: 200 }).toContain(`"tools":${count}`);
 }
 
 async function upstreamWith(text: string): Promise<string> {
-  const upstream = await startPlainUpstream({ go: () => ({ content: [{ type: "text", text }] }) });
+  const upstream = await startUpstream({ go: () => ({ content: [{ type: "text", text }] }) });
   onTestFinished(() => upstream.close());
   return upstream.url;
 }
@@ -53,9 +53,9 @@ test.each(
   "a new upstream's tools are listed soon where %s is %s",
   async (call, kind) => {
     const id = await newTenant({ upstreams: { up: { url: await upstreamWith("went") } } });
-    await strike({ [`TenantObject ${call}`]: kind });
+    await injectFaults({ [`TenantObject ${call}`]: kind });
     await expectTools(id, 1);
-    expect(await strike({})).toEqual([]);
+    expect(await injectFaults({})).toEqual([]);
   },
   120_000,
 );
@@ -64,10 +64,10 @@ test.each(KINDS)(
   "an upstream is read at once where an operator's claim is %s",
   async (kind) => {
     const id = await newTenant({ upstreams: { up: { url: await upstreamWith("went") } } });
-    await strike({ "TenantObject gateway.claim": kind });
-    expect(await asked("POST", `/tenants/${id}/upstreams/up/refresh`)).toMatchObject({ status: 200 });
+    await injectFaults({ "TenantObject gateway.claim": kind });
+    expect(await askAdmin("POST", `/tenants/${id}/upstreams/up/refresh`)).toMatchObject({ status: 200 });
     await expectTools(id, 1);
-    expect((await asked("GET", `/tenants/${id}/audit`)).text.match(/upstream\.refresh/g)).toHaveLength(1);
+    expect((await askAdmin("GET", `/tenants/${id}/audit`)).text.match(/upstream\.refresh/g)).toHaveLength(1);
   },
   120_000,
 );
@@ -76,7 +76,7 @@ test.each(KINDS)(
   "a change that an upstream tells of is read soon where asking for that is %s",
   async (kind) => {
     let listed: Json[] = [{ name: "go", inputSchema: { type: "object" } }];
-    const endpoint = await ScriptedEndpoint.start((exchange: Exchange) => {
+    const endpoint = await ScriptedServer.start((exchange: Exchange) => {
       const about = { supportedVersions: ["2026-07-28"], capabilities: { tools: { listChanged: true } } };
       const lasting = { ttlMs: 3_600_000, cacheScope: "public" };
       if (exchange.name === "server/discover") exchange.result({ ...about, ...lasting });
@@ -90,10 +90,10 @@ test.each(KINDS)(
     const id = await newTenant({ upstreams: { up: { url: endpoint.url, era: "2026" } } });
     await expectTools(id, 1);
     listed = [...listed, { name: "come", inputSchema: { type: "object" } }];
-    await strike({ "TenantObject gateway.soon": kind });
+    await injectFaults({ "TenantObject gateway.soon": kind });
     await client2026(endpointOf(id)).request("tools/call", { name: "up__go", arguments: {} });
     await expectTools(id, 2);
-    expect(await strike({})).toEqual([]);
+    expect(await injectFaults({})).toEqual([]);
   },
   120_000,
 );
@@ -109,21 +109,23 @@ test.each(
     const client = client2026(endpointOf(id));
     const pending = async () => {
       await client.request("tools/list");
-      return (await asked("GET", `/tenants/${id}/upstreams/up/pending`)).text;
+      return (await askAdmin("GET", `/tenants/${id}/upstreams/up/pending`)).text;
     };
     await expect.poll(pending, { timeout: 15_000 }).toContain('"digest"');
     // Until it is written down that nothing is listed yet: a decision is about that.
-    await expect.poll(async () => (await asked("GET", `/tenants/${id}/upstreams`)).text).toContain("wait for approval");
+    await expect
+      .poll(async () => (await askAdmin("GET", `/tenants/${id}/upstreams`)).text)
+      .toContain("wait for approval");
     const { items } = JSON.parse(await pending()) as { items: { digest: string }[] };
     const approve = () =>
-      asked("POST", `/tenants/${id}/upstreams/up/approve?wait=1`, { digests: items.map(({ digest }) => digest) });
-    await strike({ [`TenantObject ${call}`]: kind });
+      askAdmin("POST", `/tenants/${id}/upstreams/up/approve?wait=1`, { digests: items.map(({ digest }) => digest) });
+    await injectFaults({ [`TenantObject ${call}`]: kind });
     const first = await approve();
     // What has too much to do is left alone, and says so: whoever asked comes back.
     if (kind === "overloaded") expect(await approve()).toMatchObject({ status: 200 });
     else expect(first).toMatchObject({ status: 200 });
     await expectTools(id, 1);
-    expect((await asked("GET", `/tenants/${id}/audit`)).text.match(/upstream\.approve/g)).toHaveLength(1);
+    expect((await askAdmin("GET", `/tenants/${id}/audit`)).text.match(/upstream\.approve/g)).toHaveLength(1);
   },
   120_000,
 );
@@ -142,12 +144,12 @@ test.each(
     const { token } = await one().admin("POST", `/tenants/${id}/keys`, { name: "k" });
     const client = keyed(`${endpointOf(id)}/brief`, token);
     await expectTools(id, 1, client);
-    await strike({ [`TenantObject ${call}`]: kind });
+    await injectFaults({ [`TenantObject ${call}`]: kind });
     const called = await client.request("tools/call", { name: "up__go", arguments: {} });
     const [uri] = /tenantry:\/\/results\/[0-9a-f-]+/.exec(called.text) ?? [];
     expect(uri, called.text).toBeDefined();
     expect((await client.request("resources/read", { uri })).text).toContain("long long");
-    expect(await strike({})).toEqual([]);
+    expect(await injectFaults({})).toEqual([]);
   },
   120_000,
 );
@@ -159,10 +161,10 @@ test.each(
   async (call, kind) => {
     const server = await startAuthorizationServer();
     const id = await newTenant({ mode: "oauth", auth: { issuers: [{ issuer: server.issuer }] } });
-    await strike({ [`TenantObject ${call}`]: kind });
+    await injectFaults({ [`TenantObject ${call}`]: kind });
     const token = await server.token({ aud: endpointOf(id) });
     expect(await keyed(endpointOf(id), token).request("tools/list")).toMatchObject({ status: 200 });
-    expect(await strike({})).toEqual([]);
+    expect(await injectFaults({})).toEqual([]);
   },
   120_000,
 );
@@ -171,29 +173,29 @@ test.each(KINDS)("the keys by which a tenant signs are told where that is %s", a
   const server = await startAuthorizationServer();
   const identity = { via: "signed", audiences: ["https://api.acme.example"] };
   const id = await newTenant({ mode: "key+oauth", auth: { issuers: [{ issuer: server.issuer, identity }] } });
-  await strike({ "TenantObject login_keys.published": kind });
+  await injectFaults({ "TenantObject login_keys.published": kind });
   expect((await fetch(`${one().origin}/login/${id}/jwks`)).status).toBe(200);
 });
 
 test.each(KINDS)("a key is made, and rotated, where that is %s", async (kind) => {
   const id = await newTenant({ mode: "key" });
-  await strike({ "TenantObject policy.addKey": kind });
-  const created = await asked("POST", `/tenants/${id}/keys`, { name: "k" });
+  await injectFaults({ "TenantObject policy.addKey": kind });
+  const created = await askAdmin("POST", `/tenants/${id}/keys`, { name: "k" });
   expect(created.status).toBe(201);
   const { id: key } = JSON.parse(created.text) as { id: string };
-  await strike({ "TenantObject policy.rotateKey": kind });
-  const rotated = await asked("POST", `/tenants/${id}/keys/${key}/rotate`, { overlapSeconds: 0 });
+  await injectFaults({ "TenantObject policy.rotateKey": kind });
+  const rotated = await askAdmin("POST", `/tenants/${id}/keys/${key}/rotate`, { overlapSeconds: 0 });
   expect(rotated.status).toBe(201);
   const { token } = JSON.parse(rotated.text) as { token: string };
   expect((await keyed(endpointOf(id), token).request("tools/list")).status).toBe(200);
-  const { items } = JSON.parse((await asked("GET", `/tenants/${id}/keys`)).text) as { items: object[] };
+  const { items } = JSON.parse((await askAdmin("GET", `/tenants/${id}/keys`)).text) as { items: object[] };
   expect(items).toHaveLength(2);
 });
 
 test("an operator is removed where that fails once", async () => {
   const { token } = await one().admin("POST", "/operators", { name: "gone", role: "auditor" });
-  await strike({ "PlatformObject operators.removeOperator": "failed once" });
-  expect(await asked("DELETE", "/operators/gone")).toMatchObject({ status: 204 });
+  await injectFaults({ "PlatformObject operators.removeOperator": "failed once" });
+  expect(await askAdmin("DELETE", "/operators/gone")).toMatchObject({ status: 204 });
   const headers = { authorization: `Bearer ${String(token)}` };
   expect((await fetch(`${one().origin}/admin/v1/tenants`, { headers })).status).toBe(401);
 });
@@ -203,10 +205,10 @@ test.each(["2025", "2026"] as const)(
   async (era) => {
     const id = await newTenant({ limits: { dailyToolCalls: 1000, exact: true } });
     const client = era === "2025" ? await client2025(endpointOf(id)) : client2026(endpointOf(id));
-    await strike({ "TenantObject limits.take": "failed once" });
+    await injectFaults({ "TenantObject limits.take": "failed once" });
     const { text } = await client.request("tools/call", { name: "lab_echo", arguments: { said: "yes" } });
     expect(text).not.toContain('"error"');
-    expect(await strike({})).toEqual([]);
+    expect(await injectFaults({})).toEqual([]);
   },
 );
 
@@ -227,16 +229,16 @@ test.each(["failed once", "answer lost", "overloaded"] as const)(
     const host = `left-${kind.replace(" ", "-")}.acme.test`;
     const id = await newTenant({ hostnames: [host] });
     expect(await atHost(host)).toContain('"result"');
-    await strike({ "DirectoryObject releaseHostname": kind });
+    await injectFaults({ "DirectoryObject releaseHostname": kind });
     const next = { mode: "open", maxStalenessMs: 50 };
-    const first = await asked("PUT", `/tenants/${id}/document`, next);
+    const first = await askAdmin("PUT", `/tenants/${id}/document`, next);
     if (kind === "overloaded")
-      expect(await asked("PUT", `/tenants/${id}/document`, next)).toMatchObject({ status: 200 });
+      expect(await askAdmin("PUT", `/tenants/${id}/document`, next)).toMatchObject({ status: 200 });
     else expect(first).toMatchObject({ status: 200 });
     await expect.poll(() => atHost(host)).toContain('"error"');
     // Another tenant can have it.
     const other = await newTenant({});
-    expect(await asked("PUT", `/tenants/${other}/document`, { ...next, hostnames: [host] })).toMatchObject({
+    expect(await askAdmin("PUT", `/tenants/${other}/document`, { ...next, hostnames: [host] })).toMatchObject({
       status: 200,
     });
     await expect.poll(() => atHost(host), { timeout: 90_000, interval: 500 }).toContain('"result"');

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOf, ERAS } from "../support/mcp-client.ts";
+import { mcpClient, ERAS } from "../support/mcp-client.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 /** Answers nobody. */
@@ -28,7 +28,7 @@ const WAYS = ERAS.flatMap(({ revision }) => ["init", "request", "own"].map((how)
 
 test.each(WAYS)("is ended with its call, or by its own signal ($how, $revision)", async ({ revision, how }) => {
   const { port } = silent.address() as AddressInfo;
-  const client = await clientOf(revision, `${worker.origin}/mcp/other`);
+  const client = await mcpClient(revision, `${worker.origin}/mcp/other`);
   const asked = once(silent, "request");
   const calling = client.request("tools/call", {
     name: "asks",

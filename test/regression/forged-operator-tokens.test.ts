@@ -3,11 +3,11 @@
 
 import { expect, test, beforeAll } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import { twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
 });
 
 const ASKED = "PlatformObject operators.operatorByHash";

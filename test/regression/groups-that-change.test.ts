@@ -6,7 +6,7 @@ import { beginLogin, CALLBACK, tokensOf } from "../support/authorized-client.ts"
 import { startEchoApi } from "../support/echo-api.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, isPage } from "../support/login-browser.ts";
-import { actingClient, listAs, startLoginWorker, toldBy } from "../support/login-tenant.ts";
+import { actingClient, listAs, startLoginWorker, toolText } from "../support/login-tenant.ts";
 import { startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker({}, "acting-worker");
@@ -35,7 +35,7 @@ test("who is demoted at the provider has what they have now as soon as it was as
   say(["Staff"]);
   const api = await startEchoApi(async (token) => ({ token }));
   const client = await actingClient(url, "2026-07-28", String(tokens["access_token"]));
-  expect(await toldBy(client, "call_api", { audience: API, url: api.url })).toContain('"as":"00u-alice"');
+  expect(await toolText(client, "call_api", { audience: API, url: api.url })).toContain('"as":"00u-alice"');
   const form = { grant_type: "refresh_token", refresh_token: String(tokens["refresh_token"]), client_id: begun.id };
   const response = await fetch(`${issuer}/token`, { method: "POST", body: new URLSearchParams(form) });
   const { access_token: access } = (await response.json()) as { readonly access_token: string };

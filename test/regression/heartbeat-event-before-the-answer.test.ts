@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint } from "../support/scripted-server.ts";
+import { ScriptedServer } from "../support/scripted-server.ts";
 import { at } from "../support/upstream-faults.ts";
 
 const origin = await startGatewayWorker();
@@ -20,7 +20,7 @@ test.each([
     const answer = { jsonrpc: "2.0", id: exchange.message["id"], result: SAID };
     exchange.stream().raw(beat).event(answer).end();
   });
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   const tenant = await gatewayTenant(origin, admin, { dav: { url: endpoint.url } });
   const client = await tenant.client();
   const called = await client.request("tools/call", { name: "dav__go", arguments: {} });
@@ -36,7 +36,7 @@ test("two answers in one message are still refused", async () => {
       .raw(`data: ping\n\ndata: ${JSON.stringify([answer, answer])}\n\n`)
       .end();
   });
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   const tenant = await gatewayTenant(origin, admin, { dav: { url: endpoint.url } });
   const client = await tenant.client();
   const called = await client.request("tools/call", { name: "dav__go", arguments: {} });

@@ -2,15 +2,15 @@
 // the one that lost gave back what the other one had. Calls to objects take up to 300 ms more, as distance does.
 
 import { beforeAll, expect, test } from "vitest";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { ADMIN_TOKEN, sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
 const ROUNDS = 20;
 const DELAY_MS = 300;
 const OPEN = { mode: "open", maxStalenessMs: 50 };
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
   await workers.one.admin("POST", "/tenants", { id: "rival", document: OPEN });
   await Promise.all(workers.both.map((worker, at) => worker.delay(DELAY_MS, at + 1)));
 });

@@ -4,17 +4,17 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { client2026 } from "../support/mcp-client.ts";
 import { STREAM_KINDS, type Listening } from "../support/notification-streams.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const STREAMS = 200;
 const AT_ONCE = 25;
 const MOST_LEASES = 40;
 const LIST_CHANGED = "notifications/resources/list_changed";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 // A stream whose client left comes back too, until something is written to it: nobody's are left from another test.
 beforeEach(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
 });
 afterEach(async () => {
   await workers.stop();

@@ -4,11 +4,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { storeText } from "../support/fixture-admin.ts";
 import { client2026 } from "../support/mcp-client.ts";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers, type WatchedWorker } from "../support/worker-pair.ts";
+import { ADMIN_TOKEN, sharedWorkerPair, type SharedWorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
   await workers.one.bindKv("strict");
 });
 

@@ -6,7 +6,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { listenTo } from "../support/listening.ts";
 import { ERAS, type Client, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
@@ -27,7 +27,7 @@ async function growing(era: "2025" | "2026") {
       isGrown = true;
       const { id } = exchange.message;
       exchange.stream().event({ jsonrpc: "2.0", method: CHANGED });
-      exchange.event({ jsonrpc: "2.0", id, result: saidBy(exchange, "grown") }).end();
+      exchange.event({ jsonrpc: "2.0", id, result: textResult(exchange, "grown") }).end();
     },
     {
       first: (exchange) => {
@@ -83,7 +83,7 @@ test(
       if (at === 0) await expect.poll(() => toolsOf(client)).toContain("up__first");
     }
     const before = readings();
-    exchange.event({ jsonrpc: "2.0", id: exchange.message["id"], result: saidBy(exchange, "grown") }).end();
+    exchange.event({ jsonrpc: "2.0", id: exchange.message["id"], result: textResult(exchange, "grown") }).end();
     await called;
     await expect.poll(readings).toBe(before + 1);
     await expect.poll(() => toolsOf(client)).toContain("up__second");

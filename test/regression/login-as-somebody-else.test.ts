@@ -7,7 +7,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { startIdentityProvider } from "../support/provider-login.ts";
-import { serveApp } from "../support/served-app.ts";
+import { serveFetch } from "../support/local-server.ts";
 
 const PRODUCT_SECRET = "0123456789abcdef0123456789abcdef";
 const { origin } = await startLoginWorker({ OTHER_5__PRODUCT: PRODUCT_SECRET });
@@ -71,7 +71,7 @@ test.each(["by a provider", "by a key"])("who signs out is out until they sign i
 
 test("a product is told that its session is another person's", async () => {
   const logins: string[] = [];
-  const app = await serveApp((request) => served.fetch(request));
+  const app = await serveFetch((request) => served.fetch(request));
   afterAll(() => app.stop());
   const served = product({ logins, secret: PRODUCT_SECRET });
   const login = { via: "product", productUrl: `${app.origin}/mcp-login`, productSecret: "{{secret:PRODUCT}}" };

@@ -2,7 +2,7 @@
 // for which clients throw their tokens away. And `anonymous` suspended was taken for the tenant.
 
 import { expect, test } from "vitest";
-import { allowClient, beginLogin } from "../support/authorized-client.ts";
+import { authorizeClient, beginLogin } from "../support/authorized-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
@@ -14,7 +14,9 @@ test("who suspends those that bring nothing leaves the others their login", asyn
   const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
   const { token } = await admin.key(id);
   await admin.suspend(id, "principal", "anonymous", "too many");
-  expect(await allowClient({ issuer: `${origin}/login/${id}` }, token)).toMatchObject({ access: expect.any(String) });
+  expect(await authorizeClient({ issuer: `${origin}/login/${id}` }, token)).toMatchObject({
+    access: expect.any(String),
+  });
 });
 
 test("strangers are told that it is not available, and clients keep their tokens", async () => {
@@ -22,7 +24,7 @@ test("strangers are told that it is not available, and clients keep their tokens
   const id = await admin.tenant(document);
   const issuer = `${origin}/login/${id}`;
   const { token } = await admin.key(id);
-  const client = await allowClient({ issuer }, token);
+  const client = await authorizeClient({ issuer }, token);
   const { url } = await beginLogin({ issuer });
   await admin.suspend(id, "tenant", undefined, "Customer did not pay");
   for (const at of [url, issuer, `${origin}/account/${id}`]) {

@@ -2,7 +2,7 @@
 // to know whose they are costs each call, so that is asked of the platform from then on.
 
 import { expect, test } from "vitest";
-import { clientOf, ERAS } from "../support/mcp-client.ts";
+import { mcpClient, ERAS } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
@@ -11,22 +11,22 @@ const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 const LOST = "nobody waited for a promise that was rejected: Error: lost by";
 
 test.each(ERAS)("what a handler lets go is logged in era $era, with its tenant, tool and request", async (era) => {
-  const client = await clientOf(era.revision, `${worker.origin}/mcp/acme`);
+  const client = await mcpClient(era.revision, `${worker.origin}/mcp/acme`);
   const call = async () => {
     const { result } = await client.request("tools/call", { name: "loses" });
     return (result["content"] as { text: string }[])[0]?.text ?? "";
   };
   const first = await call();
-  await expect.poll(() => worker.said()).toContain(`${LOST} ${first}`);
+  await expect.poll(() => worker.log()).toContain(`${LOST} ${first}`);
   const second = await call();
   await expect
-    .poll(() => worker.said())
+    .poll(() => worker.log())
     .toContain(`acme: tools/call loses, request ${second}: Error: ${LOST} ${second}`);
 });
 
 test("what it gives to waitUntil is logged from the first time on", async () => {
-  const client = await clientOf("2026-07-28", `${worker.origin}/mcp/acme`);
+  const client = await mcpClient("2026-07-28", `${worker.origin}/mcp/acme`);
   const { result } = await client.request("tools/call", { name: "loses" });
   const id = (result["content"] as { text: string }[])[0]?.text ?? "";
-  await expect.poll(() => worker.said()).toContain(`acme: tools/call loses, request ${id}: Error: left by ${id}`);
+  await expect.poll(() => worker.log()).toContain(`acme: tools/call loses, request ${id}: Error: left by ${id}`);
 });

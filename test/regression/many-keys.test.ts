@@ -2,11 +2,11 @@
 // tenant; so had each page of their list. Now what is asked is one key, or one page.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 beforeAll(async () => {
-  workers = await startTwoWorkers();
+  workers = await startWorkerPair();
   await workers.one.admin("POST", "/tenants", { id: "many", document: { mode: "key", maxStalenessMs: 50 } });
 });
 afterAll(() => workers.stop());

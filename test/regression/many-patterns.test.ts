@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf, type Json } from "../support/mcp-client.ts";
+import { mcpClient, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "patterns");
@@ -42,7 +42,7 @@ test("a tenant whose patterns are all that it may have takes a base with pattern
   await admin.ask("PUT", `/bases/${base}`, { tools });
   const full = Array.from({ length: 66 }, () => `*?${"z".repeat(298)}`);
   const id = await admin.tenant({ extends: [base], scopes: { full: { tools: full } } });
-  const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`);
+  const client = await mcpClient("2026-07-28", `${origin}/mcp/${id}`);
   const { result } = await client.request("tools/list");
   expect((result["tools"] as Json[]).map(({ name }) => name)).not.toContain("whoami");
   const more = Object.fromEntries(Array.from({ length: 68 }, (_none, at) => [`*?${"z".repeat(295)}${at}`, {}]));
@@ -57,7 +57,7 @@ test("as many names and beginnings of names are taken, and hold", async () => {
   const id = await admin.tenant();
   await admin.ask("PUT", `/tenants/${id}/document?unknownNames=1`, { mode: "key", prompts, scopes });
   const { token } = await admin.key(id, { scopes: Object.keys(scopes) });
-  const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
+  const client = await mcpClient("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
   const { result } = await client.request("prompts/list");
   const names = (result["prompts"] as Json[]).map(({ name }) => name);
   const even = Object.keys(prompts).filter((name) => Number(name.slice(1)) % 2 === 0);
@@ -71,7 +71,7 @@ test("a list of stored resources whose long URIs are too many for the patterns i
   const { token } = await admin.key(id, { scopes: ["s"] });
   const uris = Array.from({ length: 20 }, (_none, at) => `note:${"a".repeat(1900)}${at}`);
   await Promise.all(uris.map((uri) => admin.store(id, uri, "x")));
-  const client = await clientOf("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
+  const client = await mcpClient("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
   const { error } = await client.request("resources/list");
   expect(error?.message).toContain("patterns with * or ? inside are too many for the names");
 });

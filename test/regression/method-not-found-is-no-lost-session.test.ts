@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Json } from "../support/mcp-client.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
+import { mcpClient, type Json } from "../support/mcp-client.ts";
+import { ScriptedServer, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "unknown");
@@ -18,7 +18,7 @@ async function upstream(capabilities: Json) {
     },
     { tools: {}, ...capabilities },
   );
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   return { endpoint, tenant: await gatewayTenant(origin, admin, { plain: { url: endpoint.url } }) };
 }
 
@@ -31,7 +31,7 @@ test("a list that is told unknown with 404 takes nothing else away", async () =>
 test("a call that is told unknown with 404 is told so, and its session goes on", async () => {
   const { tenant, endpoint } = await upstream({});
   const { token } = await admin.key(tenant.id);
-  const client = await clientOf("2025-11-25", tenant.url, {}, { authorization: `Bearer ${token}` });
+  const client = await mcpClient("2025-11-25", tenant.url, {}, { authorization: `Bearer ${token}` });
   const call = () => client.request("tools/call", { name: "plain__go", arguments: {} });
   const before = endpoint.names.filter((name) => name === "initialize").length;
   for (const { error } of [await call(), await call()]) {

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { CommandLine } from "../support/command-line.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "newcomer");
@@ -21,7 +21,7 @@ async function commands(): Promise<CommandLine> {
 
 test("a tool under its own name is sent what its schema says", async () => {
   const properties = { a: { type: "number" }, b: { type: "number" } };
-  const up = await ScriptedEndpoint.start(
+  const up = await ScriptedServer.start(
     sessionScript(
       "s1",
       (exchange) => {
@@ -41,7 +41,7 @@ test("a tool under its own name is sent what its schema says", async () => {
 });
 
 test("doctor names the upstreams of a tenant that cannot be read, each with its reason", async () => {
-  const down = await ScriptedEndpoint.start((exchange) => exchange.refuse(503));
+  const down = await ScriptedServer.start((exchange) => exchange.refuse(503));
   const tenant = await gatewayTenant(origin, admin, { up: { url: down.url } }, { without: ["up"] });
   const { stdout } = await (await commands()).run(["doctor", tenant.url]);
   expect(stdout).toMatch(/upstreams: up: .*503/);

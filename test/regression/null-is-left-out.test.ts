@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, ERAS, type Json } from "../support/mcp-client.ts";
+import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 import { OneToolUpstream, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
@@ -42,7 +42,7 @@ async function prompting(era: "2025" | "2026") {
 describe.each(ERAS)("to a client of era $era, null", ({ era, revision }) => {
   test("for an optional argument of a tenant's own prompt is left out", async () => {
     const id = await admin.tenant({ prompts: { greet: { arguments: ARGUMENTS, messages: MESSAGES } } });
-    const client = await clientOf(revision, `${origin}/mcp/${id}`);
+    const client = await mcpClient(revision, `${origin}/mcp/${id}`);
     const got = await client.request("prompts/get", { name: "greet", arguments: { who: "Ada", how: null } });
     expect(got.error).toBeUndefined();
     const without = await client.request("prompts/get", { name: "greet", arguments: { who: "Ada" } });
@@ -53,7 +53,7 @@ describe.each(ERAS)("to a client of era $era, null", ({ era, revision }) => {
 
   test("for what is to be completed of a tenant's own prompt is nothing yet", async () => {
     const id = await admin.tenant({ prompts: { greet: { arguments: ARGUMENTS, messages: MESSAGES } } });
-    const client = await clientOf(revision, `${origin}/mcp/${id}`);
+    const client = await mcpClient(revision, `${origin}/mcp/${id}`);
     for (const value of [null, ""]) {
       const params = { ref: REF, argument: { name: "who", value }, context: { arguments: { how: null } } };
       const { result, error } = await client.request("completion/complete", params);

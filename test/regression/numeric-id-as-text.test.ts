@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "texts");
@@ -23,7 +23,7 @@ test.each([
     "tools/list": { tools: [{ name: "go", inputSchema: { type: "object" } }] },
     "tools/call": { content: [{ type: "text", text: "went" }] },
   };
-  const endpoint = await ScriptedEndpoint.start(
+  const endpoint = await ScriptedServer.start(
     sessionScript(
       "s1",
       (exchange) => {

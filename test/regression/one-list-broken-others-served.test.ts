@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import type { Client, Json } from "../support/mcp-client.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "lists");
@@ -30,7 +30,7 @@ function served(prompts: () => Answer, tools: () => readonly string[]): Answer {
 }
 
 async function tenantOf(prompts: () => Answer, tools: () => readonly string[] = () => ["go"]) {
-  const endpoint = await ScriptedEndpoint.start(served(prompts, tools));
+  const endpoint = await ScriptedServer.start(served(prompts, tools));
   const tenant = await gatewayTenant(origin, admin, { one: { url: endpoint.url, timeoutMs: 1000 } });
   return { tenant, client: await tenant.client() };
 }

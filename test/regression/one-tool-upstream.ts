@@ -2,7 +2,7 @@
 // in one that it does not know is answered 404.
 
 import { post, type Reply } from "../support/mcp-client.ts";
-import { ScriptedEndpoint, type Exchange, type Json } from "../support/scripted-server.ts";
+import { ScriptedServer, type Exchange, type Json } from "../support/scripted-server.ts";
 
 export interface OneTool {
   /** Beside `tools`. */
@@ -15,7 +15,7 @@ export interface OneTool {
 }
 
 export class OneToolUpstream {
-  readonly endpoint: ScriptedEndpoint;
+  readonly endpoint: ScriptedServer;
   readonly era: "2025" | "2026";
   /** Those that are known. */
   readonly sessions = new Set<string>();
@@ -23,7 +23,7 @@ export class OneToolUpstream {
   readonly #about: OneTool;
   #begun = 0;
 
-  private constructor(era: "2025" | "2026", endpoint: ScriptedEndpoint, call: (one: Exchange) => void, about: OneTool) {
+  private constructor(era: "2025" | "2026", endpoint: ScriptedServer, call: (one: Exchange) => void, about: OneTool) {
     this.era = era;
     this.endpoint = endpoint;
     this.#call = call;
@@ -36,7 +36,7 @@ export class OneToolUpstream {
     call: (exchange: Exchange) => void,
     about: OneTool = {},
   ): Promise<OneToolUpstream> {
-    return new OneToolUpstream(era, await ScriptedEndpoint.start(), call, about);
+    return new OneToolUpstream(era, await ScriptedServer.start(), call, about);
   }
 
   /** As an upstream of a tenant's document. */
@@ -82,7 +82,7 @@ export class OneToolUpstream {
 }
 
 /** The result of a call, of the era that its upstream speaks. */
-export function saidBy(exchange: Exchange, text: string): Json {
+export function textResult(exchange: Exchange, text: string): Json {
   const is2026 = exchange.headers["mcp-protocol-version"] === "2026-07-28";
   return { ...(is2026 && { resultType: "complete" }), content: [{ type: "text", text }] };
 }

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { VARS } from "../e2e/jitter/world.ts";
-import { struckWorkers } from "../support/worker-pair-with-faults.ts";
+import { workerPairWithFaults } from "../support/worker-pair-with-faults.ts";
 import { ADMIN_TOKEN, type WatchedWorker } from "../support/worker-pair.ts";
 
 const TENANT = "kept";
@@ -11,7 +11,7 @@ const KINDS = ["failed once", "answer lost"] as const;
 
 const makeTenant = (worker: WatchedWorker) =>
   worker.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
-const { one, strike, asked } = struckWorkers({ SECRETS_KEY: VARS.SECRETS_KEY }, makeTenant);
+const { one, injectFaults, askAdmin } = workerPairWithFaults({ SECRETS_KEY: VARS.SECRETS_KEY }, makeTenant);
 
 const everyKind = (calls: readonly string[]) => calls.flatMap((call) => KINDS.map((kind) => [call, kind] as const));
 
@@ -22,22 +22,24 @@ function nextTenant(): string {
 }
 
 test.each(KINDS)("a tool is suspended, and resumed, where that is %s", async (kind) => {
-  await strike({ "TenantObject policy.suspend": kind });
+  await injectFaults({ "TenantObject policy.suspend": kind });
   const path = `/tenants/${TENANT}/suspensions`;
-  expect(await asked("POST", path, { kind: "tool", name: "lab_pay", note: "closed" })).toMatchObject({ status: 200 });
-  expect((await asked("GET", path)).text).toContain("lab_pay");
-  await strike({ "TenantObject policy.resume": kind });
-  expect(await asked("DELETE", `${path}/tool/lab_pay`)).toMatchObject({ status: 200 });
-  expect((await asked("GET", path)).text).not.toContain("lab_pay");
-  expect(await strike({})).toEqual([]);
+  expect(await askAdmin("POST", path, { kind: "tool", name: "lab_pay", note: "closed" })).toMatchObject({
+    status: 200,
+  });
+  expect((await askAdmin("GET", path)).text).toContain("lab_pay");
+  await injectFaults({ "TenantObject policy.resume": kind });
+  expect(await askAdmin("DELETE", `${path}/tool/lab_pay`)).toMatchObject({ status: 200 });
+  expect((await askAdmin("GET", path)).text).not.toContain("lab_pay");
+  expect(await injectFaults({})).toEqual([]);
 });
 
 test.each(KINDS)("a tool is blocked everywhere, and unblocked, where that is %s", async (kind) => {
-  await strike({ "PlatformObject rollouts.block": kind });
-  expect(await asked("POST", "/tools/lab_pay/block", { note: "closed" })).toMatchObject({ status: 202 });
-  await strike({ "PlatformObject rollouts.unblock": kind });
-  expect(await asked("DELETE", "/tools/lab_pay/block")).toMatchObject({ status: 202 });
-  expect(await strike({})).toEqual([]);
+  await injectFaults({ "PlatformObject rollouts.block": kind });
+  expect(await askAdmin("POST", "/tools/lab_pay/block", { note: "closed" })).toMatchObject({ status: 202 });
+  await injectFaults({ "PlatformObject rollouts.unblock": kind });
+  expect(await askAdmin("DELETE", "/tools/lab_pay/block")).toMatchObject({ status: 202 });
+  expect(await injectFaults({})).toEqual([]);
 });
 
 test.each(everyKind(["operators.operatorByHash", "operators.operators"]))(
@@ -45,12 +47,12 @@ test.each(everyKind(["operators.operatorByHash", "operators.operators"]))(
   async (call, kind) => {
     const name = `op-${nextTenant()}`;
     const { token } = await one().admin("POST", "/operators", { name, role: "auditor" });
-    await strike({ [`PlatformObject ${call}`]: kind });
+    await injectFaults({ [`PlatformObject ${call}`]: kind });
     const headers = { authorization: `Bearer ${String(token)}` };
     const { status } = await fetch(`${one().origin}/admin/v1/tenants`, { headers });
     expect(status).toBe(200);
-    await asked("GET", "/operators");
-    expect(await strike({})).toEqual([]);
+    await askAdmin("GET", "/operators");
+    expect(await injectFaults({})).toEqual([]);
   },
 );
 
@@ -72,30 +74,30 @@ const READ = [
 ] as const;
 
 test.each(READ)("%s is read where %s fails once", async (path, call) => {
-  await strike({ [call]: "failed once" });
-  expect(await asked("GET", path)).toMatchObject({ status: 200 });
-  expect(await strike({})).toEqual([]);
+  await injectFaults({ [call]: "failed once" });
+  expect(await askAdmin("GET", path)).toMatchObject({ status: 200 });
+  expect(await injectFaults({})).toEqual([]);
 });
 
 test.each(KINDS)("a secret is set, noted once, and deleted where that is %s", async (kind) => {
   const path = `/tenants/${TENANT}/secrets/WORD`;
-  const noted = async () => (await asked("GET", `/tenants/${TENANT}/audit`)).text.split("secret.set").length;
+  const noted = async () => (await askAdmin("GET", `/tenants/${TENANT}/audit`)).text.split("secret.set").length;
   const before = await noted();
-  await strike({ "TenantObject policy.setSecret": kind });
-  expect(await asked("PUT", path, { value: "sesame" })).toMatchObject({ status: 200 });
+  await injectFaults({ "TenantObject policy.setSecret": kind });
+  expect(await askAdmin("PUT", path, { value: "sesame" })).toMatchObject({ status: 200 });
   expect(await noted()).toBe(before + 1);
-  await strike({ "TenantObject policy.deleteSecret": kind });
-  expect(await asked("DELETE", path)).toMatchObject({ status: 200 });
-  expect((await asked("GET", `/tenants/${TENANT}/secrets`)).text).not.toContain("WORD");
-  expect(await strike({})).toEqual([]);
+  await injectFaults({ "TenantObject policy.deleteSecret": kind });
+  expect(await askAdmin("DELETE", path)).toMatchObject({ status: 200 });
+  expect((await askAdmin("GET", `/tenants/${TENANT}/secrets`)).text).not.toContain("WORD");
+  expect(await injectFaults({})).toEqual([]);
 });
 
 test.each(KINDS)("a tenant is made where its entry in the directory is %s", async (kind) => {
-  await strike({ "DirectoryObject add": kind });
+  await injectFaults({ "DirectoryObject add": kind });
   const id = nextTenant();
-  expect(await asked("POST", "/tenants", { id, document: { mode: "open" } })).toMatchObject({ status: 201 });
-  expect(await asked("GET", `/tenants/${id}`)).toMatchObject({ status: 200 });
-  expect(await strike({})).toEqual([]);
+  expect(await askAdmin("POST", "/tenants", { id, document: { mode: "open" } })).toMatchObject({ status: 201 });
+  expect(await askAdmin("GET", `/tenants/${id}`)).toMatchObject({ status: 200 });
+  expect(await injectFaults({})).toEqual([]);
 });
 
 const ENDING = [
@@ -121,10 +123,10 @@ describe("a tenant is deleted, with what it stored,", () => {
       const content = `/tenants/${id}/resources/content?uri=lab://ended/${id}`;
       const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "text/plain" };
       await fetch(`${one().origin}/admin/v1${content}`, { method: "PUT", headers, body: id });
-      await strike({ [call]: kind });
-      expect(await asked("DELETE", `/tenants/${id}`)).toEqual({ status: 204, text: "" });
-      expect(await strike({})).toEqual([]);
-      expect(await asked("GET", `/tenants/${id}`)).toMatchObject({ status: 404 });
+      await injectFaults({ [call]: kind });
+      expect(await askAdmin("DELETE", `/tenants/${id}`)).toEqual({ status: 204, text: "" });
+      expect(await injectFaults({})).toEqual([]);
+      expect(await askAdmin("GET", `/tenants/${id}`)).toMatchObject({ status: 404 });
     },
   );
 });

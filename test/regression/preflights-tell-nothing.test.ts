@@ -3,17 +3,17 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sendRaw, write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const OWN = "https://app.example.com";
 const FOREIGN = "https://evil.example.com";
 const LOCAL = "http://localhost:6274";
 const ASKED = "x-user-id, X-Trace, mcp-param-region, authorization";
 
-let workers: TwoWorkers;
+let workers: WorkerPair;
 let key: string;
 beforeAll(async () => {
-  workers = await startTwoWorkers({ OUTBOUND_LOCAL: "http://127.0.0.1" });
+  workers = await startWorkerPair({ OUTBOUND_LOCAL: "http://127.0.0.1" });
   const document = {
     mode: "key",
     allowedOrigins: [OWN],

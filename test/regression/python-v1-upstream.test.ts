@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "python");
@@ -24,7 +24,7 @@ async function books(call: (exchange: Exchange) => void) {
     },
     { tools: {} },
   );
-  const endpoint = await ScriptedEndpoint.start(inSession);
+  const endpoint = await ScriptedServer.start(inSession);
   const tenant = await gatewayTenant(origin, admin, { books: { url: endpoint.url } });
   return tenant.client();
 }

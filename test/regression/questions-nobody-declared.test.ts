@@ -3,12 +3,12 @@
 
 import { describe, expect, test } from "vitest";
 import { messageOf } from "../founding/vectors.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { post, type Json } from "../support/mcp-client.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
@@ -35,7 +35,7 @@ async function asking(question: Json): Promise<OneToolUpstream> {
       first: (exchange) => {
         if (exchange.name !== "response" || !calling) return false;
         exchange.refuse(202);
-        const result = saidBy(calling, JSON.stringify(exchange.message));
+        const result = textResult(calling, JSON.stringify(exchange.message));
         calling.event({ jsonrpc: "2.0", id: calling.message["id"], result }).end();
         return true;
       },
@@ -140,7 +140,7 @@ describe("a client is asked", () => {
     const up = await asking({ method, params });
     const tenant = await gatewayTenant(origin, admin, { up: up.entry });
     const client = await tenant.client("2025-11-25", ALL);
-    const call = await FollowedCall.begin(tenant.url, client, { id: "call", params: GO });
+    const call = await ResumableCall.begin(tenant.url, client, { id: "call", params: GO });
     const question = (await call.next()) ?? {};
     expectOfficial("2025-11-25", question, { direction: "server" });
     expect(question).toEqual({ jsonrpc: "2.0", id: question["id"], ...asked });

@@ -18,8 +18,8 @@ test.each(OBJECTS.filter((name) => name !== "HubObject"))(
       const response = await fetch(`${worker.origin}/readyz`);
       expect([response.status, await response.json()]).toEqual([503, { status: "unavailable" }]);
     }
-    await expect.poll(() => worker.said()).toContain(`the objects of ${name} do not answer`);
-    expect(worker.said()).toContain("new_sqlite_classes");
+    await expect.poll(() => worker.log()).toContain(`the objects of ${name} do not answer`);
+    expect(worker.log()).toContain("new_sqlite_classes");
   },
 );
 

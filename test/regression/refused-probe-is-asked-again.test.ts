@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange, type Json } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange, type Json } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "probe");
@@ -26,7 +26,7 @@ const served = sessionScript(
 test.each([401, 403, 500, 503])("a probe that is answered %i decides for one reading", async (status) => {
   let script = (exchange: Exchange) =>
     exchange.name === "server/discover" ? exchange.refuse(status) : served(exchange);
-  const endpoint = await ScriptedEndpoint.start((exchange) => script(exchange));
+  const endpoint = await ScriptedServer.start((exchange) => script(exchange));
   const tenant = await gatewayTenant(origin, admin, { one: { url: endpoint.url } });
   const path = `/tenants/${tenant.id}/upstreams/one`;
   const client = await tenant.client();

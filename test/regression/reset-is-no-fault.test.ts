@@ -2,11 +2,11 @@
 // the platform (`durableObjectReset`). What changes nothing is asked for once more, and then whoever asked is told to come again.
 
 import { beforeAll, expect, test } from "vitest";
-import { ADMIN_TOKEN, twoWorkers, type SharedWorkers } from "../support/worker-pair.ts";
+import { ADMIN_TOKEN, sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
   await workers.one.admin("POST", "/tenants", { id: "reset", document: {} });
 });
 

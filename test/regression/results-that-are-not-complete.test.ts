@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "incomplete");
@@ -138,7 +138,7 @@ describe("questions of an upstream", () => {
       const { inputResponses } = exchange.message["params"] as Json;
       if (inputResponses === undefined)
         exchange.result(asking({ one: { method: "elicitation/request", params: FORM } }));
-      else exchange.result(saidBy(exchange, JSON.stringify(inputResponses)));
+      else exchange.result(textResult(exchange, JSON.stringify(inputResponses)));
     });
     const client = await (
       await gatewayTenant(origin, admin, { up: up.entry })

@@ -5,9 +5,9 @@ import { afterAll, expect, test } from "vitest";
 import { beginLogin, CALLBACK } from "../support/authorized-client.ts";
 import { LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 import { startIdentityProvider } from "../support/provider-login.ts";
-import { startTwoWorkers } from "../support/worker-pair.ts";
+import { startWorkerPair } from "../support/worker-pair.ts";
 
-const workers = await startTwoWorkers(
+const workers = await startWorkerPair(
   { OUTBOUND_LOCAL: "http://127.0.0.1", SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" },
   undefined,
   false,

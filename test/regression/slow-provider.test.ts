@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startEchoApi } from "../support/echo-api.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { actingClient, startLoginWorker, toldBy } from "../support/login-tenant.ts";
+import { actingClient, startLoginWorker, toolText } from "../support/login-tenant.ts";
 import { signInAs, startIdentityProvider } from "../support/provider-login.ts";
 
 const { origin } = await startLoginWorker({}, "acting-worker");
@@ -33,6 +33,6 @@ test("what a slow provider answers at last is kept", async () => {
     },
   });
   const api = await startEchoApi(async (token) => ({ token }));
-  expect(await toldBy(client, "call_api", { audience: API, url: api.url })).toContain('"as":"00u-alice"');
+  expect(await toolText(client, "call_api", { audience: API, url: api.url })).toContain('"as":"00u-alice"');
   expect(renewals()).toBe(1);
 });

@@ -6,7 +6,7 @@ import { SourceMap, type SourceMapPayload } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clientOf, ERAS } from "../support/mcp-client.ts";
+import { mcpClient, ERAS } from "../support/mcp-client.ts";
 import { readModules, startWorker, writeBundle, type OneWorker } from "../support/start-worker.ts";
 
 const FIXTURE = "test/fixtures/authored-worker.ts";
@@ -36,13 +36,13 @@ function sourcesOf(stack: string): readonly string[] {
 }
 
 test.each(ERAS)("in era $era an error is one line, and its stack leads to file and line of the source", async (era) => {
-  const client = await clientOf(era.revision, `${worker.origin}/mcp/acme`);
+  const client = await mcpClient(era.revision, `${worker.origin}/mcp/acme`);
   const { result } = await client.request("tools/call", { name: "fails", arguments: { how: "throw" } });
   const text = (result["content"] as { text: string }[])[0]?.text ?? "";
   const requestId = /under request ([\w-]+)/.exec(text)?.[1] ?? "none";
   const lineOf = () =>
     worker
-      .said()
+      .log()
       .split("\n")
       .find((line) => line.startsWith("{") && line.includes(requestId));
   await expect.poll(lineOf).toBeDefined();

@@ -5,8 +5,8 @@
 import { describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { mcpClient, type Json, type Reply } from "../support/mcp-client.ts";
+import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "state");
@@ -23,14 +23,14 @@ const asking = () =>
     const { requestState, inputResponses } = exchange.message["params"] as Json;
     if (inputResponses === undefined && requestState === undefined)
       exchange.result({ resultType: "input_required", requestState: "STATE-of-A", inputRequests: ASKED });
-    else exchange.result(saidBy(exchange, String(requestState)));
+    else exchange.result(textResult(exchange, String(requestState)));
   });
 
 async function tenantWith(up: OneToolUpstream) {
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
   const caller = async (revision = "2026-07-28") => {
     const { token } = await admin.key(tenant.id);
-    const client = await clientOf(revision, tenant.url, CAPABILITIES, bearer(token));
+    const client = await mcpClient(revision, tenant.url, CAPABILITIES, bearer(token));
     return (params: Json): Promise<Reply> => client.request("tools/call", params);
   };
   return { tenant, caller };

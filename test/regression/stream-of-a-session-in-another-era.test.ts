@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { clientOf } from "../support/mcp-client.ts";
+import { mcpClient } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
 test.each([
@@ -10,7 +10,7 @@ test.each([
   ["2026-07-28", 405, "POST, OPTIONS"],
 ])("GET in %s is answered %i", async (revision, status, allow) => {
   const url = `${fixtureOrigin()}/mcp/lab`;
-  const { headers } = await clientOf("2025-11-25", url);
+  const { headers } = await mcpClient("2025-11-25", url);
   const sent = { accept: "text/event-stream", "mcp-protocol-version": revision, ...headers };
   const reply = await sendRaw(url, {
     method: "GET",

@@ -3,7 +3,7 @@
 
 import { beforeAll, afterAll, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { startLocalHost, type LocalHost } from "../support/local-server.ts";
+import { startLocalServer, type LocalServer } from "../support/local-server.ts";
 import { client2026 } from "../support/mcp-client.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
@@ -13,10 +13,10 @@ const TENANTS = [
 ] as const;
 
 const heard: string[] = [];
-let receiver: LocalHost;
+let receiver: LocalServer;
 let worker: OneWorker;
 beforeAll(async () => {
-  receiver = await startLocalHost((request, response) => {
+  receiver = await startLocalServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {

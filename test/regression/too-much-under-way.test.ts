@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
 const origin = await startGatewayWorker();
@@ -19,13 +19,13 @@ const GO = { name: "up__go", arguments: {} };
 async function slow(era: "2025" | "2026", more: Json = {}, secrets: Readonly<Record<string, string>> = {}) {
   let answers = false;
   const up = await OneToolUpstream.start(era, (exchange) => {
-    if (answers) exchange.result(saidBy(exchange, "done"));
+    if (answers) exchange.result(textResult(exchange, "done"));
   });
   const tenant = await gatewayTenant(origin, admin, { up: up.entry, ...more }, { secrets });
   const shown = () => admin.ask("GET", `/tenants/${tenant.id}/upstreams/up`);
   const goOn = () => {
     answers = true;
-    for (const exchange of up.calls) exchange.result(saidBy(exchange, "done"));
+    for (const exchange of up.calls) exchange.result(textResult(exchange, "done"));
   };
   const read = () => admin.ask("POST", `/tenants/${tenant.id}/upstreams/up/refresh`);
   return { up, tenant, shown, read, goOn };
@@ -98,7 +98,7 @@ test("calls in the wrapped form are told so, too", async () => {
 test("an access token that another upstream needs is asked for meanwhile: its calls are not refused for the lack of one", async () => {
   const tokens = await startTokenEndpoint();
   tokens.answer = (count) => ({ body: { access_token: `token-${count}`, token_type: "Bearer", expires_in: 0.001 } });
-  const other = await OneToolUpstream.start("2026", (exchange) => exchange.result(saidBy(exchange, "done")));
+  const other = await OneToolUpstream.start("2026", (exchange) => exchange.result(textResult(exchange, "done")));
   const auth = { kind: "client_credentials", tokenUrl: tokens.url, clientId: "t", clientSecret: "{{secret:UP}}" };
   const upstream = await slow("2026", { other: { ...other.entry, auth } }, { UP: "s3cret" });
   const client = await upstream.tenant.client();

@@ -2,7 +2,7 @@
 // nothing: it is put in the client's words, as a tool's own is, over real HTTP with the official SDK behind the gateway.
 
 import { expect, test } from "vitest";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { post, type Json } from "../support/mcp-client.ts";
@@ -26,7 +26,7 @@ test.each([
   "a form reaches a client of %s in its words, and the upstream its answer",
   async (revision, colour, sizes) => {
     const { url, client } = await connected(revision);
-    const call = await FollowedCall.begin(url, client, { id: "call", params: { name: "sdk__choose", arguments: {} } });
+    const call = await ResumableCall.begin(url, client, { id: "call", params: { name: "sdk__choose", arguments: {} } });
     const question = (await call.next()) ?? {};
     expectOfficial(revision, question, { direction: "server" });
     expect(question).toMatchObject({ params: { requestedSchema: { properties: { colour } } } });

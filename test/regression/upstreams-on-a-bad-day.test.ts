@@ -5,9 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
-import { clientOf, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy } from "./one-tool-upstream.ts";
-import { ScriptedEndpoint, sessionScript } from "../support/scripted-server.ts";
+import { mcpClient, type Json } from "../support/mcp-client.ts";
+import { OneToolUpstream, textResult } from "./one-tool-upstream.ts";
+import { ScriptedServer, sessionScript } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "bad-day");
@@ -26,7 +26,7 @@ test("a list whose second page is refused leaves out the same after each reading
     },
     { tools: {}, prompts: {} },
   );
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   const tenant = await gatewayTenant(origin, admin, { up: { url: endpoint.url, era: "2025" } });
   await (await tenant.client()).request("prompts/list");
   for (let reading = 0; reading < 3; reading += 1) {
@@ -42,7 +42,7 @@ test("a server whose sessions have one id for each credential is read", async ()
   const session = { "mcp-session-id": "of-the-key" };
   let isOpen = false;
   const hello = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } };
-  const endpoint = await ScriptedEndpoint.start((exchange) => {
+  const endpoint = await ScriptedServer.start((exchange) => {
     const { name } = exchange;
     if (name === "initialize") {
       isOpen = true;
@@ -68,12 +68,12 @@ describe.each([
     let runs = 0;
     const up = await OneToolUpstream.start("2025", (exchange) => {
       runs += 1;
-      if (runs === 1) exchange.result(saidBy(exchange, "ok"));
+      if (runs === 1) exchange.result(textResult(exchange, "ok"));
       else exchange.error(code, message, 404);
     });
     const tenant = await gatewayTenant(origin, admin, { up: up.entry });
     const { token } = await admin.key(tenant.id);
-    const client = await clientOf("2025-11-25", tenant.url, {}, bearer(token));
+    const client = await mcpClient("2025-11-25", tenant.url, {}, bearer(token));
     await client.request("tools/call", CALL);
     const { error } = await client.request("tools/call", CALL);
     expect(error?.message).toContain(message);

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, missingOf, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import type { Json } from "../support/mcp-client.ts";
-import { ScriptedEndpoint, sessionScript, type Exchange } from "../support/scripted-server.ts";
+import { ScriptedServer, sessionScript, type Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "intent");
@@ -29,7 +29,7 @@ function calling(call: Script, capabilities: Json = { tools: {} }): Script {
 }
 
 async function tenantAt(script: Script, more: Json = {}, options: Json = {}) {
-  const endpoint = await ScriptedEndpoint.start(script);
+  const endpoint = await ScriptedServer.start(script);
   const tenant = await gatewayTenant(origin, admin, { up: { url: endpoint.url, ...more } }, options);
   return { endpoint, tenant };
 }

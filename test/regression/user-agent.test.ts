@@ -8,12 +8,12 @@ import { authorizeUrl, discover, newAsking } from "../support/login-requests.ts"
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { identityProvider } from "../support/identity-provider.ts";
-import { startLocalHost } from "../support/local-server.ts";
+import { startLocalServer } from "../support/local-server.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
-import { clientOf } from "../support/mcp-client.ts";
-import { OneToolUpstream, saidBy } from "./one-tool-upstream.ts";
-import { serveApp } from "../support/served-app.ts";
+import { mcpClient } from "../support/mcp-client.ts";
+import { OneToolUpstream, textResult } from "./one-tool-upstream.ts";
+import { serveFetch } from "../support/local-server.ts";
 import { startSseUpstream } from "./sse-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
@@ -21,7 +21,7 @@ const AGENT = "tenantry";
 
 /** Questions of DNS, as they came. */
 const looked: IncomingHttpHeaders[] = [];
-const resolver = await startLocalHost(({ headers }, response) => {
+const resolver = await startLocalServer(({ headers }, response) => {
   looked.push(headers);
   response.end('{"Status":3}');
 });
@@ -40,7 +40,7 @@ const GO = { name: "up__go", arguments: {} };
 
 describe("an upstream hears who asks", () => {
   test.each(["2025", "2026"] as const)("in every request of era %s", async (era) => {
-    const up = await OneToolUpstream.start(era, (exchange) => exchange.result(saidBy(exchange, "done")));
+    const up = await OneToolUpstream.start(era, (exchange) => exchange.result(textResult(exchange, "done")));
     const client = await (await gatewayTenant(noting, notingAdmin, { up: up.entry })).client();
     await client.request("tools/call", GO);
     expect(up.calls).toHaveLength(1);
@@ -49,7 +49,7 @@ describe("an upstream hears who asks", () => {
   });
 
   test("while it is found out what it speaks", async () => {
-    const up = await OneToolUpstream.start("2025", (exchange) => exchange.result(saidBy(exchange, "done")));
+    const up = await OneToolUpstream.start("2025", (exchange) => exchange.result(textResult(exchange, "done")));
     await gatewayTenant(noting, notingAdmin, { up: { url: up.endpoint.url } });
     expect(up.endpoint.names).toContain("server/discover");
     expect(agentsOf(up.endpoint.exchanges)).toEqual(new Set([AGENT]));
@@ -64,7 +64,7 @@ describe("an upstream hears who asks", () => {
   });
 
   test("as its tenant names them, where it does", async () => {
-    const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(saidBy(exchange, "done")));
+    const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(textResult(exchange, "done")));
     const headers = { "User-Agent": "acme/1.0" };
     const client = await (await gatewayTenant(noting, notingAdmin, { up: { ...up.entry, headers } })).client();
     await client.request("tools/call", GO);
@@ -72,7 +72,7 @@ describe("an upstream hears who asks", () => {
   });
 
   test("where it redirects to another path", async () => {
-    const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(saidBy(exchange, "done")), {
+    const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(textResult(exchange, "done")), {
       first: (exchange) => {
         const isMoved = exchange.path === "/mcp/acme";
         if (isMoved) exchange.refuse(307, { location: "/mcp/acme/" });
@@ -87,7 +87,7 @@ describe("an upstream hears who asks", () => {
 
   test("at the token endpoint of its credentials", async () => {
     const tokens = await startTokenEndpoint();
-    const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(saidBy(exchange, "done")));
+    const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(textResult(exchange, "done")));
     const auth = { kind: "client_credentials", tokenUrl: tokens.url, clientId: "t", clientSecret: "{{secret:UP}}" };
     const secrets = { UP: "s3cret" };
     await gatewayTenant(noting, notingAdmin, { up: { ...up.entry, auth } }, { secrets });
@@ -98,7 +98,7 @@ describe("an upstream hears who asks", () => {
 
 test("a webhook hears who sends", async () => {
   const heard: { headers: IncomingHttpHeaders }[] = [];
-  const hook = await startLocalHost(({ headers }, response) => {
+  const hook = await startLocalServer(({ headers }, response) => {
     heard.push({ headers });
     response.writeHead(204).end();
   });
@@ -113,7 +113,7 @@ test("a webhook hears who sends", async () => {
 test("a resolver of names hears who asks", async () => {
   const upstreams = { up: { url: "https://mcp.nowhere-at-all.com/mcp" } };
   const tenant = await admin.tenant({ upstreams });
-  const client = await clientOf("2025-11-25", `${login.origin}/mcp/${tenant}`);
+  const client = await mcpClient("2025-11-25", `${login.origin}/mcp/${tenant}`);
   await client.request("tools/list");
   await expect.poll(() => looked.length).toBeGreaterThan(0);
   expect(agentsOf(looked.map((headers) => ({ headers })))).toEqual(new Set([AGENT]));
@@ -141,7 +141,7 @@ describe("at login", () => {
   test("the host of a client's document hears who reads it", async () => {
     const heard: { headers: IncomingHttpHeaders }[] = [];
     const redirect = "http://127.0.0.1:4567/callback";
-    const host = await startLocalHost(({ url = "", headers }, response) => {
+    const host = await startLocalServer(({ url = "", headers }, response) => {
       heard.push({ headers });
       response.writeHead(200, { "content-type": "application/json" });
       const said = { client_name: "App", redirect_uris: [redirect], token_endpoint_auth_method: "none" };
@@ -158,7 +158,7 @@ describe("at login", () => {
 
   test("a provider of identities hears who redeems a code and asks for its keys", async () => {
     const clients: Record<string, { secret: string; redirect: string }> = {};
-    const app = await serveApp((request) => provider.answer(request));
+    const app = await serveFetch((request) => provider.answer(request));
     onTestFinished(() => app.stop());
     const provider = await identityProvider({ origin: app.origin, clients });
     provider.onlyInUserInfo.add("email");

@@ -4,7 +4,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { as, clientAs, startUsersApp, textOf, type UsersApp } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, post } from "../support/mcp-client.ts";
 
 const ADA = { tenant: "acme", id: "ada" };
@@ -63,7 +63,7 @@ test("a stream of HTTP+SSE takes what its own user posts", async () => {
 
 test("a stored call is shown to its own user, and goes on as them without a request", async () => {
   const ada = await client2025(url, "2025-11-25", {}, as(ADA));
-  const call = await FollowedCall.begin(url, ada, {
+  const call = await ResumableCall.begin(url, ada, {
     id: "stored",
     params: { name: "wait", arguments: { key: "own" }, _meta: { progressToken: "p" } },
   });

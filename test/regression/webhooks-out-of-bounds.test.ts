@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startGatewayWorker } from "../support/gateway-tenant.ts";
-import { startLocalHost } from "../support/local-server.ts";
+import { startLocalServer } from "../support/local-server.ts";
 import type { Json } from "../support/mcp-client.ts";
 
 const LONG = "of-the-worker-0123456789abcdef";
@@ -15,7 +15,7 @@ const SECRET = "{{secret:HOOK}}";
 
 async function receiver() {
   let heard = 0;
-  const host = await startLocalHost((_request, response) => {
+  const host = await startLocalServer((_request, response) => {
     heard += 1;
     response.writeHead(204).end();
   });

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
-import { FollowedCall } from "../support/resumable-call.ts";
+import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, post, type Client, type Json } from "../support/mcp-client.ts";
 
 const origin = fixtureOrigin();
@@ -14,7 +14,7 @@ const YES = { action: "accept", content: { yes: true } };
 /** What the client is told once it answered the question. */
 async function answered(url: string, client: Client, withdraw: () => Promise<unknown>): Promise<Json | undefined> {
   const params = { name: "lab_pay", arguments: { key: crypto.randomUUID() } };
-  const call = await FollowedCall.begin(url, client, { id: "pay", params });
+  const call = await ResumableCall.begin(url, client, { id: "pay", params });
   const question = await call.next();
   await withdraw();
   const answer = { jsonrpc: "2.0", id: question?.id, result: YES };

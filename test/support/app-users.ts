@@ -3,10 +3,10 @@
 import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin, type FixtureAdmin } from "./fixture-admin.ts";
-import { clientOf, type Client, type Json, type Reply } from "./mcp-client.ts";
+import { mcpClient, type Client, type Json, type Reply } from "./mcp-client.ts";
 import { bundleWorker, startWorker, type OneWorker } from "./start-worker.ts";
 
-export interface UsersApp extends Pick<OneWorker, "said"> {
+export interface UsersApp extends Pick<OneWorker, "log"> {
   /** With the path under which tenantry is mounted. */
   readonly base: string;
   readonly admin: FixtureAdmin;
@@ -24,7 +24,7 @@ export async function startUsersApp(): Promise<UsersApp> {
   return {
     base,
     admin,
-    said: () => worker.said(),
+    log: () => worker.log(),
     url: (path) => `${base}/mcp${path}`,
     asked: async () => (await (await fetch(`${worker.origin}/asked`)).json()) as number,
   };
@@ -40,7 +40,7 @@ export const clientAs = (
   revision: string,
   url: string,
   capabilities: Json = {},
-): Promise<Client> => clientOf(revision, url, capabilities, as(user));
+): Promise<Client> => mcpClient(revision, url, capabilities, as(user));
 
 export const textOf = ({ result }: Reply): string => String((result["content"] as Json[] | undefined)?.[0]?.["text"]);
 

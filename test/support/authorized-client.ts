@@ -7,7 +7,7 @@ import type { Json } from "./mcp-client.ts";
 
 export const CALLBACK = "http://127.0.0.1:4567/callback";
 
-export interface AllowedClient {
+export interface AuthorizedClient {
   readonly id: string;
   readonly access: string;
   readonly refresh: string;
@@ -58,11 +58,11 @@ export async function tokensOf(issuer: string, { id, verifier, redirect }: Begun
 }
 
 /** `decide`: what of the consent's form is said otherwise than by pressing Allow. */
-export async function allowClient(
+export async function authorizeClient(
   asking: Asking,
   key: string,
   decide: Record<string, string | readonly string[]> = {},
-): Promise<AllowedClient> {
+): Promise<AuthorizedClient> {
   const browser = new LoginBrowser();
   const begun = await beginLogin(asking);
   const consent = await signInOn(browser, await browser.go(begun.url), key);

@@ -13,7 +13,7 @@ import { packedPackage } from "./packed-package.ts";
 export type Said = ReadonlyMap<string, readonly string[]>;
 
 /** `others`: packages that are installed in bench/authors. */
-export async function foundNow(products: readonly Product[], others: readonly string[]): Promise<Said> {
+export async function measureComparison(products: readonly Product[], others: readonly string[]): Promise<Said> {
   const folder = await mkdtemp(join(tmpdir(), "compared-"));
   try {
     await furnish(folder, (await packedPackage()).folder, others);
@@ -25,7 +25,7 @@ export async function foundNow(products: readonly Product[], others: readonly st
   }
 }
 
-export async function saidOnPage(): Promise<Said> {
+export async function readComparison(): Promise<Said> {
   return saidBy(await readFile(join(import.meta.dirname, "../../docs/compared.md"), "utf8"));
 }
 

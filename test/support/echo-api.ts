@@ -1,10 +1,8 @@
 // Owns an API of a tenant's, over real HTTP, that says whom a token names. Refuses tokens that its test does not verify.
 
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { startLocalServer } from "./local-server.ts";
 import type { Json } from "./mcp-client.ts";
 
 export interface EchoApi {
@@ -16,7 +14,7 @@ export interface EchoApi {
 /** `verify`: the claims of a token; rejects for one that is not to be taken. Stops after the test. */
 export async function startEchoApi(verify: (token: string) => Promise<Json>): Promise<EchoApi> {
   const heard: string[] = [];
-  const server = createServer((request, response) => {
+  const server = await startLocalServer((request, response) => {
     void (async () => {
       const token = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
       heard.push(token);
@@ -30,11 +28,6 @@ export async function startEchoApi(verify: (token: string) => Promise<Json>): Pr
       response.end(JSON.stringify(answer.body));
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard };
+  onTestFinished(server.stop);
+  return { url: `${server.origin}/`, heard };
 }

@@ -4,7 +4,7 @@
 import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import type { Json } from "./mcp-client.ts";
-import { rolledOut } from "./rollout.ts";
+import { waitForRollout } from "./rollout.ts";
 
 export interface MadeKey {
   readonly id: string;
@@ -39,7 +39,7 @@ export function fixtureAdmin(origin: string, prefix: string): FixtureAdmin {
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     const answer = (text === "" ? {} : JSON.parse(text)) as Json;
-    if (typeof answer["rollout"] === "number") await rolledOut(ask, answer["rollout"]);
+    if (typeof answer["rollout"] === "number") await waitForRollout(ask, answer["rollout"]);
     return answer;
   };
   // Others ask what the deployment looks like while none of its tenants is private.

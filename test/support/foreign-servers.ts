@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { bundle, start, type Bindings } from "../../bench/runtime.ts";
 import { freePort } from "../../scripts/fixture-server.ts";
 import { installPackages } from "./install-packages.ts";
-import { startListening, stopProcess } from "./server-process.ts";
+import { startServerProcess, stopProcess } from "./server-process.ts";
 
 export const FOREIGN = join(import.meta.dirname, "../foreign");
 const LISTENS_WITHIN_MS = 30_000;
@@ -24,7 +24,7 @@ export function installForeign(): Promise<void> {
 /** A program that listens at `PORT` of its environment: a path from test/foreign. */
 export async function startProgram(program: string, args: readonly string[] = []): Promise<ForeignServer> {
   const port = await freePort();
-  const child = await startListening({
+  const child = await startServerProcess({
     command: process.execPath,
     args: [join(FOREIGN, program), ...args],
     cwd: FOREIGN,

@@ -5,7 +5,7 @@ import { afterAll, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { bundleWorker, sharedWorker, startWorker, type OneWorker } from "./start-worker.ts";
 import type { FixtureAdmin } from "./fixture-admin.ts";
-import { clientOf, type Client, type Json } from "./mcp-client.ts";
+import { mcpClient, type Client, type Json } from "./mcp-client.ts";
 
 const VARS = {
   ADMIN_TOKEN,
@@ -60,7 +60,7 @@ export async function gatewayTenant(
   }
   if (Object.keys(secrets).length > 0) await admin.apply(id, { upstreams, ...document });
   const url = `${origin}/mcp/${id}`;
-  const client = await clientOf("2025-11-25", url);
+  const client = await mcpClient("2025-11-25", url);
   await vi.waitFor(
     async () => {
       const missing = missingOf((await client.request("tools/list")).result);
@@ -72,7 +72,7 @@ export async function gatewayTenant(
   return {
     id,
     url,
-    client: async (revision = "2025-11-25", capabilities = {}) => clientOf(revision, url, capabilities),
+    client: async (revision = "2025-11-25", capabilities = {}) => mcpClient(revision, url, capabilities),
   };
 }
 

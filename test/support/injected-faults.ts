@@ -1,6 +1,6 @@
 // Owns what fails on a bad day, as the fixture Worker that makes it fail and the test that judges it both have it.
 
-export type StrikeKind =
+export type InjectedFaultKind =
   | "failed once"
   | "answer lost"
   | "overloaded"
@@ -11,18 +11,18 @@ export type StrikeKind =
   | "KV absent"
   | "subrequests";
 
-export interface Strike {
+export interface InjectedFault {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** `TenantObject policy.lease`, `HubObject fetch`, `BODIES put`. */
   readonly call: string;
-  readonly kind: StrikeKind;
+  readonly kind: InjectedFaultKind;
   /** Whether an object or the run of a stored call made the call: on nobody's behalf, as far as can be known here. */
   readonly isInner: boolean;
 }
 
 /** What happens once to the next call of this name, and nothing else: for a test of one fault. */
-export type Once = Readonly<Record<string, StrikeKind>>;
+export type FaultsOnce = Readonly<Record<string, InjectedFaultKind>>;
 
 export interface Plan {
   readonly seed: number;

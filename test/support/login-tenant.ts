@@ -4,7 +4,7 @@
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "./start-worker.ts";
 import { bearer } from "./fixture-admin.ts";
-import { client2026, clientOf, type Client, type Json } from "./mcp-client.ts";
+import { client2026, mcpClient, type Client, type Json } from "./mcp-client.ts";
 import { sendRaw, write, type RawReply } from "./raw-http.ts";
 
 /** `{tenant}.` before it names a tenant. */
@@ -35,7 +35,7 @@ export async function listAs(url: string, revision: string, token?: string): Pro
 
 /** What the tool says of its caller, for a client of the era: with a session where there is one. */
 export async function whoamiAs(url: string, revision: string, token: string, tool = "whoami"): Promise<Json> {
-  return JSON.parse(await toldBy(await clientOf(revision, url, {}, bearer(token)), tool)) as Json;
+  return JSON.parse(await toolText(await mcpClient(revision, url, {}, bearer(token)), tool)) as Json;
 }
 
 /** For a client that wants to hear of progress. */
@@ -43,11 +43,11 @@ export async function actingClient(url: string, revision: string, token?: string
   const always = token === undefined ? {} : bearer(token);
   return revision === "2026-07-28"
     ? client2026(url, {}, { progressToken: "p" }, always)
-    : clientOf(revision, url, {}, always);
+    : mcpClient(revision, url, {}, always);
 }
 
 /** The text that a tool answers. */
-export async function toldBy(client: Client, tool: string, args: Json = {}): Promise<string> {
+export async function toolText(client: Client, tool: string, args: Json = {}): Promise<string> {
   const { result, text, headers } = await client.request("tools/call", {
     name: tool,
     arguments: args,

@@ -179,7 +179,7 @@ export async function client2025(
 }
 
 /** `always`: headers of every request, such as a credential. */
-export async function clientOf(
+export async function mcpClient(
   revision: string,
   url: string,
   capabilities: Json = {},

@@ -27,7 +27,7 @@ async function openStream(url: string, init: RequestInit): Promise<EventReader> 
 }
 
 /** A call whose stream is open. */
-export class FollowedCall {
+export class ResumableCall {
   readonly #client: Client;
   readonly #id: string;
   #stream: EventReader;
@@ -41,13 +41,17 @@ export class FollowedCall {
     this.#stream = stream;
   }
 
-  static async begin(url: string, client: Client, { id, params }: { id: string; params: Json }): Promise<FollowedCall> {
+  static async begin(
+    url: string,
+    client: Client,
+    { id, params }: { id: string; params: Json },
+  ): Promise<ResumableCall> {
     const stream = await openStream(url, {
       method: "POST",
       headers: { ...client.headers, "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }),
     });
-    return new FollowedCall(client, id, stream);
+    return new ResumableCall(client, id, stream);
   }
 
   get lastEventId(): string {

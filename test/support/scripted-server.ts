@@ -110,7 +110,7 @@ export class Exchange {
   }
 }
 
-export class ScriptedEndpoint {
+export class ScriptedServer {
   readonly exchanges: Exchange[] = [];
   /** Answers what it wants to; the rest waits for `next`. */
   script: (exchange: Exchange) => void = () => {};
@@ -126,8 +126,8 @@ export class ScriptedEndpoint {
     })();
   });
 
-  static async start(script?: (exchange: Exchange) => void): Promise<ScriptedEndpoint> {
-    const endpoint = new ScriptedEndpoint();
+  static async start(script?: (exchange: Exchange) => void): Promise<ScriptedServer> {
+    const endpoint = new ScriptedServer();
     if (script) endpoint.script = script;
     await endpoint.listen(0);
     onTestFinished(() => endpoint.stop());

@@ -16,7 +16,7 @@ export interface Program {
 }
 
 /** Throws with the end of its stderr where it does not listen in time. */
-export async function startListening(program: Program): Promise<ChildProcess> {
+export async function startServerProcess(program: Program): Promise<ChildProcess> {
   const { command, args, cwd, port } = program;
   const env = { ...process.env, ...program.env, PORT: String(port) };
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"] });

@@ -77,7 +77,7 @@ export interface OneWorker {
   /** `http://127.0.0.1:PORT`, without a path. */
   readonly origin: string;
   /** Everything in its log so far. */
-  said(): string;
+  log(): string;
   /** `http://127.0.0.1:PORT` of the inspector, where it was started `inspected`. */
   inspector(): Promise<string>;
   /** Runs SQL in the database that the Worker has as `DB`. */
@@ -135,7 +135,7 @@ export async function startWorker(
   }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = OBJECTS.filter((name) => !without.includes(name));
-  let said = "";
+  let log = "";
   if (heap !== undefined) process.env[V8_FLAGS] = `--max-heap-size=${heap}`;
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -143,10 +143,10 @@ export async function startWorker(
       ...(inspected ? { inspectorPort: 0 } : {}),
       ...(storage === undefined ? {} : { resourcePersistencePath: storage }),
       handleStructuredLogs: ({ message }: { message: string }) => {
-        said += `${message}\n`;
+        log += `${message}\n`;
       },
       handleRuntimeStdio: (stdout: NodeJS.ReadableStream, stderr: NodeJS.ReadableStream) => {
-        for (const stream of [stdout, stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+        for (const stream of [stdout, stderr]) stream.on("data", (chunk: Buffer) => (log += chunk.toString()));
       },
       workers: [
         {
@@ -172,12 +172,12 @@ export async function startWorker(
     const { origin } = await miniflare.unsafeGetDirectURL("one");
     const inspector = async () => `http://${(await miniflare.getInspectorURL()).host}`;
     const database = async (sql: string) => void (await (await miniflare.getD1Database("DB", "one")).exec(sql));
-    return { origin, said: () => said, inspector, database, stop: () => miniflare.dispose() };
+    return { origin, log: () => log, inspector, database, stop: () => miniflare.dispose() };
   } catch (error) {
     // What did not start fails to stop, too, and says the same.
     await miniflare.dispose().catch(() => {});
     // workerd writes its log as JSON.
-    throw new Error(`${String(error)}\n${said}`.replaceAll('\\"', '"'), { cause: error });
+    throw new Error(`${String(error)}\n${log}`.replaceAll('\\"', '"'), { cause: error });
   } finally {
     delete process.env[V8_FLAGS];
   }

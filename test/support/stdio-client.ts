@@ -5,7 +5,7 @@ import { run } from "../../src/clients/cli/program.ts";
 import type { Surroundings } from "../../src/clients/cli/terminal/terminal.ts";
 import type { Json } from "./scripted-server.ts";
 
-export class LocalClient {
+export class StdioClient {
   readonly #stdin = new PassThrough();
   readonly #interrupt = new AbortController();
   readonly #arrived: string[] = [];

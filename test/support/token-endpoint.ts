@@ -1,10 +1,9 @@
 // Owns a token endpoint that a test tells what to answer, over real HTTP. Refuses to check anything: it keeps what it heard.
 
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { startLocalServer } from "./local-server.ts";
 import type { Json } from "./mcp-client.ts";
 
 export interface TokenEndpoint {
@@ -17,7 +16,7 @@ export interface TokenEndpoint {
 /** Gives `token-1`, `token-2` and so on, unless told otherwise. Stops after the test. */
 export async function startTokenEndpoint(): Promise<TokenEndpoint> {
   const heard: { headers: IncomingHttpHeaders; form: URLSearchParams }[] = [];
-  const server = createServer((request, response) => {
+  const server = await startLocalServer((request, response) => {
     void (async () => {
       heard.push({ headers: request.headers, form: new URLSearchParams(await text(request)) });
       const answer = endpoint.answer(heard.length);
@@ -26,14 +25,9 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
       response.end(JSON.stringify(answer.body));
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  onTestFinished(server.stop);
   const endpoint: TokenEndpoint = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`,
+    url: `${server.origin}/token`,
     heard,
     answer: (count) => ({ body: { access_token: `token-number-${count}`, token_type: "Bearer", expires_in: 3600 } }),
   };

@@ -1,10 +1,9 @@
 // Owns an MCP server of a few lines that speaks both eras and keeps no sessions: tools by name, as a test writes them.
 // Real HTTP on the loopback interface. Refuses to be clever: a tool that is silent leaves its request open.
 
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
+import { startLocalServer } from "./local-server.ts";
 import type { Json } from "./mcp-client.ts";
 
 export interface Heard {
@@ -15,9 +14,9 @@ export interface Heard {
 }
 
 /** The result, or an error as `{ error }`; "silence" is no answer at all. */
-export type PlainTool = (params: Json) => Json | "silence";
+export type UpstreamTool = (params: Json) => Json | "silence";
 
-export interface PlainUpstream {
+export interface Upstream {
   readonly url: string;
   readonly heard: readonly Heard[];
   close(): void;
@@ -26,11 +25,11 @@ export interface PlainUpstream {
 const SERVER = { name: "plain", version: "1" };
 
 /** `annotations`: of each tool. */
-export async function startPlainUpstream(
-  tools: Readonly<Record<string, PlainTool>>,
+export async function startUpstream(
+  tools: Readonly<Record<string, UpstreamTool>>,
   annotations: Readonly<Record<string, Json>> = {},
-  prompts: Readonly<Record<string, PlainTool>> = {},
-): Promise<PlainUpstream> {
+  prompts: Readonly<Record<string, UpstreamTool>> = {},
+): Promise<Upstream> {
   const named = Object.keys(prompts).map((name) => ({ name }));
   const about = { capabilities: { tools: {}, ...(named.length > 0 && { prompts: {} }) }, instructions: "Plain." };
   const heard: Heard[] = [];
@@ -50,7 +49,7 @@ export async function startPlainUpstream(
       tools[String(params["name"])]?.(params) ?? { error: { code: -32602, message: "Unknown" } },
     ping: () => ({}),
   };
-  const server: Server = createServer((request, response) => {
+  const { origin, stop } = await startLocalServer((request, response) => {
     void (async () => {
       const body = await text(request);
       const message = (body === "" ? {} : JSON.parse(body)) as Json;
@@ -66,14 +65,5 @@ export async function startPlainUpstream(
       response.end(JSON.stringify({ jsonrpc: "2.0", id: message["id"], ...answered }));
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    heard,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { url: `${origin}/mcp`, heard, close: stop };
 }

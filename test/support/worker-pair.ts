@@ -3,7 +3,7 @@
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp-client.ts";
-import { rolledOut } from "./rollout.ts";
+import { waitForRollout } from "./rollout.ts";
 import { bundleWorker, compatibilityDate, OBJECTS } from "./start-worker.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-workers-0123456789";
@@ -52,7 +52,7 @@ export interface Evicted {
   readonly webSockets?: "close" | "hibernate";
 }
 
-export interface TwoWorkers {
+export interface WorkerPair {
   readonly one: WatchedWorker;
   readonly two: WatchedWorker;
   readonly both: readonly [WatchedWorker, WatchedWorker];
@@ -69,13 +69,13 @@ export interface TwoWorkers {
 }
 
 /** Two that others use after this file. */
-export type SharedWorkers = Omit<TwoWorkers, "stop" | "crash">;
+export type SharedWorkerPair = Omit<WorkerPair, "stop" | "crash">;
 
-let shared: Promise<TwoWorkers> | undefined;
+let shared: Promise<WorkerPair> | undefined;
 
 /** Two that files share which run in this process one after the other, each with tenants of its own; nothing is cut off or delayed. */
-export async function twoWorkers(): Promise<SharedWorkers> {
-  shared ??= startTwoWorkers();
+export async function sharedWorkerPair(): Promise<SharedWorkerPair> {
+  shared ??= startWorkerPair();
   const workers = await shared;
   for (const worker of workers.both) {
     await worker.reconnect();
@@ -95,7 +95,7 @@ const RATELIMITS = { RATE_LIMITS: { namespace_id: "1001", simple: { limit: 20, p
  * platform's limiter bound. `entry`: another Worker of test/fixtures; it need not know what is asked of a watched one. `ofTwo`:
  * what the second has in place of the first's, as in a rollout.
  */
-export async function startTwoWorkers(
+export async function startWorkerPair(
   vars: Readonly<Record<string, string>> = {},
   storage?: string,
   isLimited = false,
@@ -109,7 +109,7 @@ export async function startTwoWorkers(
     /** Compatibility flags that the fixture needs, and the product does not. */
     readonly flags?: readonly string[];
   } = {},
-): Promise<TwoWorkers> {
+): Promise<WorkerPair> {
   const modules = await bundleWorker(entry);
   const settings = {
     compatibilityDate: compatibilityDate(),
@@ -224,7 +224,7 @@ function watchedWorker(origin: string): WatchedWorker {
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
     const answer = JSON.parse(text || "{}") as Json;
-    if (typeof answer["rollout"] === "number") await rolledOut(admin, answer["rollout"]);
+    if (typeof answer["rollout"] === "number") await waitForRollout(admin, answer["rollout"]);
     return answer;
   };
   return {

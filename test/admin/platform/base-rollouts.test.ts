@@ -9,7 +9,7 @@ import { rolloutsOf } from "../../../src/admin/apply/stopped-everywhere.ts";
 import type { Infer, Rollout } from "../../../src/admin/contract.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { adminEnv, adminOptions, ask, newTenant, rolledOut } from "../../support/workerd/admin.ts";
+import { adminEnv, adminOptions, ask, newTenant, waitForRollout } from "../../support/workerd/admin.ts";
 import { countedEnv, spoil } from "../platform-faults.ts";
 import { anyTenant } from "../../support/workerd/tenant.ts";
 
@@ -23,7 +23,7 @@ const shown = async (version: number) => (await ask("GET", `/rollouts/${version}
 const versionOf = ({ body }: Awaited<ReturnType<typeof begin>>) => (body as { rollout: number }).rollout;
 
 async function rollOut(base: string, json = {}): Promise<Shown> {
-  return shown(versionOf(await rolledOut(begin(base, json))));
+  return shown(versionOf(await waitForRollout(begin(base, json))));
 }
 
 const titleOf = async (id: string) =>

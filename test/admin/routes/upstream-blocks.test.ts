@@ -12,7 +12,7 @@ import {
   ask,
   newTenant,
   ORIGIN,
-  rolledOut,
+  waitForRollout,
   ROOT,
   rules,
 } from "../../support/workerd/admin.ts";
@@ -71,7 +71,9 @@ describe("a tool of an upstream that is blocked in every tenant", () => {
     for (const tenant of [one, two]) expect(await callOf(tenant, "tracker__delete")).toContain('"content":[]');
     called.length = 0;
     lift("tracker__delete");
-    const blocked = await rolledOut(ask("POST", "/tools/tracker__delete/block", { json: { note: "broken into" } }));
+    const blocked = await waitForRollout(
+      ask("POST", "/tools/tracker__delete/block", { json: { note: "broken into" } }),
+    );
     expect([blocked.status, blocked.body]).toMatchObject([202, { name: "tracker__delete", changed: true }]);
     const later = await tenantWith(url, "tracker");
     for (const tenant of [one, two, later]) {
@@ -97,7 +99,7 @@ describe("a tool of an upstream that is blocked in every tenant", () => {
     const tenant = await tenantWith(tracker([]), "tracker");
     const path = `/tools/${encodeURIComponent(name)}/block`;
     onTestFinished(async () => void (await ask("DELETE", path)));
-    const blocked = await rolledOut(ask("POST", path, { json: { note: "n" } }));
+    const blocked = await waitForRollout(ask("POST", path, { json: { note: "n" } }));
     expect(blocked.body).toMatchObject({ name, changed: true });
     expect(await callOf(tenant, listedName("tracker", ODD))).toContain("suspended: n");
     expect(await callOf(tenant, `tracker__${ODD}`)).toContain("suspended: n");

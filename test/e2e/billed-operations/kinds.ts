@@ -5,7 +5,7 @@ import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { HOUR_MS, type BilledWorkers } from "./worker-pair-with-bills.ts";
 import { storeText } from "../../support/fixture-admin.ts";
 import { client2025, client2026, post, type Client, type Json } from "../../support/mcp-client.ts";
-import type { PlainUpstream } from "../../support/upstream.ts";
+import type { Upstream } from "../../support/upstream.ts";
 import { write } from "../../support/raw-http.ts";
 import { ADMIN_TOKEN } from "../../support/worker-pair.ts";
 
@@ -20,7 +20,7 @@ const ECHO = { name: "lab_echo", arguments: { a: 1 } };
 
 export interface Ground {
   readonly workers: BilledWorkers;
-  readonly upstream: PlainUpstream;
+  readonly upstream: Upstream;
 }
 
 /** A tenant of one kind, and what is done with it. */

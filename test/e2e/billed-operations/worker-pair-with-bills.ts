@@ -3,7 +3,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Bill } from "../../../scripts/costs/billed.ts";
-import { startTwoWorkers, type TwoWorkers } from "../../support/worker-pair.ts";
+import { startWorkerPair, type WorkerPair } from "../../support/worker-pair.ts";
 
 /** How long nothing happens before everything has happened: streams collect what they hear for some tens of milliseconds. */
 const QUIET_MS = 80;
@@ -27,7 +27,7 @@ export interface Billed {
   readonly steps: readonly string[];
 }
 
-export interface BilledWorkers extends Pick<TwoWorkers, "one" | "two" | "stop"> {
+export interface BilledWorkers extends Pick<WorkerPair, "one" | "two" | "stop"> {
   /** What all tenants share is awake for some seconds: a request asks whichever of the directory's shards. */
   warm(): Promise<void>;
   /** Every stream that was closed by who read it is missed, and over. */
@@ -40,7 +40,7 @@ export interface BilledWorkers extends Pick<TwoWorkers, "one" | "two" | "stop"> 
 
 export async function startBilledWorkers(): Promise<BilledWorkers> {
   const vars = { OUTBOUND_LOCAL: "http://127.0.0.1", SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };
-  const workers = await startTwoWorkers(vars, undefined, false, { entry: "billed-worker" });
+  const workers = await startWorkerPair(vars, undefined, false, { entry: "billed-worker" });
   const say = async (origin: string, change: object = {}): Promise<Said> => {
     const response = await fetch(`${origin}/__bill`, { method: "POST", body: JSON.stringify(change) });
     if (!response.ok) throw new Error(await response.text());

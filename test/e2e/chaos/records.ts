@@ -3,9 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";
-import type { Once } from "../../support/injected-faults.ts";
+import type { FaultsOnce } from "../../support/injected-faults.ts";
 import { client2025, client2026, type Client, type Json } from "../../support/mcp-client.ts";
-import { strikeAt } from "../../support/worker-pair-with-faults.ts";
+import { injectFaultsAt } from "../../support/worker-pair-with-faults.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 2;
@@ -45,8 +45,8 @@ async function lane(scene: Scene, at: number, noted: Noted): Promise<void> {
 
 /** Of the first batch of each isolate: it is taken, and sent again. */
 async function loseAnswers({ world }: Scene): Promise<void> {
-  const lost: Once = { "TenantObject usage.add": "answer lost", "TenantObject call-audit.append": "answer lost" };
-  for (const at of [0, 1]) await strikeAt(world.origin(at), lost);
+  const lost: FaultsOnce = { "TenantObject usage.add": "answer lost", "TenantObject call-audit.append": "answer lost" };
+  for (const at of [0, 1]) await injectFaultsAt(world.origin(at), lost);
 }
 
 async function counted({ world, tag }: Scene): Promise<number> {

@@ -2,7 +2,7 @@
 // fails, and through whichever Worker a client comes back.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { FollowedCall } from "../../support/resumable-call.ts";
+import { ResumableCall } from "../../support/resumable-call.ts";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
 import { client2025, type Client } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
@@ -14,7 +14,7 @@ const EVERY_MS = 40;
 const EACH_STREAM = 5;
 const RESUMES = 60;
 
-async function begin(scene: Scene, at: number): Promise<{ readonly client: Client; readonly call: FollowedCall }> {
+async function begin(scene: Scene, at: number): Promise<{ readonly client: Client; readonly call: ResumableCall }> {
   const params = {
     name: "lab_report",
     arguments: { reports: REPORTS, everyMs: EVERY_MS },
@@ -24,7 +24,7 @@ async function begin(scene: Scene, at: number): Promise<{ readonly client: Clien
     try {
       const url = `${scene.world.origin(at + tries)}/mcp/${scene.tag}`;
       const client = await client2025(url);
-      return { client, call: await FollowedCall.begin(url, client, { id: `call-${at}`, params }) };
+      return { client, call: await ResumableCall.begin(url, client, { id: `call-${at}`, params }) };
     } catch (error) {
       if (tries > 30) throw error;
       await pause(100);
@@ -33,7 +33,7 @@ async function begin(scene: Scene, at: number): Promise<{ readonly client: Clien
 }
 
 /** Where it may go on; a place that is busy is asked again. */
-async function resume({ world, tag }: Scene, call: FollowedCall, at: number): Promise<void> {
+async function resume({ world, tag }: Scene, call: ResumableCall, at: number): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
       await call.resume(`${world.origin(at + tries)}/mcp/${tag}`);
@@ -57,7 +57,7 @@ async function follow(scene: Scene, at: number): Promise<readonly string[]> {
   return judge(call);
 }
 
-function judge({ events, streams }: FollowedCall): readonly string[] {
+function judge({ events, streams }: ResumableCall): readonly string[] {
   const told = events.map(({ message }) =>
     "params" in message ? String((message.params as { progress?: number }).progress) : JSON.stringify(message),
   );

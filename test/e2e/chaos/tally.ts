@@ -1,6 +1,6 @@
 // Owns the table of a run: what struck, and how the answers came out that it struck. Refuses to judge.
 
-import type { Strike } from "../../support/injected-faults.ts";
+import type { InjectedFault } from "../../support/injected-faults.ts";
 import type { Outcome } from "./verdicts.ts";
 
 const OUTCOMES: readonly Outcome[] = ["answered", "refused", "owed", "left", "violation"];
@@ -8,7 +8,7 @@ const OUTCOMES: readonly Outcome[] = ["answered", "refused", "owed", "left", "vi
 export class Tally {
   readonly #rows = new Map<string, Map<Outcome, number>>();
 
-  add(struck: readonly Strike[], outcome: Outcome): void {
+  add(struck: readonly InjectedFault[], outcome: Outcome): void {
     const kinds = new Set(struck.map(({ kind, isInner }) => (isInner ? `${kind}, of an object` : kind)));
     for (const kind of kinds.size === 0 ? ["nothing"] : kinds) {
       const row = this.#rows.get(kind) ?? new Map<Outcome, number>();

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
 import { client2025, client2026, post, type Json, type Reply } from "../../support/mcp-client.ts";
-import { startPlainUpstream, type PlainUpstream } from "../../support/upstream.ts";
+import { startUpstream, type Upstream } from "../../support/upstream.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 3;
@@ -52,7 +52,7 @@ async function isRead({ world, tag }: Scene): Promise<void> {
   throw new Error(`the upstream is not read: ${said}`);
 }
 
-function twice({ heard }: PlainUpstream): readonly string[] {
+function twice({ heard }: Upstream): readonly string[] {
   const counts = new Map<string, number>();
   for (const { message } of heard) {
     if (message["method"] !== "tools/call") continue;
@@ -67,7 +67,7 @@ async function play(scene: Scene): Promise<Played> {
     const { key } = params["arguments"] as { key: string };
     return { content: [{ type: "text", text: `spent ${key}` }] };
   };
-  const upstream = await startPlainUpstream({ spend });
+  const upstream = await startUpstream({ spend });
   try {
     await makeTenant(scene, scene.tag, { upstreams: { plain: { url: upstream.url } } });
     await isRead(scene);

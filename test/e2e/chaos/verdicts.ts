@@ -1,11 +1,11 @@
 // Owns what of an answer must not be: an error of ours where a retry could have saved it, and one that does not say when to come
 // again. Refuses what a client did wrong: that is no fault.
 
-import type { Strike, StrikeKind } from "../../support/injected-faults.ts";
+import type { InjectedFault, InjectedFaultKind } from "../../support/injected-faults.ts";
 import type { Heard } from "./answers.ts";
 
 /** What no second try can help against: who has too much to do is left alone, and nobody waits for ever. */
-const PAST_HELP: ReadonlySet<StrikeKind> = new Set(["overloaded", "hung", "subrequests"]);
+const PAST_HELP: ReadonlySet<InjectedFaultKind> = new Set(["overloaded", "hung", "subrequests"]);
 
 /** Longer than the patience of everything together. */
 const ANSWERED_WITHIN_MS = 25_000;
@@ -25,7 +25,7 @@ export function isBad({ status, fault }: Heard): boolean {
   return status >= 500 || (status > 0 && fault !== "");
 }
 
-function isPastHelp({ kind, call }: Strike): boolean {
+function isPastHelp({ kind, call }: InjectedFault): boolean {
   // Whoever claimed did not hear that it was they.
   const isLostClaim = kind === "answer lost" && call.endsWith("authority.claim");
   return PAST_HELP.has(kind) || NOT_TWICE.test(call) || isLostClaim;
@@ -35,14 +35,14 @@ function isPastHelp({ kind, call }: Strike): boolean {
  * What is drawn strikes no name twice for a request. But a reset of all objects may strike the second try of what failed
  * before, and a lease is asked for by one request for all that wait: the next one's may be struck too.
  */
-function isStruckTwice(strikes: readonly Strike[]): boolean {
+function isStruckTwice(strikes: readonly InjectedFault[]): boolean {
   const own = strikes.filter(({ isInner }) => !isInner);
-  const isAnyonesTry = ({ kind, call }: Strike) => kind === "reset" || call.endsWith("policy.lease");
+  const isAnyonesTry = ({ kind, call }: InjectedFault) => kind === "reset" || call.endsWith("policy.lease");
   return own.some((one) => isAnyonesTry(one) && own.some((other) => other !== one && other.call === one.call));
 }
 
 /** `strikes`: what struck its request, and what struck objects meanwhile. */
-export function verdictOf(heard: Heard, strikes: readonly Strike[]): Judged {
+export function verdictOf(heard: Heard, strikes: readonly InjectedFault[]): Judged {
   const { status, retryAfter, what, fault, begun, ended } = heard;
   const said = `${what} was answered ${status} ${fault}`;
   if (status === 503 && retryAfter === null) return { outcome: "violation", why: `${said}, without Retry-After` };

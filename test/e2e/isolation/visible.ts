@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./world.ts";
 import { post, type Json, type Reply } from "../../support/mcp-client.ts";
 import { write } from "../../support/raw-http.ts";
-import type { TwoWorkers } from "../../support/worker-pair.ts";
+import type { WorkerPair } from "../../support/worker-pair.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 export type Revision = (typeof REVISIONS)[number];
@@ -27,7 +27,7 @@ export interface Sight extends Viewpoint {
 }
 
 export interface World {
-  readonly workers: TwoWorkers;
+  readonly workers: WorkerPair;
   readonly tokens: Tokens;
 }
 

@@ -3,7 +3,7 @@
 // Refuses to judge what came of it: each check does.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { ADMIN_TOKEN, type TwoWorkers, type WatchedWorker } from "../../support/worker-pair.ts";
+import { ADMIN_TOKEN, type WorkerPair, type WatchedWorker } from "../../support/worker-pair.ts";
 import { createDraws, type Draws } from "./draws.ts";
 
 /** `status` 0: no answer came, so nobody knows what came of it. */
@@ -58,11 +58,11 @@ const PATIENCE_MS = 30_000;
 const FAULTS_OF_A_STORM = 40;
 
 /** Starts both over the storage that they had. */
-type Start = () => Promise<TwoWorkers>;
+type Start = () => Promise<WorkerPair>;
 
 export class World {
   readonly #start: Start;
-  #workers: TwoWorkers | undefined;
+  #workers: WorkerPair | undefined;
   #weather: Weather = { jitterMs: 0 };
   #draws = createDraws(0);
   readonly faults = new Map<Fault, number>();

@@ -7,7 +7,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../../../scripts/fixture-server.ts";
-import { startListening, stopProcess } from "../../support/server-process.ts";
+import { startServerProcess, stopProcess } from "../../support/server-process.ts";
 import type { Era } from "./asked.ts";
 import { recordServer, recordSse, type Recording } from "./recording.ts";
 import { StandIn } from "./stand-in.ts";
@@ -107,7 +107,7 @@ export async function startReal(kind: PythonKind, { python, version }: Interpret
 }
 
 function startProcess(python: string, { program, way }: PythonKind, port: number): Promise<ChildProcess> {
-  return startListening({
+  return startServerProcess({
     command: python,
     args: [`${program}.py`, ...(way === undefined ? [] : [way])],
     cwd: PYTHON,

@@ -2,7 +2,7 @@
 // endpoint; what it finds again, and what is no way back.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { altered } from "../../support/tamper.ts";
+import { tamper } from "../../support/tamper.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2026, type Json } from "../../support/mcp-client.ts";
@@ -54,7 +54,7 @@ describe("the id of the last event", () => {
 
   test.each<[what: string, id: (of: typeof good) => string]>([
     ["that nobody made", ({ told }) => `x.AAAA~${told}~`],
-    ["that was changed", ({ session, told }) => `${altered(session)}~${told}~`],
+    ["that was changed", ({ session, told }) => `${tamper(session)}~${told}~`],
   ])("of a session %s is not found", async (_what, id) => {
     expectRefusal(await get(lab, { "last-event-id": id(good) }), REVISION, { status: 404, code: -32600 });
   });

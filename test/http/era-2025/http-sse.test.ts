@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { clientOf, post, type Json } from "../../support/mcp-client.ts";
+import { mcpClient, post, type Json } from "../../support/mcp-client.ts";
 import { change, changedUri, connectSse, HELLO, initializeSse as begin } from "../../support/sse-connection.ts";
 
 const origin = fixtureOrigin();
@@ -158,7 +158,7 @@ describe("what is refused", () => {
   });
 
   test("a message for a session that holds no stream", async () => {
-    const client = await clientOf("2025-11-25", lab);
+    const client = await mcpClient("2025-11-25", lab);
     const url = `${lab}?sessionId=${client.headers["mcp-session-id"] ?? ""}`;
     expect((await post(url, { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(404);
   });

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
-import { client2026, clientOf, ERAS, post, type Json, type Reply } from "../../support/mcp-client.ts";
+import { client2026, mcpClient, ERAS, post, type Json, type Reply } from "../../support/mcp-client.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const lab = `${fixtureOrigin()}/mcp/lab`;
@@ -170,7 +170,7 @@ describe("what is done once", () => {
 
   test.each(ERAS)("and what is kept have one result under one name, in era $era too", async ({ revision }) => {
     const args = fresh();
-    const client = await clientOf(revision, lab);
+    const client = await mcpClient(revision, lab);
     const params = { name: "lab_pay_twice", arguments: args };
     let { result } = await client.request("tools/call", params);
     if (result.resultType === "input_required") {
@@ -317,7 +317,7 @@ describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answ
   });
 
   test("is put on the call's stream in era 2025, where its answer comes in a POST of its own", async () => {
-    const client = await clientOf("2025-11-25", lab, EVERYTHING);
+    const client = await mcpClient("2025-11-25", lab, EVERYTHING);
     const stream = await openEvents(lab, {
       method: "POST",
       headers: { "content-type": "application/json", ...client.headers },
@@ -358,7 +358,7 @@ describe("a capability", () => {
   });
 
   test("is false in era 2025 for a request that takes no stream, which the tool can catch", async () => {
-    const client = await clientOf("2025-11-25", lab, EVERYTHING);
+    const client = await mcpClient("2025-11-25", lab, EVERYTHING);
     const headers = { accept: "application/json" };
     const { result } = await client.request("tools/call", { name: "lab_polite", arguments: {} }, { headers });
     expect(result.content).toEqual([{ type: "text", text: "could not ask (false): MissingCapability" }]);
@@ -395,7 +395,7 @@ describe("a prompt", () => {
   test("that asks is an error, not an answer, for a client that cannot be asked", async () => {
     const subject = { name: "lab_letter", arguments: fresh() };
     expect((await ask("prompts/get", subject, {}, {})).error?.code).toBe(-32021);
-    const { error } = await (await clientOf("2025-11-25", lab)).request("prompts/get", subject);
+    const { error } = await (await mcpClient("2025-11-25", lab)).request("prompts/get", subject);
     expect(error?.code).toBe(-32600);
   });
 });

@@ -3,18 +3,18 @@
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
-import { client2026, clientOf, type Json } from "../../support/mcp-client.ts";
+import { client2026, mcpClient, type Json } from "../../support/mcp-client.ts";
 import { sendRaw, write, type RawReply } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
-import { twoWorkers, type SharedWorkers, type WatchedWorker } from "../../support/worker-pair.ts";
+import { sharedWorkerPair, type SharedWorkerPair, type WatchedWorker } from "../../support/worker-pair.ts";
 
 const REVISION = "2025-11-25";
 const DOCUMENT = { mode: "open", maxStalenessMs: 50, profiles: { small: {}, large: {} } };
 
-let workers: SharedWorkers;
+let workers: SharedWorkerPair;
 let keys: Record<"a" | "b", string>;
 beforeAll(async () => {
-  workers = await twoWorkers();
+  workers = await sharedWorkerPair();
   const { one } = workers;
   for (const id of ["mine", "other"]) await one.admin("POST", "/tenants", { id, document: DOCUMENT });
   const [a, b] = await Promise.all(["a", "b"].map((name) => one.admin("POST", "/tenants/mine/keys", { name })));
@@ -33,7 +33,7 @@ const credentialOf = ({ key }: Place): Record<string, string> =>
   key === undefined ? {} : { authorization: `Bearer ${keys[key]}` };
 
 async function begin(place: Place = {}): Promise<string> {
-  const { headers } = await clientOf(REVISION, urlOf(place), {}, credentialOf(place));
+  const { headers } = await mcpClient(REVISION, urlOf(place), {}, credentialOf(place));
   return headers["mcp-session-id"] ?? "none";
 }
 
@@ -201,7 +201,7 @@ describe("DELETE", () => {
   });
 
   test("ends the session's stream", async () => {
-    const client = await clientOf(REVISION, urlOf({}));
+    const client = await mcpClient(REVISION, urlOf({}));
     const stream = await openEvents(urlOf({}), { headers: client.headers });
     expect((await send({}, client.headers["mcp-session-id"], "DELETE")).status).toBe(204);
     await expect(stream.message()).rejects.toThrow("the stream ended");

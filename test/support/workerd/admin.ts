@@ -106,7 +106,7 @@ function hold(schema: JsonObject, body: unknown): void {
 }
 
 /** A change of all tenants, when it is in force in each. */
-export async function rolledOut(asking: Promise<Answered>): Promise<Answered> {
+export async function waitForRollout(asking: Promise<Answered>): Promise<Answered> {
   const answered = await asking;
   const { rollout } = answered.body as { rollout: number };
   const isOver = async () => ((await ask("GET", `/rollouts/${rollout}`)).body as { state: string }).state !== "running";

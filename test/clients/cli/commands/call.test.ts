@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandLine } from "../../../support/command-line.ts";
-import { ScriptedEndpoint } from "../../../support/scripted-server.ts";
+import { ScriptedServer } from "../../../support/scripted-server.ts";
 import { NOTE_WRITE, said, toolEndpoint, type Json, type Sent } from "./tool-endpoint.ts";
 
 test("a tool's text is printed, through the tenant's own endpoint", async () => {
@@ -340,7 +340,7 @@ test("any MCP endpoint can be named by its URL", async () => {
 
 test("a connection that closes before the answer is no server that cannot be reached: the tool may have run", async () => {
   const progress = { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 1 } };
-  const { url } = await ScriptedEndpoint.start((one) => {
+  const { url } = await ScriptedServer.start((one) => {
     if (one.method === "tools/call") one.stream().event(progress).drop();
     else one.result({ tools: [NOTE_WRITE], resultType: "complete", ttlMs: 0, cacheScope: "private" });
   });
@@ -355,7 +355,7 @@ test.each([
   ["call", "demo"],
   ["tenant", "list"],
 ])("https to a server without TLS: %s says so", async (...args) => {
-  const { url } = await ScriptedEndpoint.start((one) => one.refuse(404));
+  const { url } = await ScriptedServer.start((one) => one.refuse(404));
   const base = new URL(url).origin.replace("http:", "https:");
   const { stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run([...args, "--url", base]);
   expect(stderr).toMatch(/^tenantry: cannot reach https:.*: it speaks no TLS; http:\/\/ in place of https:\/\/\?\n$/);

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { RECIPES } from "../../../../src/protocol/connect/recipes.ts";
 import { commandLine, type Ended } from "../../../support/command-line.ts";
-import { type Exchange, ScriptedEndpoint, sessionScript, type Json } from "../../../support/scripted-server.ts";
+import { type Exchange, ScriptedServer, sessionScript, type Json } from "../../../support/scripted-server.ts";
 
 interface Finding {
   readonly step: string;
@@ -44,8 +44,8 @@ function healthy(change: (exchange: Exchange) => boolean = () => false) {
 async function doctor(
   change: (exchange: Exchange, origin: string) => boolean,
   ...args: string[]
-): Promise<{ ended: Ended; findings: Finding[]; endpoint: ScriptedEndpoint }> {
-  const endpoint = await ScriptedEndpoint.start();
+): Promise<{ ended: Ended; findings: Finding[]; endpoint: ScriptedServer }> {
+  const endpoint = await ScriptedServer.start();
   endpoint.script = healthy((exchange) => change(exchange, new URL(endpoint.url).origin));
   const { cli } = await commandLine();
   const ended = await cli.run(["doctor", endpoint.url, ...args, "--json"]);
@@ -249,7 +249,7 @@ test("who refuses whoever asks is heard out", async () => {
 });
 
 test("connect says that an endpoint lets nobody in now, and prints what it takes all the same", async () => {
-  const endpoint = await ScriptedEndpoint.start((exchange) => exchange.error(-32003, "Suspended: unpaid", 403));
+  const endpoint = await ScriptedServer.start((exchange) => exchange.error(-32003, "Suspended: unpaid", 403));
   const { cli } = await commandLine();
   const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor"]);
   expect([exit, stdout.includes(endpoint.url)]).toEqual([0, true]);
@@ -257,14 +257,14 @@ test("connect says that an endpoint lets nobody in now, and prints what it takes
 });
 
 test("connect says what a server says of an endpoint that is not there", async () => {
-  const endpoint = await ScriptedEndpoint.start((exchange) => exchange.error(-32001, "No such profile", 404));
+  const endpoint = await ScriptedServer.start((exchange) => exchange.error(-32001, "No such profile", 404));
   const { cli } = await commandLine();
   const { exit, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor"]);
   expect([exit, stderr]).toEqual([3, expect.stringContaining("No such profile (404)")]);
 });
 
 test("a port at which nothing listens is where the way ends", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   await endpoint.stop();
   const { cli } = await commandLine();
   const { exit, stdout } = await cli.run(["doctor", endpoint.url]);
@@ -281,7 +281,7 @@ test("a name that has no address is where the way ends", async () => {
 });
 
 test("https before a server that speaks http is said as what it is, and no certificate is blamed", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   const { cli } = await commandLine();
   const { exit, stdout } = await cli.run(["doctor", endpoint.url.replace("http:", "https:"), "--json"]);
   expect(exit).toBe(6);
@@ -303,7 +303,7 @@ test("a profile that is not there is said to be misspelt, not that old clients c
 });
 
 test("what a server says cannot steer the terminal", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   endpoint.script = healthy((exchange) => {
     if (exchange.name !== "tools/list") return false;
     exchange.result({ tools: [{ ...TOOL, name: "a\u001b[2J\nb" }] });
@@ -316,7 +316,7 @@ test("what a server says cannot steer the terminal", async () => {
 });
 
 test("connect says of an endpoint with a login that one logs in, and of one that is away how to go on", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   endpoint.script = healthy((exchange) => withLogin(() => ({}))(exchange, "http://x.example"));
   const { cli } = await commandLine();
   const { stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "gemini"]);
@@ -330,7 +330,7 @@ test("connect says of an endpoint with a login that one logs in, and of one that
 });
 
 test("connect prints nothing for a website, and says so", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   endpoint.script = healthy((exchange) => (exchange.refuse(501, { "content-type": "text/html" }), true));
   const { cli } = await commandLine();
   const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "curl"]);
@@ -348,7 +348,7 @@ test("connect speaks of a place for the key only where there is one", async () =
 });
 
 test("an endpoint without its scheme is taken as --url takes a server", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   endpoint.script = healthy();
   const { cli } = await commandLine();
   const bare = endpoint.url.replace(/^http:\/\/[^:/]+/, "localhost");
@@ -397,7 +397,7 @@ test("connect leaves no variable of a client's or a shell's in what it prints", 
 const ELSEWHERE = { location: "http://localhost:9/mcp/acme" };
 
 test("connect prints nothing, and no key, for an endpoint that sends its clients elsewhere", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   endpoint.script = (exchange) => exchange.json({}, 307, ELSEWHERE);
   const { cli } = await commandLine();
   const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor", "--key", "tnt_key"]);

@@ -1,12 +1,11 @@
 // Owns an MCP endpoint of 2026-07-28 with one tool, for tests of the command line: it answers and refuses as a test says.
 // Refuses messages that the official schema does not allow.
 
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { CommandLine, type Around, type Ended } from "../../../support/command-line.ts";
+import { startLocalServer } from "../../../support/local-server.ts";
 import { expectOfficial } from "../../../support/official-schema.ts";
 
 export type Json = Record<string, unknown>;
@@ -44,7 +43,7 @@ export async function toolEndpoint(
   refuse: (sent: Sent) => Json | undefined = () => undefined,
 ) {
   const sent: Sent[] = [];
-  const server = createServer((request, response) => {
+  const { origin: url, stop } = await startLocalServer((request, response) => {
     void (async () => {
       const message = JSON.parse(await text(request)) as Json & { method: string; params: Json };
       const isOlder = message.method === "initialize";
@@ -70,13 +69,7 @@ export async function toolEndpoint(
       }
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(stop);
   const cli = new CommandLine("/", { HOME: "/nowhere", TENANTRY_URL: url, TENANTRY_TOKEN: "admin-secret" });
   const call = (args: readonly string[], around?: Around): Promise<Ended> => cli.run(["call", ...args], around);
   return { sent, call, url };

@@ -1,15 +1,15 @@
 // Watching a tenant: what is announced is printed as it comes, and a connection that breaks is made again.
 
 import { expect, onTestFinished, test } from "vitest";
-import { LocalClient } from "../../../support/stdio-client.ts";
+import { StdioClient } from "../../../support/stdio-client.ts";
 import { expectOfficial } from "../../../support/official-schema.ts";
-import { type Exchange, type Json, ScriptedEndpoint } from "../../../support/scripted-server.ts";
+import { type Exchange, type Json, ScriptedServer } from "../../../support/scripted-server.ts";
 
 const ID = "io.modelcontextprotocol/subscriptionId";
 
 async function watching(args: readonly string[] = [], script?: (exchange: Exchange) => void) {
-  const endpoint = await ScriptedEndpoint.start(script);
-  const watch = new LocalClient(["watch", "acme", "--url", new URL(endpoint.url).origin, ...args]);
+  const endpoint = await ScriptedServer.start(script);
+  const watch = new StdioClient(["watch", "acme", "--url", new URL(endpoint.url).origin, ...args]);
   onTestFinished(async () => void (await watch.interrupt()));
   return { endpoint, watch };
 }
@@ -106,6 +106,6 @@ test.each([
 test("a server that is not there is unreachable, and not waited for", async () => {
   const { endpoint } = await watching();
   await endpoint.stop();
-  const watch = new LocalClient(["watch", endpoint.url]);
+  const watch = new StdioClient(["watch", endpoint.url]);
   expect((await watch.end()).exit).toBe(6);
 });

@@ -1,12 +1,12 @@
 // The bridge for local clients, in 2025: sessions, streams both ways, and all that can go wrong between two ends.
 
 import { expect, test } from "vitest";
-import { claim, INITIALIZE, INITIALIZED, LocalClient } from "../../../support/stdio-client.ts";
-import { type Exchange, type Json, ScriptedEndpoint, sessionScript } from "../../../support/scripted-server.ts";
+import { claim, INITIALIZE, INITIALIZED, StdioClient } from "../../../support/stdio-client.ts";
+import { type Exchange, type Json, ScriptedServer, sessionScript } from "../../../support/scripted-server.ts";
 
 async function connected(rest: (exchange: Exchange) => void = () => {}) {
-  const endpoint = await ScriptedEndpoint.start(sessionScript("s-1", rest));
-  const client = new LocalClient(["stdio", endpoint.url, "--key", "tnt_1"]);
+  const endpoint = await ScriptedServer.start(sessionScript("s-1", rest));
+  const client = new StdioClient(["stdio", endpoint.url, "--key", "tnt_1"]);
   client.send(INITIALIZE, INITIALIZED);
   expect(await client.next()).toMatchObject({ id: "hello", result: { protocolVersion: "2025-11-25" } });
   return { endpoint, client };
@@ -37,8 +37,8 @@ test("a session is opened with what the client says, carried on, and deleted whe
 });
 
 test("nothing is sent before initialize is answered, and everything after it without waiting", async () => {
-  const endpoint = await ScriptedEndpoint.start();
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start();
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(INITIALIZE, INITIALIZED, call(1), call(2));
   const hello = await endpoint.next("initialize");
   expect(endpoint.names).toEqual(["initialize"]);
@@ -76,8 +76,8 @@ test.each([
   { what: "invalid UTF-8", line: Buffer.from([0x22, 0xff, 0x22]), code: -32700 },
   { what: "a line of 9 MiB", line: `"${"x".repeat(9 * 1024 * 1024)}"`, code: -32700 },
 ])("$what is answered with $code, and the next line is served", async ({ line, code, id = null }) => {
-  const endpoint = await ScriptedEndpoint.start((one) => one.result({}));
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start((one) => one.result({}));
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(line, "", "  \r", { id: 9, method: "ping" });
   expect(await client.next()).toMatchObject({ jsonrpc: "2.0", id, error: { code } });
   expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 9, result: {} });
@@ -90,8 +90,8 @@ async function connectedIn(revision: string, rest: (exchange: Exchange) => void 
   const result = { protocolVersion: revision, capabilities: {}, serverInfo: { name: "n", version: "1" } };
   const script = (one: Exchange) =>
     one.name === "initialize" ? one.result(result, { "mcp-session-id": "s-1" }) : hello(one);
-  const endpoint = await ScriptedEndpoint.start(script);
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start(script);
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(INITIALIZE, INITIALIZED);
   await client.next();
   return { endpoint, client };
@@ -144,8 +144,8 @@ test.each([
 });
 
 test("to a 2026 client garbage is not answered but logged", async () => {
-  const endpoint = await ScriptedEndpoint.start((one) => one.result({}));
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start((one) => one.result({}));
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(claim(1, "server/discover"));
   await client.next();
   client.send("nonsense");
@@ -172,8 +172,8 @@ test.each([
   { what: "a stream that breaks", answer: (one: Exchange) => one.stream().event(progress("x")).drop(), says: "closed" },
   { what: "nothing at all", answer: (one: Exchange) => one.refuse(202), says: "answered nothing" },
 ])("$what becomes an error with the id of the request", async ({ answer, says }) => {
-  const endpoint = await ScriptedEndpoint.start(answer);
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start(answer);
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send({ id: "x", method: "ping" });
   const { rest, exit } = await client.end();
   expect(exit).toBe(0);
@@ -183,9 +183,9 @@ test.each([
 });
 
 test("a server that is not there is an error for each request, and the bridge goes on", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   await endpoint.stop();
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(INITIALIZE);
   expect(await client.next()).toMatchObject({ id: "hello", error: { code: -32603 } });
   client.send({ id: 2, method: "ping" });
@@ -195,10 +195,10 @@ test("a server that is not there is an error for each request, and the bridge go
 });
 
 test("an error that a server gives no id gets that of the request", async () => {
-  const endpoint = await ScriptedEndpoint.start((one) =>
+  const endpoint = await ScriptedServer.start((one) =>
     one.json({ jsonrpc: "2.0", id: null, error: { code: -32003, message: "Suspended" } }, 403),
   );
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send({ id: 5, method: "ping" });
   expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 5, error: { code: -32003, message: "Suspended" } });
   await client.end();
@@ -376,14 +376,14 @@ test.each([
   { args: [], path: "/mcp" },
 ])("$args names $path of the server", async ({ args, path }) => {
   const origin = "http://127.0.0.1:1";
-  const client = new LocalClient(["stdio", ...args, "--url", origin]);
+  const client = new StdioClient(["stdio", ...args, "--url", origin]);
   await client.said(`serving ${origin}${path} on`);
   await client.end();
 });
 
 test("--url may be the whole endpoint, and --quiet says nothing", async () => {
-  const endpoint = await ScriptedEndpoint.start((one) => one.result({}));
-  const client = new LocalClient(["stdio", "--url", endpoint.url, "--quiet"], { TENANTRY_KEY: "tnt_2" });
+  const endpoint = await ScriptedServer.start((one) => one.result({}));
+  const client = new StdioClient(["stdio", "--url", endpoint.url, "--quiet"], { TENANTRY_KEY: "tnt_2" });
   client.send("nonsense", { id: 1, method: "ping" });
   const { rest } = await client.end();
   expect(rest).toHaveLength(2);
@@ -397,7 +397,7 @@ test.each([
   { args: ["--local", "--url", "http://x"], says: "give one of them" },
   { args: ["--local", "--project", "nowhere"], says: "there is no wrangler.toml in /nowhere" },
 ])("$args is a usage error", async ({ args, says }) => {
-  const client = new LocalClient(["stdio", ...args]);
+  const client = new StdioClient(["stdio", ...args]);
   const ended = await client.end();
   expect({ ...ended, says: client.stderr.includes(says) }).toEqual({ exit: 2, rest: [] as Json[], says: true });
 });
@@ -412,8 +412,8 @@ test.each([
   { status: 401, args: ["--key", "bad"], says: "initialize: There is no such tenant (the key of --key was refused)\n" },
   { status: 200, args: [], says: "initialize: There is no such tenant\n" },
 ])("why a session is refused ($status) is said on stderr too, with what to do", async ({ status, args, says }) => {
-  const endpoint = await ScriptedEndpoint.start((one) => one.error(-32600, "There is no such tenant", status));
-  const client = new LocalClient(["stdio", endpoint.url, ...args]);
+  const endpoint = await ScriptedServer.start((one) => one.error(-32600, "There is no such tenant", status));
+  const client = new StdioClient(["stdio", endpoint.url, ...args]);
   client.send(INITIALIZE);
   expect(await client.next()).toMatchObject({ id: "hello", error: { message: "There is no such tenant" } });
   await client.end();

@@ -1,14 +1,14 @@
 // The bridge for local clients, in 2026: headers that repeat the body, subscriptions that outlive their connection.
 
 import { expect, test } from "vitest";
-import { claim, LocalClient } from "../../../support/stdio-client.ts";
-import { type Exchange, type Json, ScriptedEndpoint } from "../../../support/scripted-server.ts";
+import { claim, StdioClient } from "../../../support/stdio-client.ts";
+import { type Exchange, type Json, ScriptedServer } from "../../../support/scripted-server.ts";
 
 const ID = "io.modelcontextprotocol/subscriptionId";
 
 async function connected(script?: (exchange: Exchange) => void) {
-  const endpoint = await ScriptedEndpoint.start(script);
-  return { endpoint, client: new LocalClient(["stdio", endpoint.url]) };
+  const endpoint = await ScriptedServer.start(script);
+  return { endpoint, client: new StdioClient(["stdio", endpoint.url]) };
 }
 
 function tool(name: string, properties: Json): Json {
@@ -252,8 +252,8 @@ test("an open subscription does not keep the bridge when stdin closes", async ()
 test.each(["tools/list", "subscriptions/listen"])(
   "why %s is refused at the door is said on stderr too",
   async (method) => {
-    const endpoint = await ScriptedEndpoint.start((one) => one.error(-32600, "Unauthorized", 401));
-    const client = new LocalClient(["stdio", endpoint.url, "--key", "bad"]);
+    const endpoint = await ScriptedServer.start((one) => one.error(-32600, "Unauthorized", 401));
+    const client = new StdioClient(["stdio", endpoint.url, "--key", "bad"]);
     client.send(claim(1, method));
     expect(await client.next()).toMatchObject({ id: 1, error: { message: "Unauthorized" } });
     await client.end();
@@ -262,8 +262,8 @@ test.each(["tools/list", "subscriptions/listen"])(
 );
 
 test("what a server refuses for other reasons is between it and the client", async () => {
-  const endpoint = await ScriptedEndpoint.start((one) => one.error(-32601, "Method not found", 404));
-  const client = new LocalClient(["stdio", endpoint.url]);
+  const endpoint = await ScriptedServer.start((one) => one.error(-32601, "Method not found", 404));
+  const client = new StdioClient(["stdio", endpoint.url]);
   client.send(claim(1, "lab/unknown"));
   expect(await client.next()).toMatchObject({ id: 1, error: { code: -32601 } });
   await client.end();

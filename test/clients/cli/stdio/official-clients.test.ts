@@ -14,7 +14,7 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished, test } from "vitest";
-import { ScriptedEndpoint, sessionScript } from "../../../support/scripted-server.ts";
+import { ScriptedServer, sessionScript } from "../../../support/scripted-server.ts";
 import { SdkServer } from "../../../support/sdk-server.ts";
 import { isRunning, MAIN, startV1, startV2 } from "../../../support/official-stdio-clients.ts";
 
@@ -88,7 +88,7 @@ test("the v2 client falls back to 2025 by itself, and is asked too", async () =>
 });
 
 test("a server that goes away in the middle of a call is an error for the call, and the next one works again", async () => {
-  const endpoint = await ScriptedEndpoint.start(sessionScript("s-1"));
+  const endpoint = await ScriptedServer.start(sessionScript("s-1"));
   const { client, faults } = await startV1([endpoint.url]);
   const call = client.callTool({ name: "slow" });
   const refused = expect(call).rejects.toThrow("the connection was closed");
@@ -104,7 +104,7 @@ test.each([
   { signal: "SIGINT", exit: 130 },
   { signal: "SIGTERM", exit: 130 },
 ] as const)("$signal ends the process with $exit, whatever is under way", async ({ signal, exit }) => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   const bridge = spawn(process.execPath, [MAIN, "stdio", endpoint.url], { stdio: ["pipe", "pipe", "ignore"] });
   onTestFinished(() => void bridge.kill("SIGKILL"));
   bridge.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
@@ -116,7 +116,7 @@ test.each([
 });
 
 test("SIGTERM ends the process with 130 though its client does not read what it was told", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   const bridge = spawn(process.execPath, [MAIN, "stdio", endpoint.url], { stdio: ["pipe", "pipe", "ignore"] });
   onTestFinished(() => void bridge.kill("SIGKILL"));
   bridge.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n');
@@ -132,7 +132,7 @@ test("SIGTERM ends the process with 130 though its client does not read what it 
 });
 
 test("a client that closes stderr is served all the same", async () => {
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   const bridge = spawn(process.execPath, [MAIN, "stdio", endpoint.url], { stdio: ["pipe", "pipe", "pipe"] });
   onTestFinished(() => void bridge.kill("SIGKILL"));
   await once(bridge.stderr, "data");
@@ -148,7 +148,7 @@ test("a client that closes stderr is served all the same", async () => {
 
 test("a client that reads late gets all of what came meanwhile", async () => {
   const count = 400;
-  const endpoint = await ScriptedEndpoint.start();
+  const endpoint = await ScriptedServer.start();
   const bridge = spawn(process.execPath, [MAIN, "stdio", endpoint.url], { stdio: ["pipe", "pipe", "ignore"] });
   onTestFinished(() => void bridge.kill("SIGKILL"));
   bridge.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');

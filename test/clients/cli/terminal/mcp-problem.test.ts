@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { CommandLine } from "../../../support/command-line.ts";
-import { LocalClient } from "../../../support/stdio-client.ts";
-import { ScriptedEndpoint, type Exchange } from "../../../support/scripted-server.ts";
+import { StdioClient } from "../../../support/stdio-client.ts";
+import { ScriptedServer, type Exchange } from "../../../support/scripted-server.ts";
 
 const METADATA = "https://mcp.example/.well-known/oauth-protected-resource/mcp/acme";
 const LOG_IN =
@@ -24,14 +24,14 @@ describe.each([["call"], ["watch"]])("tenantry %s", (command) => {
     { challenge: 'Bearer no_resource_metadata="x"', args: [], says: "(no key: set TENANTRY_KEY or give --key-file)" },
     { challenge: 'Bearer realm="x"', args: ["--key", "tnt_1"], says: "(the key of --key was refused)" },
   ])("refused with $challenge and $args says what to bring", async ({ challenge, args, says }) => {
-    const { url } = await ScriptedEndpoint.start(challenged(challenge));
+    const { url } = await ScriptedServer.start(challenged(challenge));
     const { exit, stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run([command, url, ...args]);
     expect({ exit, stderr }).toEqual({ exit: 4, stderr: `tenantry: Authorization required ${says}\n` });
   });
 });
 
 test("a key of the environment that is refused is named, as a later shell may not know of it", async () => {
-  const { url } = await ScriptedEndpoint.start(challenged('Bearer realm="x"'));
+  const { url } = await ScriptedServer.start(challenged('Bearer realm="x"'));
   const { stderr } = await new CommandLine("/", { HOME: "/nowhere", TENANTRY_KEY: "tnt_1" }).run(["call", url]);
   expect(stderr).toBe("tenantry: Authorization required (the key of TENANTRY_KEY was refused)\n");
 });
@@ -40,8 +40,8 @@ test.each([
   ["2025", "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } }],
   ["2026", "tools/list", {}],
 ])("a client of era %s behind tenantry stdio finds it in its log", async (_era, method, params) => {
-  const { url } = await ScriptedEndpoint.start(challenged(`Bearer resource_metadata="${METADATA}"`));
-  const client = new LocalClient(["stdio", url]);
+  const { url } = await ScriptedServer.start(challenged(`Bearer resource_metadata="${METADATA}"`));
+  const client = new StdioClient(["stdio", url]);
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": { name: "c", version: "1" },
