@@ -63,6 +63,8 @@ for (const path of process.argv.slice(2).filter((given) => given.startsWith("tes
 const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
+/** A test that fails shows its last requests and responses. */
+const REPORT = ["test/support/failure-report.ts"];
 /** Processes have to start, and a machine that is busy is no failure. */
 const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, expect: { poll: { timeout: 30_000 } } };
 
@@ -127,7 +129,17 @@ const PURE = "test/connect/client-snippets.test.ts";
 /** Asks the Worker that runs for all of them. */
 function e2e(name: string, isMeant: (file: string) => boolean): TestProjectInlineConfiguration {
   const include = [...MIXED, ...E2E].filter((file) => asksRunning(file) && isMeant(file));
-  return { test: { name, include, globalSetup: [FIXTURE, RUN_FOLDER], isolate: false, provide, ...PATIENCE } };
+  return {
+    test: {
+      name,
+      include,
+      globalSetup: [FIXTURE, RUN_FOLDER],
+      setupFiles: REPORT,
+      isolate: false,
+      provide,
+      ...PATIENCE,
+    },
+  };
 }
 
 /** Each starts what it needs. */
@@ -137,7 +149,9 @@ function own(name: string, isMeant: (file: string) => boolean): TestProjectInlin
     ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
     ...E2E.filter((file) => !asksRunning(file)),
   ].filter(isMeant);
-  return { test: { name, include, globalSetup: [RUN_FOLDER], isolate: false, provide, ...PATIENCE } };
+  return {
+    test: { name, include, globalSetup: [RUN_FOLDER], setupFiles: REPORT, isolate: false, provide, ...PATIENCE },
+  };
 }
 
 const USUAL: TestProjectInlineConfiguration[] = [
@@ -195,6 +209,7 @@ const MEASURED = "test/e2e/kills.test.ts";
 function more(tier: Tier): TestProjectInlineConfiguration[] {
   const shared = {
     globalSetup: [FIXTURE, RUN_FOLDER],
+    setupFiles: REPORT,
     provide: { ...provide, tier },
     testTimeout: 3_600_000,
     hookTimeout: 120_000,

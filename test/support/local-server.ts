@@ -8,7 +8,7 @@ import { buffer } from "node:stream/consumers";
 export interface LocalServer {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
-  stop(): void;
+  readonly stop: () => void;
 }
 
 export async function startLocalServer(answer: RequestListener): Promise<LocalServer> {

@@ -1,6 +1,7 @@
-// Owns a plain MCP-over-HTTP client for tests: sends what it is told, in either era, and holds every message that
-// comes back against the official schema of its revision. Refuses to be clever: no retries, no negotiation.
+// An MCP client over plain HTTP: no retries, no negotiation. It checks every message that comes back against the official
+// schema of its revision.
 
+import { logExchange } from "./exchange-log.ts";
 import { expectOfficial } from "./official-schema.ts";
 
 export const REVISIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
@@ -37,12 +38,14 @@ export async function post(
   body: unknown,
   options: { headers?: Record<string, string>; revision?: string; method?: string } = {},
 ): Promise<Reply> {
+  const sent = typeof body === "string" ? body : JSON.stringify(body);
   const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json", ...options.headers },
-    body: typeof body === "string" ? body : JSON.stringify(body),
+    body: sent,
   });
   const text = await response.text();
+  logExchange({ method: "POST", url, body: sent }, { status: response.status, text });
   const messages = readMessages(response.headers.get("content-type") ?? "", text);
   const { revision, method } = options;
   if (revision !== undefined) {

@@ -8,6 +8,7 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
 } from "node:http";
+import { logExchange } from "./exchange-log.ts";
 import { encodeHeader, type Json } from "./mcp-client.ts";
 
 export interface RawRequest {
@@ -66,7 +67,9 @@ export async function sendRaw(url: string, options: RawRequest = {}): Promise<Ra
     if (stands && /^data:.*\n\n/m.test(text)) break;
   }
   if (options.unfinished === true || stands) close();
-  return { status: response.statusCode ?? 0, headers: response.headers, text };
+  const status = response.statusCode ?? 0;
+  logExchange({ method: options.method ?? "POST", url, body: options.body }, { status, text });
+  return { status, headers: response.headers, text };
 }
 
 /** The messages of an SSE answer as they come; comments are left out. */
