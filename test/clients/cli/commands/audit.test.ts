@@ -14,14 +14,12 @@ test("the audit log shows who changed what, from what to what", async () => {
   audit.push({ ...entry, sequence: 1, before, after });
   audit.push({ ...entry, sequence: 2, action: "key.revoke", target: "key a", before: { name: "a" }, after: null });
   audit.push({ ...entry, sequence: 3, action: "upstream.refresh", target: "upstream a", before: null, after: null });
-  expect((await cli.run(["audit", "acme"])).stdout).toBe(
-    [
-      "AT                    WHO  ACTION            TARGET      CHANGE",
-      "2026-11-21T10:00:00Z  ci   upstream.refresh  upstream a  -",
-      '2026-11-21T10:00:00Z  ci   key.revoke        key a       was {"name":"a"}',
-      '2026-11-21T10:00:00Z  ci   document.write    document    ~ mode: "open" → "key", ~ a.b: [1] → [2]\n',
-    ].join("\n"),
-  );
+  const [, ...rows] = (await cli.run(["audit", "acme"])).stdout.trimEnd().split("\n");
+  expect(rows).toEqual([
+    expect.stringMatching(/^2026-11-21T10:00:00Z +ci +upstream\.refresh +upstream a +-$/),
+    expect.stringMatching(/ key\.revoke +key a +was \{"name":"a"\}$/),
+    expect.stringMatching(/ document\.write +document +~ mode: "open" → "key", ~ a\.b: \[1\] → \[2\]$/),
+  ]);
   expect(await cli.json("audit", "acme", "--limit", "1")).toHaveLength(1);
   const { stderr } = await cli.run(["audit", "acme", "--limit", "1"]);
   expect(stderr).toBe("tenantry: the newest 1; --limit shows more\n");

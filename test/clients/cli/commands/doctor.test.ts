@@ -90,58 +90,51 @@ test("a server of era 2025 alone is no failure, and its session is ended", async
   expect(endpoint.names).toContain("DELETE");
 });
 
-test.each<[string, (exchange: Exchange) => boolean, string, number]>([
-  ["no endpoint at the URL", (exchange) => exchange.verb === "POST" && (exchange.refuse(404), true), "who gets in", 1],
+test.each<[string, (exchange: Exchange) => boolean, string]>([
+  ["no endpoint at the URL", (exchange) => exchange.verb === "POST" && (exchange.refuse(404), true), "who gets in"],
   [
     "an answer that is none of MCP",
     (exchange) => exchange.verb === "POST" && (exchange.refuse(500), true),
     "initialize",
-    1,
   ],
-  ["one list that fails", (exchange) => exchange.name === "prompts/list" && (exchange.refuse(500), true), "lists", 1],
+  ["one list that fails", (exchange) => exchange.name === "prompts/list" && (exchange.refuse(500), true), "lists"],
   [
     "a definition that clients refuse",
     (exchange) => exchange.name === "tools/list" && (exchange.result({ tools: [TOOL, { name: "bad" }] }), true),
     "definitions",
-    1,
   ],
   [
     "a way to another URL",
     (exchange) => exchange.verb === "POST" && (exchange.json({}, 307, { location: "http://localhost:9/" }), true),
     "who gets in",
-    1,
   ],
-  ["a refusal of everybody", (exchange) => exchange.verb === "POST" && (exchange.refuse(403), true), "who gets in", 1],
+  ["a refusal of everybody", (exchange) => exchange.verb === "POST" && (exchange.refuse(403), true), "who gets in"],
   [
     "a refusal that does not say what is wanted",
     (exchange) => isStranger(exchange) && (exchange.refuse(401), true),
     "who gets in",
-    1,
   ],
   [
     "no handshake of era 2025",
     (exchange) => exchange.name === "initialize" && (exchange.error(-32603, "broken"), true),
     "initialize",
-    1,
   ],
   [
     "a stream that is refused",
     (exchange) => exchange.name === "GET" && exchange.path === "/mcp/acme" && (exchange.refuse(502), true),
     "stream",
-    1,
   ],
   [
     "a list that fails",
     (exchange) => exchange.name === "tools/list" && (exchange.error(-32603, "broken"), true),
     "tools/list",
-    1,
   ],
-])("%s is found, with what mends it", async (_what, change, step, exit) => {
+])("%s is found, with what mends it", async (_what, change, step) => {
   const { ended, findings } = await doctor(change);
-  expect([failedOf(findings), ended.exit]).toEqual([[step], exit]);
+  expect([failedOf(findings), ended.exit]).toEqual([[step], 1]);
 });
 
-test("a server without a stream is told of as what it is: no failure", async () => {
+test("a server without a stream is a note, and no failure", async () => {
   const { ended, findings } = await doctor((exchange) => {
     if (exchange.name !== "GET" || exchange.path !== "/mcp/acme") return false;
     exchange.refuse(405);
@@ -238,7 +231,7 @@ test.each([
   expect([found?.said, found?.mend].join("\n")).toMatch(new RegExp(`\\(403\\): ${says}\n.*${mend}`));
 });
 
-test("who refuses whoever asks is heard out", async () => {
+test("a server that refuses everybody is quoted with its reason", async () => {
   const { findings } = await doctor((exchange) => {
     if (exchange.verb !== "POST") return false;
     exchange.error(-32003, "Suspended: unpaid", 403);
@@ -247,7 +240,7 @@ test("who refuses whoever asks is heard out", async () => {
   expect(findings.find(({ state }) => state === "failed")?.said).toBe("refused, whoever asks (403): Suspended: unpaid");
 });
 
-test("a port at which nothing listens is where the way ends", async () => {
+test("doctor ends with exit code 6 where nothing listens at the port", async () => {
   const endpoint = await ScriptedEndpoint.start();
   await endpoint.stop();
   const { cli } = await commandLine();
@@ -257,7 +250,7 @@ test("a port at which nothing listens is where the way ends", async () => {
   expect(stdout).not.toContain("who gets in");
 });
 
-test("a name that has no address is where the way ends", async () => {
+test("doctor ends with exit code 6 at a host name without an address", async () => {
   const { cli } = await commandLine();
   const { exit, stdout } = await cli.run(["doctor", "https://no-such-host.invalid/mcp/acme", "--json"]);
   expect(exit).toBe(6);
@@ -301,7 +294,7 @@ test("what a server says cannot steer the terminal", async () => {
 
 const ELSEWHERE = { location: "http://localhost:9/mcp/acme" };
 
-test("a question of a page that is sent elsewhere is asked nowhere else, and the rest is examined", async () => {
+test("a preflight that is redirected is not followed, and the rest is examined", async () => {
   const { findings } = await doctor(
     (exchange) => exchange.verb === "OPTIONS" && (exchange.json({}, 307, ELSEWHERE), true),
   );

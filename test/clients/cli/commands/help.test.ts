@@ -156,7 +156,7 @@ test("the configuration that help and docs/stdio.md show for a local client is J
   }
 });
 
-test("whatever takes a key or token as an argument says in its help where else it can come from", async () => {
+test("a command that takes a key or token as an option says in its help where else it can come from", async () => {
   const { cli } = await commandLine();
   for (const { path, command } of COMMANDS) {
     if (!command.options.some(({ flags }) => /--(?:key|token) <token>/.test(flags))) continue;

@@ -24,13 +24,9 @@ test("a key's token is alone on stdout, so that a script can keep it", async () 
   });
   expect((await cli.run(["key", "rotate", "acme", "key1", "--overlap", "2h"])).stdout).toBe("tnt_key1b_secret\n");
   expect(keys.get("key1")?.retires).toBe("2026-11-21T12:00:00.000Z");
-  expect((await cli.run(["key", "list", "acme"])).stdout).toBe(
-    [
-      "KEY    NAME  SCOPES       PROFILE  CREATED               LAST USED, TO THE HOUR  ENDS",
-      "key1   ci    read, write  public   2026-11-21T10:00:00Z  never                   2026-11-21T12:00:00Z",
-      "key1b  ci    read, write  public   2026-11-21T10:00:00Z  never                   2027-01-31T00:00:00Z\n",
-    ].join("\n"),
-  );
+  const { stdout: listed } = await cli.run(["key", "list", "acme"]);
+  expect(listed).toMatch(/^key1 +ci +read, write +public .* 2026-11-21T12:00:00Z$/m);
+  expect(listed).toMatch(/^key1b +ci +read, write +public .* 2027-01-31T00:00:00Z$/m);
   expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).stdout).toBe("key1 is revoked everywhere\n");
   expect([...keys.keys()]).toEqual(["key1b"]);
   expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).exit).toBe(3);
@@ -83,7 +79,7 @@ test("a profile behind the tenant is said to be an option, and nothing is sent",
   expect(stderr).toContain("tenantry key create acme --profile readers");
 });
 
-test("without an id and a key there is nothing to rotate", async () => {
+test("key rotate without an id and a key is a usage error", async () => {
   const { admin, cli } = await commandLine();
   const { exit, stderr } = await cli.run(["key", "rotate", "acme"]);
   expect({ exit, stderr, requests: admin.requests }).toEqual({
