@@ -382,13 +382,3 @@ describe("when a write answers", () => {
     expect([took >= 300, early]).toEqual([true, false]);
   });
 });
-
-it("keeps what a change renames callable, and nothing that it denies", async () => {
-  const id = await newTenant({ profiles: { p: {} } });
-  const profiles = { p: { tools: { rename: { add: { name: "sum" } }, deny: ["greet"] } } };
-  await apply(id, { mode: "open", profiles });
-  const { retired = [] } = (await policyOf(id).read(false)) ?? {};
-  expect(retired.map(({ profile, name, target, successor }) => [profile, name, target, successor])).toEqual([
-    ["p", "add", "add", "sum"],
-  ]);
-});
