@@ -88,7 +88,7 @@ const ALONE = [
   "test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts",
   "test/records/stored-calls.test.ts",
   "test/{deployment/feature-sources,tenants/isolate/sections}.test.ts",
-  "test/admin/{declared-tenants,hub-away,operator-decisions-stand,rollout-races,skewed-clocks}.test.ts",
+  "test/admin/{declared-tenants,hub-away,operator-decisions-stand,skewed-clocks}.test.ts",
   "test/admin/{tenant-admin-secrecy,withdrawn-access,apply/block-on-its-way}.test.ts",
   "test/admin/platform/*.test.ts",
   "test/admin/routes/upstream-blocks.test.ts",
