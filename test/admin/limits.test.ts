@@ -127,6 +127,7 @@ describe("resources", () => {
     ]);
     expect(await write(id, "a:2", "new")).toBe("a:2");
     expect((await put(id, "a:1", "new")).status).toBe(200);
+    expect((await ask("GET", `/tenants/${id}/usage`)).body).toMatchObject({ resources: 2, limits: { resources: 2 } });
     await ask("DELETE", `/tenants/${id}/resources/content?uri=a:1`);
     expect(await write(id, "a:3")).toBe("a:3");
   });
