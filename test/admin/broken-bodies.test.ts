@@ -33,7 +33,7 @@ function isJson(text: string): boolean {
   }
 }
 
-it("says nothing of a secret that is sent as broken JSON", async () => {
+it("a secret that is sent as broken JSON is nowhere in the answer", async () => {
   const id = await newTenant();
   const bodies = [...brokenBodies()].filter((body) => !isJson(body));
   expect(bodies.length).toBeGreaterThan(100);
@@ -112,14 +112,14 @@ it("every route refuses half of a surrogate pair, with its field and the rule", 
   expect(said).toBeGreaterThan(HALVES.length);
 });
 
-it("takes whole surrogate pairs, and what only looks like half of one", async () => {
+it("a body may have whole surrogate pairs, and what only looks like half of one", async () => {
   const id = await newTenant();
   const body = String.raw`{"title":"\ud83d\ude00 \\ud83d"}`;
   expect((await ask("PUT", `/tenants/${id}/document`, { body, headers: JSON_TYPE })).status).toBe(200);
   expect((await ask("GET", `/tenants/${id}/document`)).body).toEqual({ title: "\u{1f600} \\ud83d" });
 });
 
-it("refuses half of a surrogate pair in a parameter", async () => {
+it("half of a surrogate pair in a parameter is refused", async () => {
   const id = await newTenant();
   const place = `/tenants/${id}/resources/content?uri=note:a&title=a%ED%A0%80`;
   const refused = await ask("PUT", place, { body: "x", headers: { "content-type": "text/plain" } });
@@ -144,7 +144,7 @@ it("every route takes numbers in decimal digits alone", async () => {
   }
 });
 
-it("lists a hundred errors at most, and says that there are more", async () => {
+it("a problem lists a hundred errors at most, and says that there are more", async () => {
   const id = await newTenant();
   const wrong = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
   const said = async (json: unknown) => {

@@ -132,7 +132,7 @@ describe("resources", () => {
     expect(await write(id, "a:3")).toBe("a:3");
   });
 
-  it("as 0 keeps a tenant from storing anything", async () => {
+  it("of 0 keep a tenant from storing anything", async () => {
     const id = await newTenant({ limits: { resources: 0 } });
     expect(await write(id, "a:1")).toBe("the tenant may have no more resources than 0");
   });

@@ -99,7 +99,7 @@ async function decidedOf(id: string): Promise<unknown> {
 }
 
 it(
-  "leaves to operators what they decided, whatever a tenant's administrator writes",
+  "a tenant's administrator undoes nothing that an operator decided, whatever they write",
   { timeout: 240_000 },
   async () => {
     const bound = { tools: { "greet*": { enabled: false } }, bind: ["tools"] };

@@ -232,7 +232,7 @@ function spoiled(value: unknown, draw: () => number): unknown {
   return copy;
 }
 
-it("knows the members of a document that the tenant knows", () => {
+it("the contract knows the members of a document that the tenant knows", () => {
   type Written = Infer<typeof Document> & Infer<typeof BaseDocument>;
   expectTypeOf<keyof TenantDocument>().toEqualTypeOf<keyof Written>();
   expectTypeOf<Written>().toExtend<TenantDocument>();

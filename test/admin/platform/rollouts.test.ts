@@ -117,7 +117,7 @@ describe("a block", () => {
     await stream.cancel();
   });
 
-  it("that is lifted at once, or the other way round, ends as it was said last", async () => {
+  it("that is followed by its lift, or the other way round, ends as it was said last", async () => {
     const id = await tenantOf();
     const first = await block();
     await over(await lift());

@@ -323,7 +323,7 @@ async function auditOf(id: string): Promise<Audit[]> {
   }
 }
 
-it("lists by prefix and in pages", async () => {
+it("resources are listed by prefix and in pages", async () => {
   const id = await newTenant();
   for (const uri of ["note:b", "note:a", "doc:a", "note:c"]) await put(id, uri, uri);
   const first = await list(id, "?prefix=note:&limit=2");
@@ -332,7 +332,7 @@ it("lists by prefix and in pages", async () => {
   expect([second.items.map(({ uri }) => uri), second.cursor]).toEqual([["note:c"], undefined]);
 });
 
-it("exports the document, then a line for each resource", async () => {
+it("an export has the document, then a line for each resource", async () => {
   const id = await newTenant({ title: "T" });
   const made: About[] = [];
   for (let n = 0; n < 7; n += 1) made.push((await put(id, `note:${n}`, `text ${n}`)).body);
