@@ -90,8 +90,8 @@ const ALONE = [
   "test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts",
   "test/records/stored-calls.test.ts",
   "test/{deployment/feature-sources,tenants/isolate/sections}.test.ts",
-  "test/admin/{access,base-races,declared-tenants,hub-away,one-tenants-view,skewed-clocks,taken-away}.test.ts",
-  "test/admin/{who-undoes-whom,apply/block-on-its-way}.test.ts",
+  "test/admin/{declared-tenants,hub-away,operator-decisions-stand,skewed-clocks}.test.ts",
+  "test/admin/{tenant-admin-secrecy,withdrawn-access,apply/block-on-its-way}.test.ts",
   "test/admin/platform/*.test.ts",
   "test/admin/routes/upstream-blocks.test.ts",
 ];

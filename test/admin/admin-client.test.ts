@@ -16,7 +16,7 @@ const admin = adminClient({
 });
 const uniqueId = () => `t-${crypto.randomUUID().slice(0, 8)}`;
 
-it("makes a tenant and a key, and reads both", async () => {
+it("the client makes a tenant and a key, and reads both", async () => {
   const id = uniqueId();
   const made = await admin.request("POST /tenants", { body: { id, document: { title: "Acme", mode: "key" } } });
   expect(made).toMatchObject({ id, url: `${ORIGIN}/mcp/${id}`, own: { title: "Acme" } });
@@ -27,7 +27,7 @@ it("makes a tenant and a key, and reads both", async () => {
   expect(await admin.request("DELETE /tenants/{id}", { params: { id } })).toBeUndefined();
 });
 
-it("says what a request would do", async () => {
+it("the client's dry run says what a request would do", async () => {
   const id = uniqueId();
   const supposed = await admin.dryRun("POST /tenants", { body: { id } });
   expect(supposed).toMatchObject({ dryRun: true, changed: true });
@@ -35,7 +35,7 @@ it("says what a request would do", async () => {
   await expect(admin.request("GET /tenants/{id}", { params })).rejects.toMatchObject({ status: 404 });
 });
 
-it("gives a list page by page", async () => {
+it("the client gives a list page by page", async () => {
   const id = await newTenant();
   const params = { id };
   for (const name of ["a", "b", "c"]) await admin.request("POST /tenants/{id}/keys", { params, body: { name } });
@@ -49,7 +49,7 @@ it("gives a list page by page", async () => {
   expect((await rest.next()).value?.map(({ name }: { name: string }) => name)).toEqual(["c"]);
 });
 
-it("sends content as it is, and gives its answer as it is", async () => {
+it("the client sends content as it is, and gives its answer as it is", async () => {
   const params = { id: await newTenant() };
   const query = { uri: "note://a b".replace(" ", "%20"), tag: ["x", "y"], binary: false, title: undefined };
   const headers = { "content-type": "text/plain" };
@@ -117,13 +117,13 @@ describe("an answer that is no problem of the admin API", () => {
   });
 });
 
-it("says when the server wants to be asked again", async () => {
+it("an error of the client says when the server wants to be asked again", async () => {
   const busy = { status: 503, headers: { "retry-after": "7" } };
   expect(await refusal(answered(`{"title":"Too busy"}`, busy))).toMatchObject({ retryAfter: 7, message: "Too busy" });
   expect(await refusal(answered(`{"title":"No"}`, { status: 404 }))).toMatchObject({ retryAfter: undefined });
 });
 
-it("returns a 304 to what was asked with if-none-match", async () => {
+it("the client returns a 304 to what was asked with if-none-match", async () => {
   const params = { id: await newTenant() };
   const route = "GET /tenants/{id}/document";
   const etag = (await admin.response(route, { params })).headers.get("etag") ?? "";
@@ -133,25 +133,25 @@ it("returns a 304 to what was asked with if-none-match", async () => {
   await expect(thrown).rejects.toThrow("It has not changed: response() returns a 304");
 });
 
-it("ends a list whose cursor repeats", async () => {
+it("the client ends a list whose cursor repeats", async () => {
   const pages = answered(`{"items":[],"cursor":"a"}`, { status: 200 }).pages("GET /tenants");
   expect([await pages.next(), await pages.next()]).toHaveLength(2);
   await expect(pages.next()).rejects.toThrow("GET /tenants: the server sent the same cursor again");
 });
 
-it("names the address that it cannot reach", async () => {
+it("the client names the address that it cannot reach", async () => {
   const url = "http://127.0.0.1:1";
   const error = await refusal(adminClient({ url }));
   expect(error).toBeInstanceOf(Error);
   expect(error).toMatchObject({ message: expect.stringContaining(`${url}/admin/v1/tenants cannot be reached: `) });
 });
 
-it.each(["", " "])('is not made with the token "%s"', (token) => {
+it.each(["", " "])('a client is not made with the token "%s"', (token) => {
   expect(() => adminClient({ url: ORIGIN, token })).toThrow("token: is empty");
 });
 
 it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://mcp.example.com/?a=1"])(
-  "is not made for the url %s",
+  "a client is not made for the url %s",
   (url) => {
     expect(() => adminClient({ url })).toThrow(
       "url: must be the address of the Worker, such as https://mcp.example.com",
@@ -159,14 +159,14 @@ it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://m
   },
 );
 
-it("asks nothing for a parameter that is missing", async () => {
+it("the client asks nothing for a parameter that is missing", async () => {
   const before = asked.length;
   const params = { id: undefined as never };
   await expect(admin.request("DELETE /tenants/{id}", { params })).rejects.toThrow('id: "" names nothing');
   expect(asked.slice(before)).toEqual([]);
 });
 
-it("asks nothing for a parameter that would lead elsewhere", async () => {
+it("the client asks nothing for a parameter that would lead elsewhere", async () => {
   const before = asked.length;
   const params = { id: await newTenant(), name: ".." };
   await expect(admin.request("DELETE /tenants/{id}/secrets/{name}", { params })).rejects.toThrow(
@@ -175,7 +175,7 @@ it("asks nothing for a parameter that would lead elsewhere", async () => {
   expect(asked.slice(before)).toEqual([]);
 });
 
-it("has the types of the endpoints", () => {
+it("the client has the types of the endpoints", () => {
   const refused = () => [
     // @ts-expect-error a member of a document that is misspelt
     admin.request("POST /tenants", { body: { id: "a", document: { titel: "A" } } }),

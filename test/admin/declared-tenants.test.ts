@@ -61,7 +61,7 @@ function declare(definition: TenantDefinition = {}): string {
   return id;
 }
 
-it("shows one with what the function says under what operators wrote, and serves both", async () => {
+it("a declared tenant has what operators wrote on top of what the function says", async () => {
   const id = declare({ title: "From code", profiles: { small: { tools: { allow: ["see"] } } } });
   expect(await ask("GET", `/tenants/${id}`)).toMatchObject({
     status: 200,
@@ -80,7 +80,7 @@ it("shows one with what the function says under what operators wrote, and serves
   expect((await ask("DELETE", `/tenants/${id}/suspensions/principal/worker%20nightly`)).status).toBe(200);
 });
 
-it("lists those that were asked for, and lets nobody make another of the name", async () => {
+it("declared tenants are listed once they were asked for, and nobody makes another of the name", async () => {
   const id = declare();
   await toolsOf(id);
   const listed = await ask("GET", "/tenants?limit=1000");
@@ -93,7 +93,7 @@ it("lists those that were asked for, and lets nobody make another of the name", 
   expect((await ask("GET", "/tenants/declared-never")).status).toBe(404);
 });
 
-it("has what is blocked everywhere blocked, whichever came first", async () => {
+it("a declared tenant has a block of all tenants, whichever came first", async () => {
   const early = declare();
   expect(await toolsOf(early)).toContain("wipe");
   await waitForRollout(await ask("POST", "/tools/wipe/block", { note: "Not here" }));
@@ -106,7 +106,7 @@ it("has what is blocked everywhere blocked, whichever came first", async () => {
   expect(await toolsOf(early)).toContain("wipe");
 });
 
-it("is asked for again later where the function fails, and is not taken for nobody's", async () => {
+it("a declared tenant is 503 while the function fails, and not taken for nobody's", async () => {
   const id = declare();
   state.isBroken = true;
   try {
@@ -119,7 +119,7 @@ it("is asked for again later where the function fails, and is not taken for nobo
   expect((await ask("GET", `/tenants/${id}`)).status).toBe(200);
 });
 
-it("is away alone, and says why in the log, where its definition breaks a rule of documents", async () => {
+it("a declared tenant whose definition breaks a rule is away alone, and the log says why", async () => {
   const broken = declare({ profiles: { small: { title: "x".repeat(2001) } } });
   const message = { jsonrpc: "2.0", id: 1, method: "ping" };
   expect((await sendTo(mcp, broken, { message, at: bindings })).status).toBe(503);
@@ -128,7 +128,7 @@ it("is away alone, and says why in the log, where its definition breaks a rule o
   expect((await sendTo(mcp, declare(), { message, at: bindings })).status).toBe(200);
 });
 
-it("keeps its use of a base, which nothing else remembers", async () => {
+it("a declared tenant keeps a base that it extends from being deleted", async () => {
   const id = declare();
   expect((await ask("PUT", "/bases/common", { instructions: "Be brief." })).status).toBeLessThan(300);
   expect((await ask("PUT", `/tenants/${id}/document?wait=1`, { extends: ["common"] })).status).toBe(200);

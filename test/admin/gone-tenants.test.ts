@@ -75,7 +75,7 @@ const refusedBy = (id: string) =>
   );
 const createdOf = async (id: string) => String((await ask("GET", `/tenants/${id}`)).body["created"]);
 
-it("is listed and shown as gone, and can be neither used nor changed", async () => {
+it("a tenant that the function no longer knows is shown as gone, and can be neither used nor changed", async () => {
   const id = await keeping();
   expect(await stateOf(id)).toBe("code");
   await drop(id);
@@ -87,7 +87,7 @@ it("is listed and shown as gone, and can be neither used nor changed", async () 
   await expect(said(id, "kept")).rejects.toMatchObject({ rule: "unknownTenant" });
 });
 
-it("is unknown, and not gone, where the function cannot say", async () => {
+it("a tenant is unknown, and not gone, where the function cannot say", async () => {
   const id = await keeping();
   state.isBroken = true;
   try {
@@ -99,7 +99,7 @@ it("is unknown, and not gone, where the function cannot say", async () => {
   expect(await said(id, "kept")).toContain("own:note");
 });
 
-it("is who it was when its row comes back, with everything that it kept", async () => {
+it("a gone tenant is who it was when its row comes back, with everything that it kept", async () => {
   const id = await keeping();
   const created = await createdOf(id);
   await drop(id);
@@ -110,7 +110,7 @@ it("is who it was when its row comes back, with everything that it kept", async 
   expect(await createdOf(id)).toBe(created);
 });
 
-it("is deleted with everything that it kept, and whoever has the name then is another", async () => {
+it("a gone tenant is deleted with everything that it kept, and the next one of its name is another", async () => {
   const id = await keeping();
   const created = await createdOf(id);
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(409);
@@ -128,7 +128,7 @@ it("is deleted with everything that it kept, and whoever has the name then is an
   expect(await stateOf(id)).toBe("code");
 });
 
-it("is deleted to the end where its row comes back meanwhile", async () => {
+it("a gone tenant is deleted to the end though its row comes back meanwhile", async () => {
   const id = await keeping();
   await drop(id);
   let isCut = true;

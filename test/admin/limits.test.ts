@@ -127,11 +127,12 @@ describe("resources", () => {
     ]);
     expect(await write(id, "a:2", "new")).toBe("a:2");
     expect((await put(id, "a:1", "new")).status).toBe(200);
+    expect((await ask("GET", `/tenants/${id}/usage`)).body).toMatchObject({ resources: 2, limits: { resources: 2 } });
     await ask("DELETE", `/tenants/${id}/resources/content?uri=a:1`);
     expect(await write(id, "a:3")).toBe("a:3");
   });
 
-  it("as 0 keeps a tenant from storing anything", async () => {
+  it("of 0 keep a tenant from storing anything", async () => {
     const id = await newTenant({ limits: { resources: 0 } });
     expect(await write(id, "a:1")).toBe("the tenant may have no more resources than 0");
   });

@@ -3,13 +3,13 @@
 import { expect, test } from "vitest";
 import { nearName } from "../../src/admin/near-name.ts";
 
-test("it is the nearest of the names that are no longer than names of tools are", () => {
+test("a near name is the nearest of those that are no longer than names of tools", () => {
   expect(nearName("note_raed", ["add", "note_read"])).toBe("note_read");
   expect(nearName("x".repeat(65), ["x".repeat(64)])).toBeUndefined();
   expect(nearName("x".repeat(64), ["x".repeat(65)])).toBeUndefined();
 });
 
-test("of ten thousand names two thousand are compared", () => {
+test("a near name is looked for among two thousand names at most", () => {
   let compared = 0;
   const counted = (name: string) =>
     ({ length: name.length, toLowerCase: () => ((compared += 1), name) }) as unknown as string;

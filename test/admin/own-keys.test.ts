@@ -34,7 +34,7 @@ async function oldKey(id: string, about: Readonly<Record<string, unknown>> = {})
   return { key, token };
 }
 
-it("gives another key with the same rights, beside which the old one works on for the overlap", async () => {
+it("a key rotated with itself gives another with the same rights, beside which the old one works for the overlap", async () => {
   const id = await newTenant({ mode: "key", scopes: { s: { tools: ["add"] } } });
   const { key, token } = await oldKey(id, { scopes: '["s"]' });
   const answered = await rotate(id, token);
@@ -48,14 +48,14 @@ it("gives another key with the same rights, beside which the old one works on fo
   expect((await rotate(id, madeBy(answered).token)).status).toBe(409);
 });
 
-it("ends the old key at once where there is to be no overlap", async () => {
+it("a key rotated with itself ends at once where there is to be no overlap", async () => {
   const id = await newTenant({ mode: "key", maxStalenessMs: 300 });
   const { token } = await oldKey(id);
   expect((await rotate(id, token, { overlapSeconds: 0 })).status).toBe(201);
   expect((await rotate(id, token)).status).toBe(401);
 });
 
-it("is refused in the same words for what is no key of the tenant, and where there is no tenant", async () => {
+it("rotating is refused in the same words for what is no key of the tenant, and where there is no tenant", async () => {
   const id = await newTenant({ mode: "key" });
   const other = await oldKey(await newTenant({ mode: "key" }));
   const { token: unknown } = await createKey();
@@ -70,7 +70,7 @@ it("is refused in the same words for what is no key of the tenant, and where the
   expect((await rotate(id, ended.token)).status).toBe(401);
 });
 
-it("opens nothing else of the admin API", async () => {
+it("a key opens nothing else of the admin API", async () => {
   const id = await newTenant({ mode: "key" });
   const { key, token } = await oldKey(id);
   expect((await ask("GET", `/tenants/${id}/keys`, { token })).status).toBe(401);
@@ -81,7 +81,7 @@ it.each([
   ["the tenant", {}, () => ({ kind: "tenant" })],
   ["the key", {}, (key: string) => ({ kind: "principal", name: `key ${key}` })],
   ["the profile that it is for", { profile: "p" }, () => ({ kind: "profile", name: "p" })],
-])("is refused while %s is suspended", async (_what, about, suspension) => {
+])("rotating is refused while %s is suspended", async (_what, about, suspension) => {
   const id = await newTenant({ mode: "key", maxStalenessMs: 300, profiles: { p: {} } });
   const { key, token } = await oldKey(id, about);
   const json = { ...suspension(key), note: "Unpaid" };
@@ -90,7 +90,7 @@ it.each([
   expect([answered.status, detailOf(answered)]).toEqual([403, "Suspended: Unpaid"]);
 });
 
-it("is refused where the key is revoked while the body comes", async () => {
+it("rotating is refused where the key is revoked while the body comes", async () => {
   const id = await newTenant({ mode: "key", maxStalenessMs: 300 });
   const { key, token } = await oldKey(id);
   const body = new ReadableStream<Uint8Array>({
@@ -108,7 +108,7 @@ it("is refused where the key is revoked while the body comes", async () => {
   expect((await ask("GET", `/tenants/${id}/keys`)).body).toEqual({ items: [] });
 });
 
-it("is refused where the tenant takes no keys any more", async () => {
+it("rotating is refused where the tenant takes no keys any more", async () => {
   const id = await newTenant({ mode: "key", maxStalenessMs: 300 });
   const { token } = await oldKey(id);
   const app = appOf({ ...adminOptions, features: [login()] });
@@ -123,7 +123,7 @@ it("is refused where the tenant takes no keys any more", async () => {
   expect([answered.status, detailOf(answered)]).toEqual([403, "This tenant takes no keys"]);
 });
 
-it("makes one key of it, however many ask at once", async () => {
+it("rotating makes one key, however many ask at once", async () => {
   const id = await newTenant({ mode: "key" });
   const { token } = await oldKey(id);
   const answered = await Promise.all(Array.from({ length: 12 }, () => rotate(id, token)));
@@ -133,7 +133,7 @@ it("makes one key of it, however many ask at once", async () => {
   expect(items).toHaveLength(2);
 });
 
-it("has an address that tries too often wait, before anybody is asked about a key", async () => {
+it("an address that tries to rotate too often has to wait", async () => {
   const id = await newTenant({ mode: "key" });
   const headers = { "cf-connecting-ip": "203.0.113.77", "content-type": "application/json" };
   const tried = async () => {

@@ -24,7 +24,7 @@ describe.each(VARIABLES)("%s", (variable) => {
     expect(refused.text).not.toContain(token);
   });
 
-  it("that is weak is nobody else's to hear of, and shuts nobody out", async () => {
+  it("that is weak is said to nobody else, and shuts nobody out", async () => {
     const env = { [variable]: "weak" };
     const other = await ask("GET", "/tenants", { token: "another", env });
     expect([other.status, other.body]).toMatchObject([401, { detail: "The token is not known" }]);
@@ -33,7 +33,7 @@ describe.each(VARIABLES)("%s", (variable) => {
   });
 });
 
-it("a weak one is in the log of an isolate once, without itself, whoever asks first", async () => {
+it("a weak ADMIN_TOKEN is reported in the log of an isolate once, and not shown there", async () => {
   const logged: unknown[] = [];
   const app = appOf({ ...adminOptions, onError: (error) => logged.push(error) });
   const env = { ...adminEnv, ADMIN_TOKEN: "hunter2" };
@@ -43,7 +43,7 @@ it("a weak one is in the log of an isolate once, without itself, whoever asks fi
   ]);
 });
 
-it("where there is none, the log says once how to set it, and so does every refusal", async () => {
+it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in every refusal", async () => {
   const logged: unknown[] = [];
   const app = appOf({ ...adminOptions, onError: (error) => logged.push(error) });
   const { ADMIN_TOKEN: _none, ...env } = adminEnv;
@@ -60,7 +60,7 @@ it("where there is none, the log says once how to set it, and so does every refu
   ]);
 });
 
-it("what the README and npm start make passes, and so do 32 random hexadecimal digits", async () => {
+it("a token that the README or npm start makes passes, and so do 32 random hexadecimal digits", async () => {
   const bytes = (many: number) => [...crypto.getRandomValues(new Uint8Array(many))];
   const base64 = (many: number) => btoa(String.fromCharCode(...bytes(many)));
   const hexadecimal = () => bytes(16).map((byte) => byte.toString(16).padStart(2, "0"));

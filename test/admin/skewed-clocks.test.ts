@@ -64,7 +64,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     dropSnapshot(id);
   });
 
-  it("a key that is revoked is", async () => {
+  it("a key that is revoked is acknowledged when the last lease has ended", async () => {
     const id = await newTenant({ mode: "key", maxStalenessMs: LEASE_MS });
     await skewed(exports.TenantObject.getByName(id), ms);
     const key = await keyOf(id);
@@ -78,7 +78,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     expect(Math.abs(said - Date.now())).toBeLessThan(10_000);
   });
 
-  it("a rollout of a base is, though the platform's clock is another one, too", async () => {
+  it("a rollout of a base is done when the last lease has ended, though the platform's clock is another one, too", async () => {
     const base = `base-${crypto.randomUUID().slice(0, 8)}`;
     await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
     const id = await leased(ms, { extends: [base] });
@@ -91,7 +91,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     expect(Date.now() - began).toBeLessThan(20_000);
   });
 
-  it("an author hears that what changed is in force", async () => {
+  it("changed() settles when the last lease has ended", async () => {
     const id = `t-${crypto.randomUUID()}`;
     await skewed(exports.TenantObject.getByName(id), ms);
     expect((await list(id)).status).toBe(200);

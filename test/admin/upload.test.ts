@@ -32,7 +32,7 @@ function requestOf(size: number, fallsSilent?: () => void): Request {
 
 const whole = () => readUpload(requestOf(LIMIT), LIMIT);
 
-it("is bounded: one upload too many is asked to come again, and comes through when another is done", async () => {
+it("an upload too many is asked to come again, and comes through when another is done", async () => {
   const uploads = await Promise.all([whole(), whole()]);
   await expect(whole()).rejects.toMatchObject({ key: "busy", about: { headers: { "retry-after": "2" } } });
   uploads[0].release();
@@ -42,14 +42,14 @@ it("is bounded: one upload too many is asked to come again, and comes through wh
   uploads[1].release();
 });
 
-it("is let go when an upload is refused", async () => {
+it("a refused upload leaves room for the next", async () => {
   for (let round = 0; round * LIMIT < 2 * MAX_HELD_BYTES; round += 1) {
     await expect(readUpload(requestOf(LIMIT + 1), LIMIT)).rejects.toMatchObject({ key: "too-large" });
   }
   (await whole()).release();
 });
 
-it("is let go after a while by uploads whose client is gone without a word", async () => {
+it("uploads whose client is gone without a word leave room after a while", async () => {
   const started = Date.now();
   for (let at = 0; at < 3; at += 1) {
     await new Promise<void>((resolve) => {

@@ -24,7 +24,7 @@ function sinkOf(era: (typeof ERAS)[number], streams = true, request = NOBODY) {
 }
 
 /** The data of its stream. */
-async function toldBy({ events }: RequestStream): Promise<string[]> {
+async function toolText({ events }: RequestStream): Promise<string[]> {
   const text = await new Response(events?.body).text();
   return text.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []));
 }
@@ -45,7 +45,7 @@ describe.each(ERAS)("in era %s", (era) => {
     await started;
     sink.notify("notifications/progress", { progress: 2 });
     await sink.finish(ANSWER);
-    const told = (await toldBy(stream)).map((json) => JSON.parse(json) as { params?: { progress: number } });
+    const told = (await toolText(stream)).map((json) => JSON.parse(json) as { params?: { progress: number } });
     expect(told.map(({ params }) => params?.progress)).toEqual([1, 2, undefined]);
     expect(sink.said).toBe(2);
   });
@@ -130,7 +130,7 @@ describe("a request that was cancelled", () => {
       sink.cancel();
       await sink.finish(ANSWER);
     }
-    expect(await toldBy(plain.stream)).toEqual([]);
+    expect(await toolText(plain.stream)).toEqual([]);
     expect(log.finish.mock.calls).toEqual([[null]]);
     logged.stream.events?.end();
   });
@@ -140,7 +140,7 @@ describe("a request that was cancelled", () => {
     stream.start();
     sink.cancel();
     await sink.finish(ANSWER);
-    expect(await toldBy(stream)).toEqual([ANSWER]);
+    expect(await toolText(stream)).toEqual([ANSWER]);
   });
 });
 

@@ -19,17 +19,17 @@ export async function measureComparison(products: readonly Product[], others: re
     await furnish(folder, (await packedPackage()).folder, others);
     const compared: Compared[] = [];
     for (const product of products) compared.push(await compare(product, folder, 0));
-    return saidBy(comparedPage(compared));
+    return textResult(comparedPage(compared));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 export async function readComparison(): Promise<Said> {
-  return saidBy(await readFile(join(import.meta.dirname, "../../docs/compared.md"), "utf8"));
+  return textResult(await readFile(join(import.meta.dirname, "../../docs/compared.md"), "utf8"));
 }
 
-function saidBy(page: string): Said {
+function textResult(page: string): Said {
   const lines = page.split("\n");
   const rows = lines.filter((line) => line.startsWith("|")).map((line) => line.split("|").map((cell) => cell.trim()));
   const [head = [], , ...body] = rows;

@@ -8,7 +8,7 @@ import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 const lost = () => Promise.reject(new Error("Network connection lost."));
 
-it("keeps a tenant-admin from changing the upstreams, as one that is in force", async () => {
+it("a block on its way keeps a tenant-admin from changing the upstreams", async () => {
   const url = upstreamAt(lost);
   const bounds = { upstreamBounds: { hosts: [new URL(url).host], most: 5 } };
   const id = await newTenant({ ...bounds, upstreams: { crm: { url } } });

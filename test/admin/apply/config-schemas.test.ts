@@ -30,7 +30,7 @@ async function write(path: string, json: unknown) {
   return { status: response.status, errors, warnings };
 }
 
-it("warns of a member that the schema does not have, and takes the document", async () => {
+it("a member that the author's schema does not have is warned of, and the document taken", async () => {
   const id = await newTenant();
   const json = {
     mode: "open",

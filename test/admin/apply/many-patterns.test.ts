@@ -20,7 +20,7 @@ test("a document of many profiles and many patterns is judged without looking fo
   expect(names).toEqual([["u__tool1", "one"]]);
 });
 
-test("of many patterns some are held against the names, and what they match is not warned of", () => {
+test("a document of many patterns has the first of them checked against the names, and no warning for those that match", () => {
   const deny = many(200, "*tool399");
   const own = { profiles: Object.fromEntries(many(500, "p").map((name) => [name, { tools: { deny } }])) };
   const things = { tools: new Set(catalog.tools), prompts: undefined, mayHave: () => false };
@@ -29,7 +29,7 @@ test("of many patterns some are held against the names, and what they match is n
   expect(warnings).toHaveLength(100);
 });
 
-test("of patterns nobody is warned once those before them took as long as a view may", () => {
+test("a document has no warnings of patterns once those before them took as long as a view may", () => {
   const things = { tools: new Set(many(4000, "a".repeat(110))), prompts: undefined, mayHave: () => false };
   const warningsAfter = (patterns: number) => {
     const deny = [...many(patterns, "*?a").map((pattern) => `${pattern.slice(0, 3)}*`), "no*thing"];

@@ -133,7 +133,7 @@ describe("what may become something", () => {
   });
 });
 
-it("says a hundred of them and one more, by which an answer knows of others, however many there are", () => {
+it("a document has at most a hundred and one refused names, however many there are", () => {
   const tools = Object.fromEntries(Array.from({ length: 5000 }, (_none, at) => [`x${at}`, {}]));
   expect(judgeNames({ tools }, {}, thingsOf({ tools: ["a"], prompts: [], search: [] }, {})).refused).toHaveLength(101);
 });

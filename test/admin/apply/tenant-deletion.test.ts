@@ -49,7 +49,7 @@ function subscriptionsIn(of: string, nonce: string): Promise<number> {
   });
 }
 
-it("leaves nothing in the sessions that remembered something", async () => {
+it("a deleted tenant leaves nothing in the sessions that remembered something", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   await Promise.all(Array.from({ length: 3 }, () => subscribed(tenant)));
   const nonces = await registerOf(tenant).list(10);
@@ -60,14 +60,14 @@ it("leaves nothing in the sessions that remembered something", async () => {
   expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([0, 0, 0]);
 });
 
-it("lets a session that remembers nothing begin without a word to anybody", async () => {
+it("a session that remembers nothing is not registered with its tenant", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
   await post(tenant, { method: "initialize", params });
   expect(await registerOf(tenant).list(10)).toEqual([]);
 });
 
-it("takes no session in that comes while the tenant is being deleted", async () => {
+it("a session that comes while the tenant is being deleted is refused", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   const register = remote(oneTenant(tenant, await createdOf(tenant)), sessionRegister);
   expect(await register.remember("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);
@@ -75,7 +75,7 @@ it("takes no session in that comes while the tenant is being deleted", async () 
   await expect(register.remember("nonce-after", Date.now() + 60_000, OWNERSHIP)).rejects.toThrow("unknownTenant");
 });
 
-it("ends more sessions than one request may call, over several of them", async () => {
+it("a tenant with more sessions than one request may end is deleted over several requests", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   await inside(tenantOf(tenant), ({ storage }) =>
     storage.sql.exec(

@@ -30,7 +30,7 @@ beforeEach(() => {
   );
 });
 
-it("reads them once in ten minutes", async () => {
+it("the issuer's keys are read once in ten minutes", async () => {
   const first = await held();
   expect(first).toBeDefined();
   now += 599_999;
@@ -41,7 +41,7 @@ it("reads them once in ten minutes", async () => {
   expect(asked).toHaveLength(2);
 });
 
-it("reads them at once for a token that none of them signed, and no more often than every ten seconds", async () => {
+it("the issuer's keys are read at once for a token that none of them signed, at most every ten seconds", async () => {
   await held();
   now += 10_000;
   const next = await newer();
@@ -54,13 +54,13 @@ it("reads them at once for a token that none of them signed, and no more often t
   expect(await newer()).not.toBe(next);
 });
 
-it("reads them once for all who come at the same time", async () => {
+it("the issuer's keys are read once for all who come at the same time", async () => {
   const all = await Promise.all(Array.from({ length: 20 }, held));
   expect(all.every((keys) => keys !== undefined && keys === all[0])).toBe(true);
   expect(asked).toHaveLength(1);
 });
 
-it("serves those that it has while they are read anew", async () => {
+it("the keys that are there serve while they are read anew", async () => {
   const first = await held();
   now += 600_000;
   let settle = () => {};
@@ -74,7 +74,7 @@ it("serves those that it has while they are read anew", async () => {
   expect(await reading).not.toBe(first);
 });
 
-it("takes the last good ones for a day while the server cannot be read, and none after it", async () => {
+it("the last good keys serve for a day while the server cannot be read, and none after it", async () => {
   const first = await held();
   answer = async () => {
     throw new Error("away");
@@ -89,13 +89,13 @@ it("takes the last good ones for a day while the server cannot be read, and none
   expect(await held()).toBeDefined();
 });
 
-it("has those of one server: another one's are read", async () => {
+it("keys of one server are not used for another", async () => {
   await held();
   await keysOf("https://other.example.com", ground, false);
   expect(asked).toEqual([ISSUER, "https://other.example.com"]);
 });
 
-it("says nothing of a token of newer keys while the server cannot be read", async () => {
+it("a token of newer keys is not known while the server cannot be read", async () => {
   await held();
   answer = async () => {
     throw new Error("away");
@@ -106,7 +106,7 @@ it("says nothing of a token of newer keys while the server cannot be read", asyn
   expect(await held()).toBeDefined();
 });
 
-it("reads them again after a clock that was ahead by hours", async () => {
+it("the issuer's keys are read again after a clock that was ahead by hours", async () => {
   now += 18_000_000;
   await held();
   now -= 18_000_000;

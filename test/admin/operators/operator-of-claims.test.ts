@@ -44,7 +44,7 @@ describe("several values", () => {
     expect(of("a", "b", "a")).toMatchObject({ role: "tenant-admin", tenants: ["acme", "shared", "beta"] });
   });
 
-  it("of tenants that are called as a role give that role to nobody", () => {
+  it("that name a tenant like a role give nobody that role", () => {
     const named = { mine: ["owner", "operator"] };
     const found = operatorOf({ groups: ["mine"] }, "groups", named);
     expect(found).toMatchObject({ role: "tenant-admin", tenants: ["owner", "operator"] });
@@ -67,7 +67,7 @@ it("a day is the longest that a token may live, by when it was made or by now, w
   expect(lives(at + 86_400, at + 90_000)).toEqual(refused);
 });
 
-it("of what somebody is called a hundred characters stand in their name", () => {
+it("an operator's name has at most a hundred characters of what its token calls them", () => {
   const named = operatorOf({ groups: "a", name: "n".repeat(150) }, "groups", { a: "owner" });
   expect(named).toMatchObject({ name: `owner ${ISSUER} 1 (${"n".repeat(100)})` });
 });

@@ -1,4 +1,5 @@
-// Which of its reasons `explain` says decide, for the caller that it was asked for, and what it says nobody can know.
+// What `explain` answers about a tool, a prompt or a resource: which of its reasons decide for the caller that it was asked for,
+// and what cannot be known.
 
 import { describe, expect, it } from "vitest";
 import type { Explained, Infer } from "../../../src/admin/contract.ts";
@@ -15,6 +16,51 @@ async function keyOf(id: string, json: object): Promise<string> {
 }
 
 const PROFILES = { p: { tools: { allow: ["add", "wipe"], deny: ["wipe"] } } };
+
+describe("what explain answers", () => {
+  it("names the tool as the profile lists it, and why another is not listed", async () => {
+    const id = await newTenant({
+      profiles: { small: { tools: { deny: ["wipe"], rename: { add: { name: "sum" } } } } },
+    });
+    const profile = "small";
+    const shown = await explained(id, "add", { profile });
+    expect(shown).toMatchObject({ visible: true, callable: true, listedAs: "sum" });
+    expect(shown.reasons).toContain("profile: listed as sum");
+    expect(await explained(id, "sum", { profile })).toMatchObject({ visible: true, listedAs: "sum" });
+    const denied = await explained(id, "wipe", { profile });
+    expect(denied).toMatchObject({ visible: false, callable: false, listedAs: null });
+    expect(denied.reasons).toContain("profile: denied by wipe");
+  });
+
+  it("says until when a name that was taken away is callable", async () => {
+    const id = await newTenant({ profiles: { p: {} } });
+    const profiles = { p: { tools: { rename: { add: { name: "sum" } }, deny: ["greet"] } } };
+    await ask("PUT", `/tenants/${id}/document`, { json: { mode: "open", profiles } });
+    const retired = await explained(id, "add", { profile: "p" });
+    expect(retired).toMatchObject({ visible: true, callable: true });
+    expect(retired.reasons.join("\n")).toMatch(/add: .*sum.* callable until/);
+    expect(await explained(id, "greet", { profile: "p" })).toMatchObject({ visible: false, callable: false });
+  });
+
+  it("covers prompts and resources", async () => {
+    const id = await newTenant();
+    expect(await explained(id, "hello", {}, "prompts")).toMatchObject({ visible: true, listedAs: "hello" });
+    expect(await explained(id, "note:a", {}, "resources")).toMatchObject({ visible: false });
+    const headers = { "content-type": "text/plain" };
+    await ask("PUT", `/tenants/${id}/resources/content?uri=note:a`, { body: "a", headers });
+    expect(await explained(id, "note:a", {}, "resources")).toMatchObject({ visible: true, listedAs: "note:a" });
+  });
+
+  it.each([
+    ["kind=tools", 422],
+    ["kind=planets&name=x", 422],
+    ["kind=tools&name=add&profile=constructor", 404],
+    ["kind=tools&name=add&key=0123456789", 404],
+  ])("is a refusal for ?%s", async (query, status) => {
+    const id = await newTenant();
+    expect((await ask("GET", `/tenants/${id}/explain?${query}`)).status).toBe(status);
+  });
+});
 
 describe("what decides", () => {
   it.each([

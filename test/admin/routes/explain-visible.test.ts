@@ -117,7 +117,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
   });
 });
 
-it("what is for everybody is explained as before", async () => {
+it("explain says nothing of visible where a definition has none", async () => {
   const { visible: isSeen, reasons } = await explained("openly", { kind: "tools", name: "all" });
   expect(isSeen).toBe(true);
   expect(reasons.join()).not.toContain("visible");

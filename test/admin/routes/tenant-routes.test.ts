@@ -297,7 +297,7 @@ describe("the end of a tenant", () => {
   });
 });
 
-it("wakes no object for a tenant that does not exist", async () => {
+it("a request for a tenant that does not exist wakes no object", async () => {
   const woken: string[] = [];
   const TenantObject = new Proxy(exports.TenantObject, {
     get: (target, member) => {

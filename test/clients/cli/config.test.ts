@@ -147,7 +147,7 @@ describe("without a server that is named", () => {
     expect((await new CommandLine(near, cli.env).run(["tenant", "list"])).exit).toBe(0);
   });
 
-  test("of several none is guessed, unless one has the usual port", async () => {
+  test("one of several servers is not guessed, unless it has the usual port", async () => {
     const { cli, folder } = await bare();
     await started(folder, { port: "9700" });
     await started(folder, { port: "9600" });
@@ -181,7 +181,7 @@ describe("without a server that is named", () => {
     expect(await findTarget({}, place)).toMatchObject({ url: `http://localhost:${new URL(admin.url).port}` });
   });
 
-  test("what login kept comes first, and so does a server that the command starts itself", async () => {
+  test("a server that login kept comes first, and so does one that the command starts itself", async () => {
     const { admin, cli, folder } = await bare();
     await started(folder, { port: "9700" });
     await started(folder, { port: "9600" });

@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 
 const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginTables, work);
 
-const clientOf = (id: string, name = "App"): LoginClient => {
+const mcpClient = (id: string, name = "App"): LoginClient => {
   const said = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
   return { id, kind: "registered", ...said, secretHash: null, digest: "d" };
 };
@@ -18,7 +18,7 @@ const clientOf = (id: string, name = "App"): LoginClient => {
 function fill({ methods, clock }: Bench<LoginMethods>): void {
   for (let at = 0; at < MOST; at += 1) {
     clock.now += 1;
-    methods.keepClient({ client: clientOf(`c${at}`), freshUntil: 0 });
+    methods.keepClient({ client: mcpClient(`c${at}`), freshUntil: 0 });
   }
 }
 
@@ -35,9 +35,9 @@ function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
 it("a client is as it was kept last, and nobody is under another id", async () => {
   await onLogin(({ methods }) => {
     expect(methods.client("a")).toBeNull();
-    methods.keepClient({ client: clientOf("a"), freshUntil: 5 });
-    const { site: _none, ...client } = clientOf("a", "Later");
-    expect(methods.keepClient({ client: clientOf("a", "Later"), freshUntil: 7 })).toBe(true);
+    methods.keepClient({ client: mcpClient("a"), freshUntil: 5 });
+    const { site: _none, ...client } = mcpClient("a", "Later");
+    expect(methods.keepClient({ client: mcpClient("a", "Later"), freshUntil: 7 })).toBe(true);
     expect(methods.client("a")).toEqual({ client, freshUntil: 7 });
     expect([methods.client("A"), methods.client("a "), methods.client("%")]).toEqual([null, null, null]);
   });
@@ -50,7 +50,7 @@ it("so many are kept, and the one that was used least lately makes room for anot
     clock.now += HOUR + 1;
     expect(methods.client("c0")).not.toBeNull();
     clock.now += 1;
-    expect(methods.keepClient({ client: clientOf("new"), freshUntil: 0 })).toBe(true);
+    expect(methods.keepClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
     expect([methods.client("c0"), methods.client("new")].every(Boolean)).toBe(true);
     expect([methods.client("c1"), methods.client("c2") === null]).toEqual([null, false]);
     expect(sql.exec("SELECT count(*) AS n FROM login_clients").one()).toEqual({ n: MOST });
@@ -62,12 +62,12 @@ it("one that has a grant makes room for nobody", async () => {
     const { methods } = bench;
     fill(bench);
     for (let at = 0; at < MOST - 1; at += 1) grantTo(bench, `c${at}`);
-    expect(methods.keepClient({ client: clientOf("new"), freshUntil: 0 })).toBe(true);
+    expect(methods.keepClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
     expect([methods.client("c0") === null, methods.client(`c${MOST - 1}`)]).toEqual([false, null]);
     grantTo(bench, "new");
-    expect(methods.keepClient({ client: clientOf("more"), freshUntil: 0 })).toBe(false);
+    expect(methods.keepClient({ client: mcpClient("more"), freshUntil: 0 })).toBe(false);
     expect(methods.client("more")).toBeNull();
-    expect(methods.keepClient({ client: clientOf("c5", "Later"), freshUntil: 0 })).toBe(true);
+    expect(methods.keepClient({ client: mcpClient("c5", "Later"), freshUntil: 0 })).toBe(true);
     expect(methods.client("c5")?.client.name).toBe("Later");
   });
 });

@@ -39,7 +39,7 @@ test("names with a dot in front are taken where somebody asks for them, and noth
   }
 });
 
-test("what only Windows cannot take is refused there", () => {
+test("names that only Windows cannot take are refused there", () => {
   for (const path of ["note:b", "what?.md", "a|b", "GIT~1/config"]) {
     expect(fileFor(path, { platform: "linux" })).toBe(join(ROOT, path));
     expect(() => fileFor(path, { platform: "win32" })).toThrow("is no name on this system");
@@ -74,7 +74,7 @@ test("files may share folders, and the same one may be asked for twice", () => {
   }
 });
 
-test("whatever a server says, it is within the folder or refused", () => {
+test("a path that a server names is within the folder or refused", () => {
   const part = fc.oneof(
     fc.constantFrom("..", ".", "", "a", "~", "C:", "\\", "..\\..", "%2e%2e"),
     fc.string({ unit: "binary" }),

@@ -136,7 +136,7 @@ profiles: { p: { resultBudget: { tokens: 5 } } }
   expect(rules.split("; ").toSorted()).toEqual(said.toSorted());
 });
 
-test("what a prompt in a file breaks is said with its place, and what lacks a member with that of its mapping", async () => {
+test("a rule that a prompt in a file breaks is said with its place, a member that is missing with that of its mapping", async () => {
   const { admin, cli, folder } = await commandLine();
   admin.addTenant("acme");
   await writeFile(join(folder, "p.yaml"), "messages:\n  - role: user\n");
@@ -172,7 +172,7 @@ test.each([
   expect(await readFile(join(folder, "tenant.yaml"), "utf8")).toBe(yaml);
 });
 
-test("what was taken, and may not be what was meant, is said under the changes", async () => {
+test("warnings of the server are printed under the changes", async () => {
   const { admin, cli, folder } = await commandLine();
   await writeFile(join(folder, "acme.yaml"), "id: acme\ntitle: Acme\n");
   const warnings = Array.from({ length: 21 }, (_none, at) => ({ field: `tools.x${at}`, rule: "pending" }));

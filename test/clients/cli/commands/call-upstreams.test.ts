@@ -56,7 +56,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test("what a server itself answers is no reason to look after it", async () => {
+test("an error of the server behind the endpoint itself does not send people to `upstream test`", async () => {
   // A gateway behind it may have found a fault, and may say what ours says.
   for (const message of ["no", "Failed to connect to server"]) {
     const data = { server: "down", fault: "lost", originalError: { code: -32602, message } };

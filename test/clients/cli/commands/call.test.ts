@@ -116,7 +116,7 @@ test("structured content is printed where there is no other, and --json prints t
   expect(JSON.parse((await call(["demo", "note_write", "--json"])).stdout)).toEqual(result);
 });
 
-test("what a tool says cannot steer a terminal, at once or from a pipe, and is kept as it is by --raw", async () => {
+test("a tool's text cannot steer a terminal, at once or from a pipe, and --raw keeps it as it is", async () => {
   const { call } = await toolEndpoint(() => said("a\u001b[2Jb\n\tc"));
   expect((await call(["demo", "note_write"], { tty: true })).stdout).toBe("a\u241b[2Jb\n\tc\n");
   expect((await call(["demo", "note_write"])).stdout).toBe("a\u241b[2Jb\n\tc\n");
@@ -137,7 +137,7 @@ test("a stream that ends without an answer is unreachable", async () => {
   expect((await call(["demo", "note_write"])).exit).toBe(6);
 });
 
-test("without a tool the tools are listed with their arguments", async () => {
+test("`call` without a tool lists the tools with their arguments", async () => {
   const { call } = await toolEndpoint(() => said("x"));
   const { stdout } = await call(["demo"]);
   expect(stdout).toBe(
@@ -179,7 +179,7 @@ test.each([
   expect(await call(["demo", "note_write"])).toEqual({ exit, stdout: "", stderr: "tenantry: Suspended: unpaid\n" });
 });
 
-test("where a key is needed and there is none, or it is refused, the message says so", async () => {
+test("a key that is missing or refused is said so", async () => {
   const { call, sent } = await toolEndpoint(
     () => said("x"),
     (one) => {
@@ -322,7 +322,7 @@ test.each([
   },
 );
 
-test("where nobody can be asked, the endpoint is told so", async () => {
+test("the endpoint is told whether a person can be asked", async () => {
   const { call, sent } = await toolEndpoint(() => said("x"));
   await call(["demo", "note_write"]);
   await call(["demo", "note_write"], { tty: true });

@@ -37,7 +37,7 @@ async function serving(lines: readonly Line[]) {
   return cli;
 }
 
-test("what was recorded is shown with who, what and which request, and exported as it came", async () => {
+test("recorded calls are shown with who, what and which request, and exported as they came", async () => {
   const cli = await serving(chain());
   const shown = await cli.run(["calls", "show", "acme"]);
   expect(shown.stdout).toMatch(/key-1 +tool-3 +complete +request-3 +\{"?note"?: ?"rent"\}/);
@@ -93,7 +93,7 @@ test.each([
   expect([exit, stderr]).toEqual([1, expect.stringContaining("not as they were written")]);
 });
 
-test("of a tenant that records nothing it is said what has it record", async () => {
+test("a tenant that records nothing is shown with how to make it record", async () => {
   const { admin, cli } = await commandLine();
   const hash = "0".repeat(64);
   const lines = [

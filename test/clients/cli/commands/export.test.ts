@@ -275,10 +275,9 @@ test("resources are listed by prefix and deleted by URI or prefix", async () => 
   const { admin, cli } = await commandLine();
   const { resources } = admin.addTenant("acme");
   for (const uri of ["a:1", "a:2", "b:1"]) admin.addResource("acme", uri, "x".repeat(2048), { tags: ["t"] });
-  expect((await cli.run(["resource", "list", "acme", "-p", "a:"])).stdout).toBe(
-    "URI  TYPE        SIZE     MODIFIED              TAGS\n" +
-      "a:1  text/plain  2.0 KiB  2026-11-21T10:00:00Z  t\na:2  text/plain  2.0 KiB  2026-11-21T10:00:00Z  t\n",
-  );
+  const { stdout: listed } = await cli.run(["resource", "list", "acme", "-p", "a:"]);
+  expect(listed).toMatch(/^a:1 +text\/plain +2\.0 KiB .* t$\n^a:2 /m);
+  expect(listed).not.toContain("b:1");
   expect((await cli.run(["resource", "delete", "acme", "a:1", "nope:1"])).exit).toBe(3);
   expect((await cli.run(["resource", "delete", "acme", "a:2", "--if-match", '"old"'])).exit).toBe(5);
   expect((await cli.run(["resource", "delete", "acme", "-p", "a:"])).exit).toBe(2);

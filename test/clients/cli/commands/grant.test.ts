@@ -89,7 +89,7 @@ test("clients are listed and removed, by ids that are URLs too", async () => {
   expect((await cli.run(["login-client", "remove", "acme", url, "--yes"])).exit).toBe(3);
 });
 
-test("where there is nothing, it is said", async () => {
+test("an empty list of grants or clients says that there are none", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   expect((await cli.run(["grant", "list", "acme"])).stderr).toContain("nobody let a client do anything here");

@@ -1,10 +1,10 @@
-// The help teaches: every command has examples, and every example is a command line that this program understands.
+// The help teaches: every command has examples, and every example is a command line that this program understands. Those in the
+// pages: test/pages-commands.test.ts.
 
-import { globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Document } from "../../../../src/admin/contract.ts";
 import { Profile, Upstream } from "../../../../src/admin/document-schema.ts";
 import { createProgram } from "../../../../src/clients/cli/program.ts";
@@ -62,28 +62,6 @@ function commandOf(words: readonly string[]): { unknown: string[] } {
   }
   return command.parent === null || command.commands.length > 0 ? { unknown: [...words] } : { unknown };
 }
-
-describe("a command line in a page", () => {
-  const root = join(import.meta.dirname, "../../../..");
-  // In a sentence, or as a line of a block: what follows there, after two blanks or a `#`, says what it does.
-  const shown =
-    /`tenantry ([a-z][^`]*)`|^ *(?:\w+=\S+ |.*\| )?(?:npm run (?:-s )?tenantry -- |tenantry (?=\w+ \w+ acme\b|\w+ acme\b))([^#\n]*)/gm;
-  const lines = globSync(["README.md", "docs/*.md"], { cwd: root }).flatMap((page) =>
-    [...readFileSync(join(root, page), "utf8").matchAll(shown)].map(([, said, line]) => ({
-      page,
-      line: `tenantry ${(said ?? line ?? "").split(/ {2,}/)[0]}`,
-    })),
-  );
-
-  test("is found on many", () => {
-    expect(lines.length).toBeGreaterThan(50);
-    expect(new Set(lines.map(({ page }) => page)).size).toBeGreaterThan(4);
-  });
-
-  test.each(lines)("$page: $line", ({ line }) => {
-    expect(line === "tenantry help" ? [] : commandOf(wordsOf(line)).unknown).toEqual([]);
-  });
-});
 
 test("tenantry alone and tenantry --help show all commands in groups and the first steps", async () => {
   const { cli } = await commandLine();
@@ -156,7 +134,7 @@ test("the configuration that help and docs/stdio.md show for a local client is J
   }
 });
 
-test("whatever takes a key or token as an argument says in its help where else it can come from", async () => {
+test("a command that takes a key or token as an option says in its help where else it can come from", async () => {
   const { cli } = await commandLine();
   for (const { path, command } of COMMANDS) {
     if (!command.options.some(({ flags }) => /--(?:key|token) <token>/.test(flags))) continue;

@@ -40,7 +40,7 @@ test("a project is written here, or into a folder that is made, and is called as
   expect(admin.requests).toEqual([]);
 });
 
-test("where a file is there already it is named, and nothing is written", async () => {
+test("a file that is there already is named, and nothing is written", async () => {
   const { cli, folder } = await commandLine();
   await mkdir(join(folder, "src"));
   await writeFile(join(folder, "src/worker.ts"), "mine");
@@ -51,7 +51,7 @@ test("where a file is there already it is named, and nothing is written", async 
   expect(await readFile(join(folder, "src/worker.ts"), "utf8")).toBe("mine");
 });
 
-test("where a file cannot be written nothing is left behind", async () => {
+test("nothing is left behind if a file cannot be written", async () => {
   const { cli, folder } = await commandLine();
   await writeFile(join(folder, "test"), "a file, where a folder belongs");
   const { exit, stderr } = await cli.run(["init"]);

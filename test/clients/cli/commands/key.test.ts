@@ -7,6 +7,41 @@ import { commandLine } from "../../../support/command-line.ts";
 
 const KEY = "tnt_Yk3v0Qp8sD_UBdf4MBHsMu3Olx56pu3EbAvZlNYGYbR2mzvIh";
 
+test("a key's token is alone on stdout, so that a script can keep it", async () => {
+  const { admin, cli } = await commandLine();
+  const keys = admin.addTenant("acme").keys;
+  const args = ["key", "create", "acme", "-n", "ci", "-s", "read", "-s", "write", "--profile", "public"];
+  const created = await cli.run([...args, "--expires", "2027-01-31"]);
+  expect(created).toEqual({
+    exit: 0,
+    stdout: "tnt_key1_secret\n",
+    stderr: "Key key1. This is the only time its token is shown:\n",
+  });
+  expect(keys.get("key1")).toMatchObject({
+    scopes: ["read", "write"],
+    profile: "public",
+    expires: "2027-01-31T00:00:00.000Z",
+  });
+  expect((await cli.run(["key", "rotate", "acme", "key1", "--overlap", "2h"])).stdout).toBe("tnt_key1b_secret\n");
+  expect(keys.get("key1")?.retires).toBe("2026-11-21T12:00:00.000Z");
+  const { stdout: listed } = await cli.run(["key", "list", "acme"]);
+  expect(listed).toMatch(/^key1 +ci +read, write +public .* 2026-11-21T12:00:00Z$/m);
+  expect(listed).toMatch(/^key1b +ci +read, write +public .* 2027-01-31T00:00:00Z$/m);
+  expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).stdout).toBe("key1 is revoked everywhere\n");
+  expect([...keys.keys()]).toEqual(["key1b"]);
+  expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).exit).toBe(3);
+});
+
+test("a relative expiry counts from now", async () => {
+  const { admin, cli } = await commandLine();
+  const keys = admin.addTenant("acme").keys;
+  const before = Date.now();
+  await cli.run(["key", "create", "acme", "-n", "x", "--expires", "30d"]);
+  const expires = Date.parse(keys.get("key1")?.expires ?? "");
+  expect(expires).toBeGreaterThanOrEqual(before + 30 * 86_400_000);
+  expect(expires).toBeLessThanOrEqual(Date.now() + 30 * 86_400_000);
+});
+
 test("a key is rotated with itself, and no operator's token goes there", async () => {
   const { admin, cli } = await commandLine();
   const sent: unknown[] = [];
@@ -44,7 +79,7 @@ test("a profile behind the tenant is said to be an option, and nothing is sent",
   expect(stderr).toContain("tenantry key create acme --profile readers");
 });
 
-test("without an id and a key there is nothing to rotate", async () => {
+test("key rotate without an id and a key is a usage error", async () => {
   const { admin, cli } = await commandLine();
   const { exit, stderr } = await cli.run(["key", "rotate", "acme"]);
   expect({ exit, stderr, requests: admin.requests }).toEqual({

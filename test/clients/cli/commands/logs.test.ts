@@ -34,7 +34,7 @@ test("an id that a client was told leads to the error, with its stack, and nothi
   expect(stdout).not.toContain("\u001b");
 });
 
-test("of a tenant the last errors are listed", async () => {
+test("--tenant lists the last errors of a tenant", async () => {
   const { cli, asked } = await answering([FAULT]);
   const { stdout } = await cli.run(["logs", "--tenant", "acme"]);
   expect(asked.join()).toContain("/admin/v1/tenants/acme/faults");
@@ -60,7 +60,7 @@ test("an id that nothing is kept under is said to be none", async () => {
   expect(stderr).toContain("no error is kept under nothing");
 });
 
-test("of errors that are kept with their tenant it is said how they are shown, and of none that there is none", async () => {
+test("logs says how errors that are kept with their tenant are shown, and that there are none", async () => {
   const { cli } = await answering([{ ...FAULT, message: "", stack: "" }]);
   expect((await cli.run(["logs"])).stderr).toContain("tenantry logs REQUEST, or --tenant, shows it");
   const { cli: empty } = await answering([]);

@@ -88,7 +88,7 @@ test("killed in the middle, the same command sends what is missing and doubles n
   expect(admin.uploads).toHaveLength(200);
 });
 
-test("when the server dies in the middle, the command says so and how to go on, and goes on", async () => {
+test("an upload whose server dies in the middle says how to go on, and goes on", async () => {
   const { admin, cli, folder } = await commandLine();
   const { resources } = admin.addTenant("acme");
   await writeFiles(folder, numbered(200));
@@ -122,7 +122,7 @@ test("a file whose answer was lost is not sent twice as somebody else's", async 
   expect((await cli.run(["resource", "put", "acme", "a.md"])).stdout).toBe("1 file: 0 uploaded, 1 unchanged\n");
 });
 
-test("what somebody else changes meanwhile is kept, the rest is sent, and --force overwrites", async () => {
+test("a resource that somebody else changes meanwhile is kept, the rest is sent, and --force overwrites", async () => {
   const { admin, cli, folder } = await commandLine();
   const { resources } = admin.addTenant("acme");
   await writeFiles(folder, { "docs/a.md": "A", "docs/b.md": "B", "docs/c.md": "C" });
@@ -181,7 +181,7 @@ test("a tenant that does not exist stops at once", async () => {
   expect(admin.requests).toHaveLength(1);
 });
 
-test("what a resource is called stays when its body changes, unless it is given anew", async () => {
+test("names and descriptions of a resource stay when its body changes, unless they are given anew", async () => {
   const { admin, cli, folder } = await commandLine();
   const { resources } = admin.addTenant("acme");
   await writeFiles(folder, { "a.md": "A" });

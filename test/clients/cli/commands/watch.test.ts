@@ -56,7 +56,7 @@ test("each announcement is a line with its time", async () => {
   await exchange.closed;
 });
 
-test("with --json each announcement is the message itself", async () => {
+test("--json prints each announcement as the message itself", async () => {
   const { endpoint, watch } = await watching(["--json"]);
   const exchange = acknowledge(await endpoint.next("subscriptions/listen"));
   announce(exchange, "prompts/list_changed");
@@ -86,7 +86,7 @@ test("a stream that the server ends in good order is opened again", async () => 
   expect(await watch.line()).toContain("tools changed");
 });
 
-test("what the server does not announce is said", async () => {
+test("watch says what the server does not announce", async () => {
   const { endpoint, watch } = await watching();
   const exchange = await endpoint.next("subscriptions/listen");
   announce(exchange.stream(), "subscriptions/acknowledged", { notifications: { toolsListChanged: true } });

@@ -10,7 +10,7 @@ async function serving(json: object) {
   return { admin, cli };
 }
 
-test("they are listed with what they are told, and how much waits", async () => {
+test("webhooks are listed with their events, and how many deliveries wait", async () => {
   const items = [{ name: "ops", url: "https://ops.example.com/", events: null, enabled: true }];
   const { cli } = await serving({ items, waiting: 2, dropped: 1 });
   const { stdout } = await cli.run(["webhook", "list", "acme"]);

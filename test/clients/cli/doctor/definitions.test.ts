@@ -45,7 +45,7 @@ test("a name that is listed twice, and more tools than clients take, are found",
   expect(judgeTools(many, "acme")).toMatchObject([{ step: "number of tools", said: "61" }]);
 });
 
-test("of many names the first are said, and how many more there are", () => {
+test("a finding says the first of many names, and how many more there are", () => {
   const dotted = Array.from({ length: 7 }, (_, number) => ({ ...GOOD, name: `t.${number}` }));
   expect(judgeTools(dotted, "acme")[0]?.said).toMatch(/: t\.0, t\.1, t\.2, t\.3, t\.4 and 2 more$/);
 });

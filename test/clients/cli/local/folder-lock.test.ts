@@ -22,7 +22,7 @@ const leave = (text: unknown) => writeFileSync(join(folder, "server.pid"), JSON.
 const inUseBy = (pid: number) =>
   `${folder} is in use by process ${pid}, a server at port 9600; end that, or give --state another folder`;
 
-test("one has it until it is released, and nothing is left then", () => {
+test("a folder is locked until it is released, and nothing is left then", () => {
   const lock = lockFolder(folder, OPTIONS);
   expect(() => lockFolder(folder, { port: "1", option: "--state" })).toThrow(inUseBy(process.pid));
   lock.release();
@@ -60,7 +60,7 @@ test.each([
   });
 });
 
-test("nor does what is no lock", () => {
+test("an empty lock file does not count", () => {
   writeFileSync(join(folder, "server.pid"), "");
   lockFolder(folder, OPTIONS);
 });
@@ -70,7 +70,7 @@ test("a lock of an earlier release counts while its process runs", () => {
   expect(() => lockFolder(folder, OPTIONS)).toThrow(`in use by process ${process.pid}; end that`);
 });
 
-test("it is not free while a process runs that shares it, though the first was killed", async () => {
+test("a folder stays locked while a process runs that shares it, though the first was killed", async () => {
   const shares = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
   onTestFinished(() => void shares.kill());
   const holds = await holder(`lock.share(${shares.pid});`);
@@ -82,7 +82,7 @@ test("it is not free while a process runs that shares it, though the first was k
   lockFolder(folder, OPTIONS);
 });
 
-test("of many that find a lock of nobody's at once, one has it", async () => {
+test("one of many processes that find a stale lock at once takes it", async () => {
   leave({ port: "1", runs: [{ pid: gone(), began: "" }] });
   const holders = await Promise.all(Array.from({ length: 6 }, () => holder("")));
   expect(holders.map((child) => said.get(child)).filter((had) => had !== "refused")).toEqual(["taken"]);

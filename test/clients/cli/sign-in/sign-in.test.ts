@@ -188,7 +188,7 @@ describe("what a browser brings is refused", () => {
   });
 });
 
-test("whoever has no role is told so, and nothing is kept", async () => {
+test("a person without a role is told so, and nothing is kept", async () => {
   const answered = admin.intercept;
   const title = "A valid token is needed";
   admin.intercept = (asked) =>
@@ -258,7 +258,7 @@ describe("a token that ends", () => {
     expect((await kept()).signIns[admin.url]?.["refreshToken"]).not.toBe(second);
   });
 
-  test("and lives for less than two minutes is not renewed for every request", async () => {
+  test("that lives for less than two minutes is not renewed for every request", async () => {
     issuer.lives = 60;
     await signedIn({});
     expect((await cli.run(["tenant", "list"])).exit).toBe(0);

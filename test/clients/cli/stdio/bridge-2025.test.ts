@@ -143,7 +143,7 @@ test.each([
   await client.end();
 });
 
-test("to a 2026 client garbage is not answered but logged", async () => {
+test("garbage from a 2026 client is logged and not answered", async () => {
   const endpoint = await ScriptedServer.start((one) => one.result({}));
   const client = new StdioClient(["stdio", endpoint.url]);
   client.send(claim(1, "server/discover"));

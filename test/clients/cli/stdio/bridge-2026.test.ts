@@ -261,7 +261,7 @@ test.each(["tools/list", "subscriptions/listen"])(
   },
 );
 
-test("what a server refuses for other reasons is between it and the client", async () => {
+test("a refusal of a server for other reasons reaches the client as it is", async () => {
   const endpoint = await ScriptedServer.start((one) => one.error(-32601, "Method not found", 404));
   const client = new StdioClient(["stdio", endpoint.url]);
   client.send(claim(1, "lab/unknown"));

@@ -8,7 +8,7 @@ import { readLines } from "../../../../src/clients/cli/stdio/lines.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-test("what was read is let go", async () => {
+test("a bridge lets go of the lines that were read", async () => {
   const chunks: WeakRef<Buffer>[] = [];
   let left = 50;
   const input: AsyncIterable<Buffer> = {

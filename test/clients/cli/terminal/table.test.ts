@@ -49,7 +49,7 @@ describe("a table", () => {
     expect(table(["a"], [["one\r\n two\u001b[31m\u0000"]], pipe)).toBe("A\none two␛[31m␀");
   });
 
-  test("of 100,000 rows is made in a blink", () => {
+  test("of 100,000 rows does not take long", () => {
     const rows = Array.from({ length: 100_000 }, (_, row) => [`file:///${row}`, row]);
     expect(table(["uri", "size"], rows, pipe).split("\n")).toHaveLength(100_001);
   });

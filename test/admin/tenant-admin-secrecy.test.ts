@@ -129,7 +129,7 @@ async function told(method: (typeof METHODS)[number], { path, json }: Asked) {
   };
 }
 
-it("is nothing of what others have, whatever they ask of their own tenant and of the platform", async () => {
+it("a tenant's administrator is told nothing of what others have, whatever they ask", async () => {
   const seen = new Map<string, number>();
   const names = [BASE, HOSTNAME, others];
   const namedIn = (text: string) => names.filter((name) => text.includes(name));
@@ -162,7 +162,7 @@ it("is nothing of what others have, whatever they ask of their own tenant and of
   expect(seen.size).toBeGreaterThan(6);
 }, 120_000);
 
-it("is the same of a tenant of others as of a name that nobody has", async () => {
+it("a tenant's administrator is told the same of a tenant of others as of a name that nobody has", async () => {
   for (const { method, path, operation } of operations().filter((one) => one.path.includes("{id}"))) {
     const asking = fc.sample(askedOf(path, operation, "ID-OF-IT"), { ...SEED, numRuns: 3 });
     for (const asked of asking) {
@@ -176,7 +176,7 @@ it("is the same of a tenant of others as of a name that nobody has", async () =>
   }
 }, 120_000);
 
-it("names who did it among themselves, and of the platform's operators none", async () => {
+it("the log that a tenant's administrator sees names their own people, and no operator of the platform", async () => {
   await ask("PUT", `/tenants/${mine}/document`, { token, json: { title: "mine", maxStalenessMs: 50 } });
   const { body } = await ask("GET", `/tenants/${mine}/audit`, { token });
   const actors = (body as { items: { actor: string }[] }).items.map(({ actor }) => actor);

@@ -22,7 +22,7 @@ function counted(): { env: Partial<typeof adminEnv>; calls: () => number } {
   return { env, calls: () => calls };
 }
 
-it("is listed page by page with one call for each shard", async () => {
+it("a tenant-admin's list of tenants takes one call of each shard for a page", async () => {
   const made = [await newTenant(), await newTenant(), await newTenant()].toSorted();
   const missing = Array.from({ length: 200 }, (_none, at) => `not-there-${at}`);
   const { token } = await operator("tenant-admin", { tenants: [...missing, ...made] });

@@ -5,7 +5,7 @@ import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
 const refused = (name: string) => [422, [`upstreams.${name}.url`, "leads back to this tenant"]];
 
-it("is refused by its path, its profiles' and its own hostname's", async () => {
+it("a tenant's own path, a profile's or its hostname is refused as its upstream", async () => {
   const id = await newTenant();
   for (const path of [`/mcp/${id}`, `/mcp/${id}/`, `/mcp/${id}/all`, `/gateway/${id}`]) {
     const url = `${ORIGIN.toUpperCase()}${path}`;
@@ -18,7 +18,7 @@ it("is refused by its path, its profiles' and its own hostname's", async () => {
   expect(rules(await ask("PUT", `/tenants/${id}/upstreams/me`, named))).toEqual(refused("me"));
 });
 
-it("is refused in a base, too, for the one tenant that it leads back to", async () => {
+it("an upstream in a base is refused for the one tenant that it leads back to", async () => {
   const [shared, other] = [await newTenant(), await newTenant()];
   await ask("PUT", `/bases/has-${shared}`, { json: { upstreams: { shared: { url: `${ORIGIN}/mcp/${shared}` } } } });
   const json = { mode: "open", extends: [`has-${shared}`] };
@@ -26,7 +26,7 @@ it("is refused in a base, too, for the one tenant that it leads back to", async 
   expect(rules(await ask("PUT", `/tenants/${shared}/document`, { json }))).toEqual(refused("shared"));
 });
 
-it("is another tenant's business where it names that one, another path or another host, or is switched off", async () => {
+it("an upstream at another tenant, path or host is taken, and so is one that is switched off", async () => {
   const id = await newTenant();
   for (const url of [`${ORIGIN}/mcp/${id}x`, `${ORIGIN}/other/${id}`, `https://elsewhere.example.net/mcp/${id}`]) {
     expect((await ask("PUT", `/tenants/${id}/upstreams/me`, { json: { url } })).status, url).toBe(200);

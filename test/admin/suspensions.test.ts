@@ -1,0 +1,87 @@
+// Suspensions of a tenant, a profile, a principal and a tool: in force when they are acknowledged, and lifted the same way.
+
+import { beforeEach, describe, expect, it } from "vitest";
+import type { SuspensionShape, Infer } from "../../src/admin/contract.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { ask, newTenant, rules, type Answered } from "../support/workerd/admin.ts";
+import { anyTenant } from "../support/workerd/tenant.ts";
+
+const lease = (id: string) =>
+  remote(anyTenant(id), policyTables).lease({ version: null, maxStalenessMs: 300, inCode: false, keyHash: null });
+const itemsOf = <T>({ body }: Answered) => (body as { items: T[] }).items;
+
+/** How long it took, and whether it came before what it says. */
+async function timed(work: Promise<Answered>) {
+  const before = Date.now();
+  const { body, status } = await work;
+  const { effectiveAt } = body as { effectiveAt: string | null };
+  return { status, took: Date.now() - before, early: effectiveAt !== null && Date.now() < Date.parse(effectiveAt) };
+}
+
+let id = "";
+beforeEach(async () => {
+  id = await newTenant({
+    maxStalenessMs: 300,
+    profiles: { small: { tools: { rename: { add: { name: "sum" } } } } },
+  });
+});
+
+describe("suspensions", () => {
+  const suspend = (json: unknown) => ask("POST", `/tenants/${id}/suspensions`, { json });
+  const notes = async () =>
+    itemsOf<Infer<typeof SuspensionShape>>(await ask("GET", `/tenants/${id}/suspensions`)).map(
+      ({ kind, name, note }) => `${kind} ${name}: ${note}`,
+    );
+
+  it("are in force when acknowledged, and lifted the same way", async () => {
+    const made = await ask("POST", `/tenants/${id}/keys`, { json: { name: "k" } });
+    const { id: key } = made.body as { id: string };
+    await lease(id);
+    expect(await timed(suspend({ kind: "tenant", note: "unpaid" }))).toMatchObject({ status: 200, early: false });
+    expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ suspended: "unpaid" });
+    await suspend({ kind: "profile", name: "small", note: "p" });
+    await suspend({ kind: "principal", name: key, note: "k" });
+    await suspend({ kind: "tool", name: "add", note: "t" });
+    expect((await notes()).toSorted()).toEqual([
+      `principal key ${key}: k`,
+      "profile small: p",
+      "tenant : unpaid",
+      "tool add: t",
+    ]);
+    for (const path of ["tenant", "profile/small", `principal/${key}`, "tool/add"]) {
+      const lifted = await ask("DELETE", `/tenants/${id}/suspensions/${path}`);
+      expect(lifted.body).toMatchObject({ changed: true });
+      expect((await ask("DELETE", `/tenants/${id}/suspensions/${path}`)).body).toMatchObject({ changed: false });
+    }
+    expect(await notes()).toEqual([]);
+  });
+
+  it("wait for every lease", async () => {
+    await lease(id);
+    const { took, early } = await timed(suspend({ kind: "tool", name: "add", note: "broken" }));
+    expect([took >= 300, early]).toEqual([true, false]);
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ["a kind that is none", { kind: "planet", note: "n" }, "kind", "one of tenant, profile, principal, tool"],
+    ["no note", { kind: "tenant" }, "note", "is required"],
+    ["a name for a tenant", { kind: "tenant", name: "x", note: "n" }, "name", "a tenant has none here"],
+    ["no name for a tool", { kind: "tool", note: "n" }, "name", "says which tool"],
+    ["a profile that is not there", { kind: "profile", name: "none", note: "n" }, "name", "there is no profile none"],
+    ["a tool under the name a profile gives it", { kind: "tool", name: "sum", note: "n" }, "name", "there is no tool"],
+    ["a principal that is not there", { kind: "principal", name: "0123456789", note: "n" }, "name", "no principal"],
+  ])("of %s are refused, and nothing is suspended", async (_what, json, field, rule) => {
+    expect(rules(await suspend(json))).toEqual([422, [field, expect.stringContaining(rule)]]);
+    expect(await notes()).toEqual([]);
+  });
+
+  it.each([
+    ["tool", "kind", "a tool is resumed by its name"],
+    ["tenant/acme", "name", "a tenant has none here"],
+    ["planet/x", "kind", "one of tenant, profile, principal, tool"],
+  ])("are not lifted by /%s", async (path, field, rule) => {
+    const refused = await ask("DELETE", `/tenants/${id}/suspensions/${path}`);
+    expect(rules(refused)).toEqual([422, [field, expect.stringContaining(rule)]]);
+  });
+});
