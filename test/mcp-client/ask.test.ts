@@ -92,7 +92,7 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
     expect(made.server.names).toEqual(era === "2025" ? ["tools/call", "notifications/cancelled"] : ["tools/call"]);
   });
 
-  test("so is one whose caller goes; one that was never sent is nothing to give up", async () => {
+  test("a request whose caller goes is given up at the server, unless it was never sent", async () => {
     const made = await bench((one) => (one.name === "tools/call" ? one.stream() : one.refuse(202)));
     const work = faultOf(asks(made, {}));
     await made.server.next("tools/call");
@@ -229,7 +229,7 @@ describe("a server of era 2025", () => {
     await finish(made);
   });
 
-  test("that asks hundreds of things and takes no answer costs no request of ours for each", async () => {
+  test("cannot make us send a request for each of hundreds of questions", async () => {
     const made = await bench();
     let requests = 0;
     const fetch: RemoteEndpoint["fetch"] = async (url, init) => {

@@ -341,8 +341,8 @@ describe.each(WAYS)("era $era", ({ era, send, tell }) => {
       answer: (one: Exchange, text: string) => one.stream({ "content-type": "application/json" }).raw(text).end(),
     },
     { what: "an event", answer: (one: Exchange, text: string) => one.stream().raw(`data: ${text}\n\n`).end() },
-  ])("$what of 50 MiB is too large, and not read to its end", async ({ answer }) => {
-    const text = JSON.stringify(done(1, { text: "x".repeat(50 * MEBIBYTE) }));
+  ])("$what of 20 MiB is too large, and not read to its end", async ({ answer }) => {
+    const text = JSON.stringify(done(1, { text: "x".repeat(20 * MEBIBYTE) }));
     const { endpoint, server, options } = await bench((one) => answer(one, text));
     const fault = await faultOf(messagesOf(send(endpoint, options)));
     expect(fault).toEqual({ kind: "tooLarge", what: "message", limitBytes: 8 * MEBIBYTE, sent: "yes" });
