@@ -34,7 +34,7 @@ async function tenantWithUpstream() {
   return { up, list, call, sql, dueAt };
 }
 
-it("is known to be gone soon after a call found nobody there, long before it would be read", async () => {
+it("an upstream is known to be gone soon after a call found nobody there", async () => {
   const { up, list, call, dueAt } = await tenantWithUpstream();
   expect(await dueAt()).toBeGreaterThan(Date.now() + 60_000);
   up.isGone = true;
@@ -44,7 +44,7 @@ it("is known to be gone soon after a call found nobody there, long before it wou
   expect(await list()).toContain("sums__add");
 }, 120_000);
 
-it("is not asked sooner than it is due by calls that fail after that is known", async () => {
+it("an upstream that is known to be gone is not read sooner because calls fail", async () => {
   const { up, list, call, sql, dueAt } = await tenantWithUpstream();
   up.isGone = true;
   await call();

@@ -26,12 +26,12 @@ it.each([
   ["data:text/html,x", undefined],
   ["ftp://files.example/", undefined],
   [undefined, undefined],
-])("%s is told as %s", (location, told) => {
+])("operators are told of a redirect to %s as %s", (location, told) => {
   const detail = told === undefined ? undefined : `it leads to ${told}`;
   expect(operatorDetail(redirect(location), ["KEY-12345678", "e"])).toBe(detail);
 });
 
-it("the words of an HTTP error are told in one line", () => {
+it("operators are told the words of an HTTP error in one line", () => {
   const fault: Fault = {
     kind: "status",
     http: { status: 500, contentType: "" },
@@ -42,7 +42,7 @@ it("the words of an HTTP error are told in one line", () => {
   expect(operatorDetail({ ...fault, reason: undefined }, [])).toBeUndefined();
 });
 
-it("nothing is told of other faults", () => {
+it("operators are told nothing more of other faults", () => {
   expect(operatorDetail({ kind: "cancelled", sent: "no" }, [])).toBeUndefined();
 });
 

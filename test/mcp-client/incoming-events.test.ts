@@ -109,7 +109,7 @@ test("an event of many short lines holds what its lines take, until it ends", as
   events.close();
 });
 
-test("what has arrived before the line that is too many is handed over", async () => {
+test("events before the line that is too many are handed over", async () => {
   const { events } = streaming(new TurningClock(), "data: x\n\ndata: y\n\n:\n", { ...CALL_LIMITS, lines: 4 });
   expect([(await events.next())?.data, (await events.next())?.data]).toEqual(["x", "y"]);
   expect(await faultOf(events.next())).toMatchObject({ kind: "tooLarge", limitLines: 4 });

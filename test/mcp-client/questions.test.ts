@@ -42,7 +42,7 @@ function asking(answer: AnswerQuestion, take: () => Promise<void> = async () => 
 
 const busy = async () => Promise.reject(new McpFault({ kind: "lost", stage: "headers", code: undefined, sent: "yes" }));
 
-describe("what one request of ours can cost", () => {
+describe("the number of messages that a server can have us send", () => {
   test("is no more at once than a server needs, of pongs, refusals and answers together", async () => {
     const taken: (() => void)[] = [];
     const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));

@@ -110,7 +110,7 @@ describe("a session as data", () => {
     expect(other.server.exchanges[0]?.headers).toMatchObject({ "mcp-session-id": "s-9" });
   });
 
-  test("of a server that keeps none has no id, in JSON either", () => {
+  test("has no id where the server gave none, in JSON either", () => {
     const session: Session2025 = { ...SESSION, id: undefined };
     expect(parseSession(JSON.parse(JSON.stringify(session)))).toEqual(session);
   });
@@ -155,10 +155,10 @@ describe("the end of a session", () => {
   });
 });
 
-describe("what the server waits for", () => {
+describe("an answer that the server waits for", () => {
   const ANSWER = JSON.stringify({ jsonrpc: "2.0", id: "q", result: {} });
 
-  test("is told again until it is taken", async () => {
+  test("is sent again until it is taken", async () => {
     const { endpoint, server, clock, options } = await bench();
     const told = tellUntilTaken(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options });
     (await server.next("response")).drop();

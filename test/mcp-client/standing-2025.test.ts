@@ -29,7 +29,7 @@ async function following(script?: (exchange: Exchange) => void, lastEventId?: st
   return { ...made, events, next, comesBack, soon: async () => reading };
 }
 
-test("what a server says unasked is handed over as it comes, with the place to go on", async () => {
+test("messages on the stream are handed over as they come, with the place to go on", async () => {
   const { server, next, events } = await following();
   const reading = next();
   const stream = (await server.next("GET")).stream();

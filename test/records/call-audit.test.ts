@@ -16,7 +16,7 @@ import { workerAt } from "../support/worker/upstreams.ts";
 const entry = (name: string) => JSON.stringify({ name });
 const DAY_MS = 86_400_000;
 
-describe("what is recorded of arguments", () => {
+describe("the record of a call's arguments", () => {
   it("leaves out what is named, by name or path, and what is named like a credential", () => {
     const args = {
       password: "p",

@@ -136,7 +136,7 @@ it.each(Object.entries(WORKERS))(
   },
 );
 
-describe("what is kept", () => {
+describe("what a tool keeps for its caller", () => {
   it("is not read with another key, without a key, in another profile or by another tenant", async () => {
     const tenant = await tenantOf({ profiles: { p: {} } });
     const token = await keyOf(tenant);

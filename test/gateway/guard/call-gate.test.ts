@@ -92,7 +92,7 @@ describe("calls that fail five times in a row", () => {
   });
 });
 
-it("one 503 with Retry-After keeps all callers away for that time, and each is told it", () => {
+it("a 503 with Retry-After keeps all callers away for that time, and each is told how long", () => {
   const gateOf = upstream();
   expect(gateOf().failed(answeredBy(503, { retryAfter: "60" }), false, 0)).toBe(60);
   expect(gateOf().refusal(1000)).toMatchObject({ data: { retryAfter: 59 } });

@@ -43,7 +43,7 @@ describe("a header of the client", () => {
     });
   });
 
-  it("that is not there takes ours with it", async () => {
+  it("leaves out the header that names it where the client did not send it", async () => {
     expect(await sent({ "X-Trace": "id={{client:x-trace}}", "X-Own": "1" }, {})).toEqual({ "x-own": "1" });
   });
 
@@ -52,7 +52,7 @@ describe("a header of the client", () => {
     expect(await sent(headers, { "x-a": "{{secret:TOKEN}}" })).toEqual({ "x-two": "{{secret:TOKEN}} s3cret-token" });
   });
 
-  it("that no request can carry does not go", () => {
+  it("is left out where no request can carry it", () => {
     expect(clientValue(() => "\u00e9", "x-a")).toBeUndefined();
   });
 });

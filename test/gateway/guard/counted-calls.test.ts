@@ -194,7 +194,7 @@ describe("requests of all kinds, in any order", () => {
 });
 
 describe.each(WAYS)("a call at /$endpoint in era $era", (way) => {
-  it("that is sent to the upstream three times counts once", async () => {
+  it("counts once, though it is sent to the upstream three times", async () => {
     const sender = await serving({ addressToolCalls: 2 }, { retry: 2 });
     let failed = 0;
     calling = (id) => (failed++ % 3 < 2 ? new Response(null, { status: 503 }) : answerOf(id, WENT));
@@ -204,7 +204,7 @@ describe.each(WAYS)("a call at /$endpoint in era $era", (way) => {
     expect(far()).toBe(6);
   });
 
-  it("that waits for the upstream is one that runs, and makes room when it ends", async () => {
+  it("counts as running while it waits for the upstream, and makes room when it ends", async () => {
     const most = 3;
     const sender = await serving({ concurrentCalls: most });
     const gate = { isOpen: false };
@@ -228,7 +228,7 @@ describe.each(WAYS)("a call at /$endpoint in era $era", (way) => {
   it.each([
     ["whole", (id: unknown) => answerOf(id, { content: [{ type: "text", text: "x".repeat(5000) }] })],
     ["as a stream", (id: unknown) => streamed(id)],
-  ])("that is answered with more than a result may have, %s, is an error that says so", async (_what, answer) => {
+  ])("is an error where the result is too long, %s", async (_what, answer) => {
     const sender = await serving({ resultBytes: 2000 });
     calling = answer;
     const { text } = await send(sender, way, "tools/call");

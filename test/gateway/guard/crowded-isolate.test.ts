@@ -47,7 +47,7 @@ describe("calls", () => {
 });
 
 describe("readings", { timeout: 60_000 }, () => {
-  it("that somebody waits for are refused after a while; those beside requests are put off, and nothing is noted", async () => {
+  it("are refused after a while where an operator waits; beside requests they are put off", async () => {
     const tenant = await newTenant({ upstreams: { up: { url: listing(), era: "2026" } } });
     const path = `/tenants/${tenant}/upstreams/up`;
     const empty = fill(READINGS);
