@@ -46,10 +46,10 @@ it("the answer to a call becomes a stream while the upstream is slow", PATIENT, 
 });
 
 it("a call ends when its time is over", PATIENT, async () => {
-  const id = await serving(4500, new Promise(() => {}));
+  const id = await serving(3500, new Promise(() => {}));
   const response = await sendTo(worker, id, { message: call, headers: { accept: "application/json" } });
   expect(await response.json()).toMatchObject({
     id: 7,
-    error: { code: -32001, data: { server: "up", timeoutMs: 4500 } },
+    error: { code: -32001, data: { server: "up", timeoutMs: 3500 } },
   });
 });

@@ -91,7 +91,7 @@ describe("the members of an object", () => {
   });
 
   test("may have many megabytes in one string", () => {
-    const text = JSON.stringify({ text: 'x\\"\n'.repeat(2_000_000) });
+    const text = JSON.stringify({ text: 'x\\"\n'.repeat(500_000) });
     expect(objectMembers(text, 1)?.[0]?.text).toHaveLength(text.length - 9);
   });
 
@@ -133,7 +133,7 @@ describe("a member that stands in a text twice", () => {
   });
 
   test("is found among millions of escapes", () => {
-    const long = "\\/".repeat(4_000_000);
+    const long = "\\/".repeat(1_000_000);
     expect(repeats(`{"a":"${long}"}`)).toBe(false);
     expect(repeats(`{"a":"${long}","b":1,"b":2}`)).toBe(true);
   });

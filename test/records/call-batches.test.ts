@@ -1,6 +1,6 @@
 // How what was noted of calls is handed over: once, and by few asks, however many wait for it.
 
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/protocol/app-error.ts";
 import { CallBatches, type BatchNumber, type HandingHost } from "../../src/records/call-batches.ts";
 import { LEVELS } from "../../src/telemetry/levels.ts";
@@ -48,6 +48,14 @@ describe("many who wait until theirs is taken", () => {
     expect([...taken.values()].flat().length).toBe(40);
     expect(sent.length).toBeLessThan(8);
   });
+});
+
+/** What failed is sent again after up to two seconds, by chance. */
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0.005);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 describe("what an isolate noted of calls", () => {
