@@ -14,7 +14,7 @@ async function sent(headers: Record<string, string>, client: Record<string, stri
 }
 
 describe("a header of the client", () => {
-  it.each(["x-trace", "X-User-Id", "x-api-key", "user-agent", "traceparent"])("%s may be named", (name) => {
+  it.each(["X-User-Id", "user-agent", "traceparent"])("%s may be named", (name) => {
     expect(clientHeaderIn(`client:${name}`)).toBe(name.toLowerCase());
   });
 
@@ -22,7 +22,6 @@ describe("a header of the client", () => {
     "Authorization",
     "cookie",
     "Proxy-Authorization",
-    "cf-connecting-ip",
     "Cf-Access-Jwt-Assertion",
     "mcp-session-id",
     "host",
