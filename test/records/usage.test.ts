@@ -151,13 +151,13 @@ const ERAS = {
 
 /** What is counted is handed over when `now` is called, not after ten seconds. */
 function handedOver(): { readonly now: () => void } {
-  const { promise, resolve: now } = Promise.withResolvers<undefined>();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
   const wait = scheduler.wait.bind(scheduler);
   vi.spyOn(scheduler, "wait").mockImplementation((ms, options) =>
     ms === HANDED_OVER_MS ? promise : wait(ms, options),
   );
   onTestFinished(() => void vi.restoreAllMocks());
-  return { now };
+  return { now: () => resolve(undefined) };
 }
 
 const counted = async (tenant: FreshTenant, name: string) =>
