@@ -14,7 +14,7 @@ type Counted = { -readonly [member in keyof UsageLine]: UsageLine[member] };
 type Counts = Map<string, Counted>;
 
 /** How long what a call counted may be in the isolate alone; what ends within that time loses it. */
-const HANDED_OVER_MS = 10_000;
+export const HANDED_OVER_MS = 10_000;
 
 /** Counts calls of every tenant, by tool, profile and hour: docs/usage.md. */
 export function usage(...options: readonly never[]): Feature {

@@ -54,7 +54,7 @@ const worker = createWorker({
 
 type Json = Record<string, unknown>;
 
-const WRONG: readonly unknown[] = [null, 7, "text", [], {}, [null], { a: null }];
+const WRONG: readonly unknown[] = [null, "text", [], [null], { a: null }];
 
 /** What may stand in place of a value: anything else, and the same value with a part of it gone or broken. */
 function* broken(value: unknown, depth: number): Generator {
@@ -116,7 +116,7 @@ async function scene() {
 
 const PATIENT = { timeout: 120_000 };
 
-it("whatever stands for what was read of an upstream, the tenant's other tools are served", PATIENT, async () => {
+it("other tools are served whatever stands for what was read of an upstream", PATIENT, async () => {
   const { ask, text, write, shown } = await scene();
   const lists = ["prompts/list", "resources/list"];
   const failed: string[] = [];
@@ -137,14 +137,14 @@ it("whatever stands for what was read of an upstream, the tenant's other tools a
   expect(await ask("tools/call", { name: "b__add", arguments: {} })).toContain("added");
 });
 
-it("one whose catalog cannot be used is said to be so", PATIENT, async () => {
+it("an upstream whose catalog cannot be used is named as such", PATIENT, async () => {
   const { ask, text, write, shown } = await scene();
   await write(catalogSection("a"), text.replace('"quarantined"', '"left"'));
   expect(await shown()).toBe("unread");
   expect(await ask("tools/list")).toContain("what was read of it cannot be used");
 });
 
-it("whatever stands for why an upstream could not be read, it is served", PATIENT, async () => {
+it("an upstream is served whatever stands for why it could not be read", PATIENT, async () => {
   const { ask, config, write, shown } = await scene();
   const note = JSON.stringify({ of: config, since: 1, why: "it was away" });
   for (const one of brokenTexts(note)) {
@@ -154,7 +154,7 @@ it("whatever stands for why an upstream could not be read, it is served", PATIEN
   }
 });
 
-it("where KV shows another body under its name, the authority's is read", PATIENT, async () => {
+it("a body in KV that is not what its name says is read from the tenant's object", PATIENT, async () => {
   const { place } = await scene();
   const body = Uint8Array.from(new TextEncoder().encode("{}"));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));

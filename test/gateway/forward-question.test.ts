@@ -86,14 +86,14 @@ describe("a form of an upstream, to a client of 2025-06-18", () => {
     expect(said).toEqual({ action: "accept", content: { size: "l", colours: ["red", "blue"] } });
   });
 
-  it("that is no form fails, and nobody is asked", async () => {
+  it("fails where it is no form, and nobody is asked", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: { a: null } } };
     await expect(asked(revision, "elicitation/create", params)).rejects.toThrow(TypeError);
   });
 });
 
 describe.each(EARLIER)("a message for a model, to a client of %s,", (revision) => {
-  it("of several blocks is several messages", async () => {
+  it("becomes one message for each block", async () => {
     const params = { maxTokens: 5, messages: [{ role: "user", content: [text("One."), text("Two.")] }] };
     const { put } = await asked(revision, "sampling/createMessage", params);
     expect(put).toEqual([

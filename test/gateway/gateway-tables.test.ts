@@ -36,7 +36,7 @@ async function atDesk(work: (desk: Desk) => void): Promise<void> {
 }
 
 describe("an upstream", () => {
-  it("is read by the first who asks, and by another one only when that one must have ended", () =>
+  it("is claimed by the first who asks, and by another only when the claim has run out", () =>
     atDesk(({ due, clock }) => {
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
       expect(due({ a: "1", b: "1" })).toEqual([]);
@@ -44,7 +44,7 @@ describe("an upstream", () => {
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
     }));
 
-  it("is read by the first who asks, however fast time goes meanwhile", () =>
+  it("is claimed by the first who asks, though the clock moves meanwhile", () =>
     atDesk(({ due, clock }) => {
       let { now } = clock;
       Object.defineProperty(clock, "now", { get: () => (now += 1) });
@@ -63,7 +63,7 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("that an operator wants read is claimed before its time, unless somebody reads it, and who asked is recorded", () =>
+  it("is claimed for an operator before its time, unless somebody reads it, and the audit log has that", () =>
     atDesk(({ due, settle, methods, sql }) => {
       const claim = (config: string, revision = 1) =>
         methods.claim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
@@ -80,7 +80,7 @@ describe("an upstream", () => {
       expect(recorded).toEqual(Array.from({ length: 3 }, () => ({ action: "upstream.refresh", target: "upstream a" })));
     }));
 
-  it("that cannot be read is tried later and later, never sooner than it asks, and remembers since when", () =>
+  it("is tried later and later while it cannot be read, never sooner than it asks, and keeps since when", () =>
     atDesk(({ due, settle, clock }) => {
       const began = clock.now;
       const waits: number[] = [];
@@ -101,7 +101,7 @@ describe("an upstream", () => {
       expect(settle()).toBeNull();
     }));
 
-  it("that cannot be read is tried at once after a secret was set, by who knows of it, and soon again if that one failed", () =>
+  it("is tried at once after a secret was set, and soon again if that failed", () =>
     atDesk(({ due, settle, clock, sql }) => {
       const failAt = () => {
         while (due({ a: "1" }).length === 0) clock.now += 1000;
@@ -126,7 +126,7 @@ describe("an upstream", () => {
       expect(due({ a: "1" }, 2)).toEqual([]);
     }));
 
-  it("that asks to be left alone for years is read again within an hour", () =>
+  it("is read again within an hour, however long it asks to be left alone", () =>
     atDesk(({ due, settle, clock }) => {
       due({ a: "1" });
       settle({ why: "busy", afterMs: 999_999_999_000 });
@@ -134,7 +134,7 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("that is configured anew is read at once, and who read it as it was is not believed", () =>
+  it("is read at once when it is configured anew, and a reading of the old configuration is ignored", () =>
     atDesk(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
@@ -143,7 +143,7 @@ describe("an upstream", () => {
       expect(due({ a: "2" }, 2)).toEqual([]);
     }));
 
-  it("of which an older configuration was written after the present one was is read again at once", () =>
+  it("is read again at once where a late reading of an older configuration was written", () =>
     atDesk(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
@@ -153,7 +153,7 @@ describe("an upstream", () => {
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
     }));
 
-  it("that says it has changed is read soon, but not all the time", () =>
+  it("is read soon when it says that it has changed, but not all the time", () =>
     atDesk(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
@@ -163,7 +163,7 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("that says it has changed while it is read is read soon after, because that may not have been listed yet", () =>
+  it("is read again soon when it says while it is read that it has changed", () =>
     atDesk(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
@@ -182,14 +182,14 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual([]);
     }));
 
-  it("is claimed with as many others as whoever asks can read", () =>
+  it("is claimed with no more others than the isolate can read", () =>
     atDesk(({ methods }) => {
       const upstreams = ["a", "b", "c"].map((id) => ({ id, config: "1" }));
       const due = (most: number) => methods.due({ revision: 1, upstreams, most }).claimed;
       expect([due(2), due(2), due(2)]).toEqual([["a", "b"], ["c"], []]);
     }));
 
-  it("that cannot be read is nobody else's before it is written down why", () =>
+  it("stays claimed until it is written down why it could not be read", () =>
     atDesk(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       const began = clock.now;
@@ -200,7 +200,7 @@ describe("an upstream", () => {
       expect(methods.failing({ id: "a", config: "0" })).toBeNull();
     }));
 
-  it("of which two deployments say different things under one policy is read for each in turn, not all the time", () =>
+  it("is read for two deployments in turn where they configure it differently, not all the time", () =>
     atDesk(({ due, settle, clock }) => {
       let reads = 0;
       for (const end = clock.now + 120_000; clock.now < end; clock.now += 500) {
@@ -248,7 +248,7 @@ describe("the log", () => {
   const AWAY = { why: "away", afterMs: 0 };
   const HALF = { lacks: "1 definition is left out" };
 
-  it("hears once that an upstream cannot be read, once that it can again, and of nothing that stays as it was", () =>
+  it("has one line when an upstream cannot be read, one when it can again, and none while nothing changes", () =>
     atDesk(({ due, settle, clock }) => {
       const lines = loggedStates();
       const readAs = (about: Partial<Settled>) => {
@@ -272,7 +272,7 @@ describe("the log", () => {
       expect(lines[0]).toMatchObject({ event: "upstream.state", upstream: "a", tenant: expect.any(String) as string });
     }));
 
-  it("hears of one that never could be read, and that another configuration has mended it", () =>
+  it("has a line for an upstream that never could be read, and for the configuration that mended it", () =>
     atDesk(({ due, settle }) => {
       const lines = loggedStates();
       due({ a: "1" });
@@ -288,7 +288,7 @@ describe("the log", () => {
 });
 
 describe("a URI", () => {
-  it("belongs to whoever listed it first, until that one lists it no more or is gone", () =>
+  it("belongs to the upstream that listed it first, until that lists it no more or is gone", () =>
     atDesk(({ methods, due }) => {
       const own = (id: string, ...uris: string[]) => methods.own({ id, config: "1", uris });
       due({ a: "1", b: "1" });
@@ -301,7 +301,7 @@ describe("a URI", () => {
       expect(own("a", "x://1", "x://2", "x://3")).toEqual([]);
     }));
 
-  it("is nobody's who reads an upstream that is configured anew, or gone, meanwhile", () =>
+  it("is not given to an upstream that was configured anew, or removed, while it was read", () =>
     atDesk(({ methods, due }) => {
       due({ a: "1", b: "1" });
       due({ a: "2", c: "1" }, 2);

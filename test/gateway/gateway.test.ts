@@ -267,11 +267,14 @@ describe("definitions of an upstream", () => {
         headers: { "content-type": "application/json" },
       });
     });
-    const id = await tenantWith({ up: { url } });
-    await expect.poll(async () => (await toolsOf(id)).names, { timeout: 10_000 }).toEqual(["up__go"]);
-    await ask(id, "2025", "tools/call", { name: "up__go", arguments: {} });
-    await expect.poll(async () => (await toolsOf(id)).names, { timeout: 20_000 }).toEqual(["up__go", "up__new"]);
-  }, 120_000);
+    const tenant = await servedTenant(documentWith({ up: { url } }));
+    const names = async () => (await toolsOf(tenant.id)).names;
+    await expect.poll(names, { timeout: 10_000 }).toEqual(["up__go"]);
+    // It was read some time ago.
+    await inside(tenant, ({ storage }) => void storage.sql.exec("UPDATE upstreams SET read_at = read_at - 60000"));
+    await ask(tenant.id, "2025", "tools/call", { name: "up__go", arguments: {} });
+    await expect.poll(names, { timeout: 20_000 }).toEqual(["up__go", "up__new"]);
+  });
 });
 
 describe("many first requests at once", () => {

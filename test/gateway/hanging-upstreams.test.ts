@@ -23,7 +23,7 @@ async function listed(id: string): Promise<number> {
 /** The first reading has the Worker loaded once more, for its entrypoint, which takes its time on a machine that is busy. */
 const FIRST_MS = 120_000;
 
-it("one upstream is read beside the first request", { timeout: FIRST_MS }, async () => {
+it("an upstream is read beside the first request", { timeout: FIRST_MS }, async () => {
   const url = upstreamAt((request) => upstream.fetch(request, env, createExecutionContext()));
   const { id } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams: { first: { url } } });
   await expect.poll(() => listed(id), { timeout: FIRST_MS, interval: 250 }).toBe(1);

@@ -105,7 +105,7 @@ describe.each(["\n", "\r", "\r\n", "\n\n"])("JSON with the line break %j between
 });
 
 describe("an upstream that says without end that its lists have changed", () => {
-  it("makes two calls to the tenant's authority in a call: one at once, and one at its end", async () => {
+  it("makes two calls to the tenant's object in a call: one at once, and one at its end", async () => {
     const told = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
     const served = await serving({
       "tools/call": ({ id }) => {
@@ -173,8 +173,8 @@ describe("an upstream that answers after its tenant points elsewhere", () => {
   });
 });
 
-describe("what fails of ours while an upstream is read", () => {
-  it("is for the operator, and lists do not repeat it", async () => {
+describe("a failure of the tenant's object while an upstream is read", () => {
+  it("is told to onError, and lists do not repeat it", async () => {
     const told: unknown[] = [];
     const ours = createWorker({ tenants: {}, features: [gateway()], hooks: { onError: (error) => told.push(error) } });
     const url = scripted({ initialize: () => HELLO, ...listsGo });
@@ -241,7 +241,7 @@ function sessions(working: () => Promise<void>) {
 }
 
 describe("the sessions of one key at an upstream", () => {
-  it("that are wanted at the same moment are one, which none of the calls ends for another", async () => {
+  it("are one session for calls at the same moment, and none of the calls ends it for another", async () => {
     const gate = Promise.withResolvers<void>();
     const { script, ended, begun } = sessions(() => gate.promise);
     const tenant = await serving(script, {}, "2025");

@@ -1,5 +1,5 @@
-// Five hundred upstreams over a hundred tenants, all due at once: each is read once, so many at a time and no more, and calls
-// are answered meanwhile.
+// Many more upstreams are due at once than an isolate reads at a time: each is read once, no more than that many at a time, and
+// calls are answered meanwhile.
 
 import { expect, it } from "vitest";
 import { READINGS } from "../../src/gateway/guard/crowd.ts";
@@ -14,7 +14,7 @@ const RESULTS: Readonly<Record<string, object>> = {
   "tools/list": { tools: [{ name: "add", inputSchema: { type: "object" } }] },
   "tools/call": { content: [{ type: "text", text: "added" }] },
 };
-const TENANTS = 100;
+const TENANTS = 20;
 const OF_EACH = 5;
 const AT_ONCE = 16;
 
@@ -24,7 +24,7 @@ async function ask(id: string, method: string, params: object = {}): Promise<str
 
 const counted = (text: string) => [...text.matchAll(/__add"/g)].length;
 
-it("are read one after the other, each once, and leave room for calls", { timeout: 300_000 }, async () => {
+it("a hundred upstreams due at once are each read once, and calls are answered", { timeout: 120_000 }, async () => {
   const readings = new Map<string, number>();
   let [now, most] = [0, 0];
   // What is read is held until the calls were made: as many as there may be are inside then.
@@ -57,7 +57,7 @@ it("are read one after the other, each once, and leave room for calls", { timeou
   );
   const read = Promise.all(
     tenants.map(({ id }) =>
-      expect.poll(async () => counted(await ask(id, "tools/list")), { timeout: 240_000, interval: 3000 }).toBe(OF_EACH),
+      expect.poll(async () => counted(await ask(id, "tools/list")), { timeout: 240_000, interval: 500 }).toBe(OF_EACH),
     ),
   );
   await expect.poll(() => READINGS.inside, { timeout: 60_000 }).toBe(AT_ONCE);

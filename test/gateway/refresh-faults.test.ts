@@ -154,7 +154,7 @@ function away(): never {
   throw new TypeError("Network connection lost.");
 }
 
-it("is listed where KV takes nothing at all, and an upstream that cannot be read is named", async () => {
+it("an upstream is listed, or named as one that cannot be read, where KV takes nothing at all", async () => {
   const kvIsAway: Fault = (step) => (step.startsWith("KV") ? "before" : undefined);
   const read = await sceneOf(workerAt(working), "auto");
   await read.refresh(kvIsAway);
@@ -164,7 +164,7 @@ it("is listed where KV takes nothing at all, and an upstream that cannot be read
   expect(await stateOf(dead)).toMatchObject({ isClaimed: false, isFailing: true, hasNote: true });
 });
 
-it("that would have the tenant list more than it may is not listed, and says how much that is", async () => {
+it("an upstream that lists more than its tenant has room for is not listed, and the log says how much that is", async () => {
   const lines = loggedStates();
   const scene = await sceneOf(workerAt(working), "auto");
   const body = new ArrayBuffer(MAX_SECTION_BYTES);
@@ -177,7 +177,7 @@ it("that would have the tenant list more than it may is not listed, and says how
   expect(JSON.stringify(lines)).toContain("more than 8388608 bytes together");
 });
 
-it("is one line in the log when it cannot be read, with no secret in it, and one when it is read again", async () => {
+it("an upstream has one line in the log when it cannot be read, without a secret, and one when it is read again", async () => {
   const lines = loggedStates();
   let isAwayNow = true;
   const secret = "s3cret-of-acme-0001";
@@ -198,7 +198,7 @@ it("is one line in the log when it cannot be read, with no secret in it, and one
   expect(JSON.stringify(lines)).not.toContain(secret);
 });
 
-it("takes no more time where its access token is refused late, and says that it was not read", async () => {
+it("an upstream whose access token is refused late takes no more time, and is not read", async () => {
   const over = new AbortController();
   const times = [over.signal];
   const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
@@ -257,7 +257,7 @@ describe("what is written to KV", () => {
     },
   );
 
-  it("is once why an upstream cannot be read, however often that is found", async () => {
+  it("is the reason why an upstream cannot be read, once", async () => {
     const scene = await sceneOf(upstreamAt(away), "auto");
     expect([putsOf(await scene.refresh()), putsOf(await scene.refresh())]).toEqual([1, 0]);
   });

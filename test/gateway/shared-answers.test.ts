@@ -79,13 +79,13 @@ async function serve(mode: "open" | "key") {
   return { ask, keys };
 }
 
-describe("what an upstream answers that anybody may be shown", () => {
+describe("an answer that an upstream marks as public", () => {
   it.each([
     ["every key, where only keys are let in", "key", "whole", "private"],
     ["a key with scopes, where others see more", "open", "scoped", "private"],
     ["a key that sees what everybody sees", "open", "whole", "public"],
     ["everybody", "open", undefined, "public"],
-  ] as const)("is so for %s, whatever is asked and in whichever way", async (_whom, mode, key, cacheScope) => {
+  ] as const)("has the right cacheScope for %s, whatever is asked", async (_whom, mode, key, cacheScope) => {
     const { ask, keys } = await serve(mode);
     for (const [where, method, params] of ASKED) {
       const { result } = await ask(key && keys[key], where, method, params);
@@ -107,7 +107,7 @@ describe("a text that says for whom it is", () => {
     expect(asPrivate(json)).toBe(expected);
   });
 
-  it("takes time by its length, however often it says so", () => {
+  it("is read in linear time, however often it says so", () => {
     const often = (scope: string) => `{${`"cacheScope":"${scope}",`.repeat(30_000)}"a":1}`;
     const began = performance.now();
     expect(asPrivate(often("public"))).toBe(often("private"));

@@ -36,7 +36,7 @@ async function serving(timeoutMs: number, answered: Promise<void>): Promise<stri
 
 const call = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "up__go", arguments: {} } };
 
-it("its answer becomes a stream before the upstream has answered", PATIENT, async () => {
+it("the answer to a call becomes a stream while the upstream is slow", PATIENT, async () => {
   const answered = Promise.withResolvers<void>();
   const id = await serving(60_000, answered.promise);
   const response = await sendTo(worker, id, { message: call });
@@ -45,11 +45,11 @@ it("its answer becomes a stream before the upstream has answered", PATIENT, asyn
   expect(await response.text()).toContain('"id":7,"result":{"content":[]}');
 });
 
-it("it ends when its time is over, though that is later than most calls are answered", PATIENT, async () => {
-  const id = await serving(4500, new Promise(() => {}));
+it("a call ends when its time is over", PATIENT, async () => {
+  const id = await serving(3500, new Promise(() => {}));
   const response = await sendTo(worker, id, { message: call, headers: { accept: "application/json" } });
   expect(await response.json()).toMatchObject({
     id: 7,
-    error: { code: -32001, data: { server: "up", timeoutMs: 4500 } },
+    error: { code: -32001, data: { server: "up", timeoutMs: 3500 } },
   });
 });

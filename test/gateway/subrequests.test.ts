@@ -102,7 +102,7 @@ describe("reading an upstream", () => {
     },
   );
 
-  it("stops after the pages that the Worker's author allows, and what is listed says why", async () => {
+  it("stops after the pages that gateway({ pages }) allows, and lists say why", async () => {
     const { url, heard } = upstream("2026", 10);
     const document: TenantDocument = { mode: "open", upstreams: { up: { url } } };
     const { id, stub } = await servedTenant(document);
@@ -128,7 +128,7 @@ describe("reading an upstream", () => {
     expect(text).toContain("it lists more than 4 pages, the most that are read; the first 4 are here");
   });
 
-  it("takes no number of pages that is none", () => {
+  it("refuses a number of pages that is not a whole number from 1 on", () => {
     for (const pages of [0, -1, 1.5, Number.NaN]) expect(() => gateway({ pages })).toThrow("whole number from 1");
     expect(() => gateway({ pages: 1 })).not.toThrow();
   });

@@ -33,15 +33,18 @@ function scene(call: TenantStub["call"]) {
   return { ground, told, read };
 }
 
-it.each([-3_600_000, -5000, 0])("asks again a second later at the soonest, where it is told %i ms", async (ms) => {
-  const { ground } = scene(async (method) =>
-    method === "gateway.due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
-  );
-  const now = Date.now();
-  expect(await tendUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
-});
+it.each([-3_600_000, -5000, 0])(
+  "an isolate asks again a second later at the soonest, where it is told %i ms",
+  async (ms) => {
+    const { ground } = scene(async (method) =>
+      method === "gateway.due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
+    );
+    const now = Date.now();
+    expect(await tendUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
+  },
+);
 
-it("reads what it claimed though nothing can be cleared up", async () => {
+it("an isolate reads what it claimed though removed upstreams cannot be cleared up", async () => {
   let asked = 0;
   const { ground, read, told } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
@@ -53,7 +56,7 @@ it("reads what it claimed though nothing can be cleared up", async () => {
   expect(told.map(String)).toContain("Error: Network connection lost.");
 });
 
-it("clears up again soon where that failed, though nothing is due", async () => {
+it("an isolate clears up again soon where that failed, though nothing is due", async () => {
   const { ground } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
     return { claimed: [], next: Infinity, current: true };
@@ -61,7 +64,7 @@ it("clears up again soon where that failed, though nothing is due", async () => 
   expect(await tendUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
 });
 
-it("reads what it claimed while clearing up is not answered", async () => {
+it("an isolate reads what it claimed while clearing up is not answered", async () => {
   let asked = 0;
   const { ground, read } = scene(async (method) => {
     if (method === "sections.remove") return new Promise(() => {});

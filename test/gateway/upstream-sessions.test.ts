@@ -47,13 +47,13 @@ function upstream({ instructions = "", capabilities = {} } = {}) {
 const LONG = "x".repeat(10_000);
 
 describe("sessions at upstreams", () => {
-  it("hold nothing of what either side said of itself when they began, though it be long", async () => {
+  it("take little memory, however much both sides said of themselves", async () => {
     const { heldOf } = upstream({ instructions: LONG, capabilities: { experimental: { [LONG]: {} } } });
     expect(await heldOf()).toContain('"session":{"id":"s1"');
     expect((await heldOf()).length).toBeLessThan(2000);
   });
 
-  it("are let go of where somebody begins ever new ones, and not those of others", async () => {
+  it("are ended where a caller begins ever new ones, and those of others stay", async () => {
     const { lend, ended } = upstream();
     const tenant = crypto.randomUUID();
     const [ann, mallory] = ["ann", "mallory"].map((principal) => ({ tenant, principal }));

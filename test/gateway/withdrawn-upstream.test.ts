@@ -148,7 +148,7 @@ const WITHDRAWN: Readonly<Record<string, (of: World) => Promise<unknown>>> = {
 };
 
 describe.each(Object.entries(WITHDRAWN))("while a session begins, %s", { timeout: 60_000 }, (_what, withdraw) => {
-  it("and nothing more is asked there, whatever the call was for", async () => {
+  it("a call asks the upstream for nothing more", async () => {
     const of = await world();
     of.heard.length = 0;
     const { begun, go } = of.hold();
@@ -163,7 +163,7 @@ describe.each(Object.entries(WITHDRAWN))("while a session begins, %s", { timeout
   });
 });
 
-it("what is asked goes on where nothing was taken away", async () => {
+it("calls go on where nothing was taken away while a session began", async () => {
   const of = await world();
   of.heard.length = 0;
   const { begun, go } = of.hold();

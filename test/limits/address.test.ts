@@ -18,6 +18,6 @@ test("without an address that the platform saw, everybody counts as one", () => 
   expect(of()).toBe("");
 });
 
-test("nothing else that a client says is its address", () => {
+test("a client's own header is not its address", () => {
   expect(addressOf(new Headers({ "x-forwarded-for": "203.0.113.9", "x-real-ip": "203.0.113.9" }))).toBe("");
 });

@@ -91,7 +91,7 @@ describe("a bucket", () => {
         expect(parts).toBeGreaterThanOrEqual(EDGE_PARTS - 1);
         expect(parts).toBeLessThanOrEqual(EDGE_PARTS);
       }),
-      SEED,
+      { ...SEED, numRuns: 20 },
     );
   });
 

@@ -205,7 +205,7 @@ describe("a daily limit that is not exact", () => {
     expect(at.used()).toBe(10);
   });
 
-  test("of a key is that key's", async () => {
+  test("counts each key by itself", async () => {
     const at = tenantObject();
     const one = isolate(at, { principalDailyToolCalls: 5 });
     expect([one.serve(9, "a"), one.serve(9, "b")]).toEqual([5, 5]);
@@ -225,7 +225,7 @@ describe("an exact daily limit", () => {
     expect(at.asks.take).toBe(6);
   });
 
-  test("of a key that is used up takes nothing of the tenant's", async () => {
+  test("takes nothing of the tenant's limit where the key's is used up", async () => {
     const at = tenantObject();
     const limits = { dailyToolCalls: 10, principalDailyToolCalls: 2, exact: true };
     // Each in an isolate that knows nothing.

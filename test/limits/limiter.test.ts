@@ -60,12 +60,12 @@ describe("a limiter", () => {
     expect(await limiter.take(caller, undefined, NOW + 15_001, async () => true)).toBeUndefined();
   });
 
-  test("remembers who uses it while a hundred thousand others come by", () => {
+  test("remembers who uses it while fifty thousand others come by", () => {
     const limiter = new Limiter();
     const limits = limitsInForce({ principalMessages: 3, tenantMessages: 10_000_000 });
     const a = { tenant: "acme", id: "key a", isAnonymous: false, limits };
     expect(passing(limiter, a, 5)).toBe(3);
-    for (let other = 0; other < 100_000; other += 1) {
+    for (let other = 0; other < 50_000; other += 1) {
       expect(limiter.take({ ...a, id: `key ${other}` }, undefined, NOW)).toBeUndefined();
       if (other % 5000 === 0) expect(limiter.take(a, undefined, NOW)).toMatchObject({ name: "principalMessages" });
     }

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { RecentMap } from "../../src/limits/recent-map.ts";
 
-test("as many entries are kept as it says, and what is used stays among them", () => {
+test("a map keeps as many entries as it says, those that were used lately among them", () => {
   const map = new RecentMap<number>(10);
   map.set("used", 0);
   const keys = Array.from({ length: 100 }, (_none, at) => String(at));
@@ -15,7 +15,7 @@ test("as many entries are kept as it says, and what is used stays among them", (
   expect(map.get("99")).toBe(99);
 });
 
-test("what is heavy takes the place of more, and what is set again weighs once", () => {
+test("a heavy entry takes the place of several, and one that is set again weighs once", () => {
   const map = new RecentMap<number>(100, (value) => value);
   for (let at = 0; at < 1000; at += 1) map.set("same", 10);
   map.set("other", 10);

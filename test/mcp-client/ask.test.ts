@@ -60,7 +60,7 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
     expect(await faultOf(asks(refused, {}))).toMatchObject({ http: { status: 401, wwwAuthenticate: "Bearer x" } });
   });
 
-  test("what is said meanwhile is handed over in order, each before the next is read", async () => {
+  test("notifications before the result are handed over in order, each before the next is read", async () => {
     const made = await bench((one) => one.stream().event(progress("one")).event(progress("two")).event(done(1)).end());
     const said: string[] = [];
     await asks(made, {
@@ -92,7 +92,7 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
     expect(made.server.names).toEqual(era === "2025" ? ["tools/call", "notifications/cancelled"] : ["tools/call"]);
   });
 
-  test("so is one whose caller goes; one that was never sent is nothing to give up", async () => {
+  test("a request whose caller goes is given up at the server, unless it was never sent", async () => {
     const made = await bench((one) => (one.name === "tools/call" ? one.stream() : one.refuse(202)));
     const work = faultOf(asks(made, {}));
     await made.server.next("tools/call");
@@ -209,7 +209,7 @@ describe("a server of era 2025", () => {
     expect(made.server.names).toEqual(["tools/call"]);
   });
 
-  test("that answers the call lets go what it has asked", async () => {
+  test("has its open questions dropped when it answers the call", async () => {
     let question1: AbortSignal | undefined;
     const made = await asked(async ({ signal }) => {
       question1 = signal;
@@ -229,7 +229,7 @@ describe("a server of era 2025", () => {
     await finish(made);
   });
 
-  test("that asks hundreds of things and takes no answer costs no request of ours for each", async () => {
+  test("cannot make us send a request for each of hundreds of questions", async () => {
     const made = await bench();
     let requests = 0;
     const fetch: RemoteEndpoint["fetch"] = async (url, init) => {
@@ -250,7 +250,7 @@ describe("a server of era 2025", () => {
     expect(requests - 1).toBeLessThanOrEqual(500);
   });
 
-  test("that does not take a pong is not sent it again", async () => {
+  test("is not sent a pong again that it did not take", async () => {
     const made = await bench();
     const posted: Promise<Response>[] = [];
     const fetch: RemoteEndpoint["fetch"] = async (url, init) => {
@@ -314,14 +314,14 @@ describe("a server of era 2026", () => {
     expect(third?.["inputResponses"]).not.toHaveProperty("b");
   });
 
-  test("whose questions nobody answers gives them as its result", async () => {
+  test("has its questions handed out as the result where nobody answers them", async () => {
     const asks = wants({ a: { method: "roots/list" } }, "s");
     const made = await bench((one) => one.result(asks));
     expect(JSON.parse((await askNew(made, {})).result)).toEqual(asks);
     expect(made.server.exchanges).toHaveLength(1);
   });
 
-  test("that is never content is given up", async () => {
+  test("is given up where it asks without end", async () => {
     const made = await bench((one) => one.result(wants({}, "again")));
     expect(await faultOf(askNew(made, { answer: async () => ({}) }))).toMatchObject({
       kind: "violation",
@@ -351,14 +351,14 @@ describe("a server of era 2026", () => {
     { what: "resultType", twice: '"resultType":"complete","content":[],"resultType":"input_required"' },
     { what: "inputRequests", twice: '"inputRequests":{},"resultType":"input_required","inputRequests":{}' },
     { what: "resultType in another spelling", twice: '"resultType":"complete","result\\u0054ype":"input_required"' },
-  ])("that says $what twice means one thing to us and another to the next reader", async ({ twice }) => {
+  ])("breaks the protocol where it says $what twice", async ({ twice }) => {
     const made = await bench((one) => one.json(`{"jsonrpc":"2.0","id":1,"result":{${twice}}}`));
     const answer = async () => Promise.reject(new Error("nobody is asked"));
     expect(await faultOf(askNew(made, { answer }))).toMatchObject({ kind: "violation", rule: "notJsonRpc" });
     expect(made.server.exchanges).toHaveLength(1);
   });
 
-  test("that only speaks of input_required inside of its result is content", async () => {
+  test("is not asked again where only a member inside of its result says input_required", async () => {
     const made = await bench((one) => one.result({ ...FINAL, structuredContent: { resultType: "input_required" } }));
     await askNew(made, { answer: async () => Promise.reject(new Error("nobody asked")) });
     expect(made.server.exchanges).toHaveLength(1);
@@ -377,7 +377,7 @@ describe("a server of era 2026", () => {
     expect([made.server.exchanges.length, other.server.exchanges.length]).toEqual([1, 1]);
   });
 
-  test("is told what repeats the body, and where progress is wanted, under which token", async () => {
+  test("gets the headers that repeat the body, and a progress token where progress is wanted", async () => {
     const made = await bench((one) => one.result(FINAL));
     await askNew(made, { notified: () => {} }, [{ header: "Region", path: ["a"], type: "integer" }]);
     const [exchange] = made.server.exchanges;

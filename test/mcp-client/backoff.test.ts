@@ -49,7 +49,7 @@ describe("pauses", () => {
 });
 
 describe("a pause", () => {
-  test("is over when its time is, and says so", async () => {
+  test("ends after its time", async () => {
     const clock = new ManualClock();
     const signal = new AbortController().signal;
     const paused = pause(clock, 100, signal);

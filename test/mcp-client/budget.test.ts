@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Budget } from "../../src/mcp-client/budget.ts";
 import { ManualClock } from "./manual-clock.ts";
 
-test("what is taken comes back with time, and never more than there was", () => {
+test("a budget comes back with time, and never more than there was", () => {
   const clock = new ManualClock();
   const budget = new Budget(clock, { most: 10, perSecond: 2 });
   expect(budget.take(11)).toBe(false);
@@ -16,7 +16,7 @@ test("what is taken comes back with time, and never more than there was", () => 
   expect([budget.take(10), budget.take()]).toEqual([true, false]);
 });
 
-test("parts of what comes back are not lost between two looks", () => {
+test("a budget loses no parts between two looks", () => {
   const clock = new ManualClock();
   const budget = new Budget(clock, { most: 1, perSecond: 1 });
   expect(budget.take()).toBe(true);

@@ -38,8 +38,6 @@ test.each<{ what: string; answer: (one: Exchange) => void }>([
   { what: "400 with an empty id", answer: (one) => one.json(refused(""), 400) },
   { what: "401", answer: (one) => one.refuse(401, CHALLENGE) },
   { what: "403 in JSON-RPC", answer: (one) => one.error(-32600, "No", 403) },
-  { what: "405", answer: (one) => one.refuse(405) },
-  { what: "409", answer: (one) => one.refuse(409) },
   { what: "429", answer: (one) => one.refuse(429) },
   { what: "500 in JSON-RPC", answer: (one) => one.error(-32603, "Oops", 500) },
   { what: "503", answer: (one) => one.refuse(503) },
@@ -188,13 +186,13 @@ test("a server that refuses the revision and names it among its own is asked onc
   expect(server.names).toEqual(["server/discover", "server/discover"]);
 });
 
-test("and no third time", async () => {
+test("a server that refuses the revision a second time is left", async () => {
   const { work, server } = await connecting((one) => unsupported(one, ["2026-07-28"]));
   expect(await faultOf(work)).toMatchObject({ kind: "refused" });
   expect(server.names).toEqual(["server/discover", "server/discover"]);
 });
 
-test.each([401, 503])("nor is one that refuses the session with %i", async (status) => {
+test.each([401, 503])("a server that refuses the session with %i is not asked for a stream", async (status) => {
   const { work, server } = await connecting((one) => one.refuse(one.method === "server/discover" ? 400 : status));
   expect(await faultOf(work)).toMatchObject({ kind: "status", http: { status } });
   expect(server.names).toEqual(["server/discover", "initialize"]);

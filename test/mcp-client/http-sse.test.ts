@@ -63,7 +63,7 @@ test("an answer that comes before the post is answered is the answer", async () 
   connection.close();
 });
 
-test("what the server says and asks unasked is handed over in order, and an answer to nobody is dropped", async () => {
+test("messages of the server are handed over in order, and an answer to nobody is dropped", async () => {
   const { connection, stream, taken } = await connected(accept);
   const question = { jsonrpc: "2.0", id: "q", method: "roots/list" };
   stream.event(progress("one")).event(done("nobody")).event(question).raw("event: other\ndata: x\n\n").event(done(1));
@@ -72,7 +72,7 @@ test("what the server says and asks unasked is handed over in order, and an answ
   connection.close();
 });
 
-test("while nobody listens a ping is answered and a question refused", async () => {
+test("a ping is answered and a question refused while nobody listens", async () => {
   const { server, connection, stream, stopListening } = await connected(accept);
   stopListening?.();
   stream.event({ jsonrpc: "2.0", id: "p", method: "ping" }).event({ jsonrpc: "2.0", id: 0, method: "roots/list" });
@@ -86,7 +86,7 @@ test("while nobody listens a ping is answered and a question refused", async () 
   connection.close();
 });
 
-test("what is told is posted and waits for nothing", async () => {
+test("a notification is posted and waits for nothing", async () => {
   const { server, connection } = await connected(accept);
   await connection.tell('{"jsonrpc":"2.0","method":"notifications/initialized"}');
   expect(server.exchanges.at(-1)?.body).toBe('{"jsonrpc":"2.0","method":"notifications/initialized"}');
@@ -153,7 +153,7 @@ test("a server that never says where to post is not waited for", async () => {
   await server.exchanges[0]?.closed;
 });
 
-test("when the stream ends, what waits fails, and nothing more is sent", async () => {
+test("requests fail when the stream ends, and nothing more is sent", async () => {
   const { server, connection, stream } = await connected(accept);
   const waiting = faultOf(messagesOf(await connection.send(ping(1))));
   stream.end();
@@ -168,7 +168,7 @@ test("when the stream ends, what waits fails, and nothing more is sent", async (
   expect(server.names).toEqual(["GET", "ping"]);
 });
 
-test("when it is closed from here, what waits is cancelled, and the end has no reason", async () => {
+test("requests are cancelled when the connection is closed from here, and its end has no reason", async () => {
   const { connection, stream } = await connected(accept);
   const waiting = faultOf(messagesOf(await connection.send(ping(1))));
   connection.close();
@@ -287,7 +287,7 @@ test("an id is free again when its answer has come, read or not", async () => {
   connection.close();
 });
 
-test("after it was closed nothing is handed over, though it has arrived already", async () => {
+test("nothing is handed over after the connection was closed, though it has arrived already", async () => {
   const { endpoint, server, options } = await bench((one) => one.stream().raw(POST));
   const taken: string[] = [];
   const connection = await openHttpSse(endpoint, options);
@@ -312,7 +312,7 @@ test("the place on the stream is known, for a server that can go on from there",
   again.close();
 });
 
-test("what the taker throws ends the connection, and is its reason", async () => {
+test("an error that the listener throws ends the connection, and is its reason", async () => {
   const { endpoint, server, options } = await bench((one) => one.stream().raw(POST));
   const mine = new Error("mine");
   const connection = await openHttpSse(endpoint, options);

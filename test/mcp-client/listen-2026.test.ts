@@ -38,7 +38,7 @@ async function listening(options: Pick<ListenOptions, "hasWorked" | "limits"> = 
   return { ...made, events, next, asked, after };
 }
 
-test("it is a request like any other, and hears what the server agreed to", async () => {
+test("a subscription is a request like any other, and hears what the server agreed to", async () => {
   const { next, asked, events } = await listening();
   const first = next();
   const exchange = await asked();
@@ -55,7 +55,7 @@ test("it is a request like any other, and hears what the server agreed to", asyn
   await exchange.closed;
 });
 
-test("the lines that it may have go over all its connections", async () => {
+test("the limit of lines goes over all connections of a subscription", async () => {
   const { events, next, asked, after } = await listening({ limits: { lines: 1000, linesPerSecond: 0 } });
   const first = next();
   (await asked()).stream().event(acknowledged()).raw(":\n".repeat(600)).end();
@@ -68,7 +68,7 @@ test("the lines that it may have go over all its connections", async () => {
   await exchange.closed;
 });
 
-test("the server ends it with a result, and nothing follows", async () => {
+test("a subscription that the server ends with a result is over", async () => {
   const { next, asked, server } = await listening();
   const first = next();
   (await asked()).stream().event(acknowledged()).event(ended).end();
@@ -143,8 +143,12 @@ test.each([
   { what: "ended before it began", answer: (one: Exchange) => one.stream().end(), kind: "unanswered" },
   { what: "cut before it began", answer: (one: Exchange) => one.drop(), kind: "lost" },
   { what: "refused on a stream", answer: (one: Exchange) => one.stream().event(refusal()).end(), kind: "refused" },
-  { what: "a page", answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }), kind: "notMcp" },
-])("what is $what from the first is not tried again", async ({ answer, kind }) => {
+  {
+    what: "answered with a page",
+    answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }),
+    kind: "notMcp",
+  },
+])("a subscription that is $what from the first is not tried again", async ({ answer, kind }) => {
   const { asked, events, server } = await listening();
   const reading = faultOf(events.next());
   answer(await asked());
@@ -152,7 +156,7 @@ test.each([
   expect(server.exchanges).toHaveLength(1);
 });
 
-test("what has worked before is tried again from the first", async () => {
+test("a subscription that has worked before is tried again from the first", async () => {
   const { next, asked, after, events } = await listening({ hasWorked: true });
   const first = next();
   (await asked()).drop();
@@ -167,7 +171,7 @@ test.each([
   { what: "refuses", answer: (one: Exchange) => one.error(-32600, "Permission denied", 403), kind: "refused" },
   { what: "wants a credential", answer: (one: Exchange) => one.refuse(401), kind: "status" },
   { what: "breaks the protocol", answer: (one: Exchange) => one.json("{"), kind: "violation" },
-])("it ends where the server $what later", async ({ answer, kind }) => {
+])("a subscription ends where the server $what later", async ({ answer, kind }) => {
   const { next, asked, after } = await listening();
   const first = next();
   (await asked()).stream().event(acknowledged()).end();
@@ -185,7 +189,7 @@ test("a notification before the acknowledgement breaks the protocol", async () =
   expect(await reading).toMatchObject({ kind: "violation", rule: "notAcknowledged" });
 });
 
-test("a server's request on it is nobody's", async () => {
+test("a request of the server on a subscription is passed over", async () => {
   const { next, asked, events } = await listening();
   const first = next();
   const exchange = (await asked()).stream().event({ jsonrpc: "2.0", id: "q", method: "ping" }).event(acknowledged());
@@ -195,7 +199,7 @@ test("a server's request on it is nobody's", async () => {
   await events.return?.();
 });
 
-test("the caller's signal ends it quietly, in a pause and in a read", async () => {
+test("the caller's signal ends a subscription quietly, in a pause and in a read", async () => {
   for (const isOpen of [true, false]) {
     const { next, asked, abort } = await listening();
     const first = next();
@@ -210,7 +214,7 @@ test("the caller's signal ends it quietly, in a pause and in a read", async () =
   }
 });
 
-test("a reader who never begins asks nothing", async () => {
+test("a subscription that nobody reads sends nothing", async () => {
   const { events, server } = await listening();
   await events.return?.();
   expect(server.exchanges).toEqual([]);
@@ -224,7 +228,7 @@ test.each([
     missing: ["toolsListChanged"],
   },
   { agreed: { toolsListChanged: true, resourceSubscriptions: ["note://2"] }, missing: ["note://1"] },
-])("of what is wanted, $agreed misses $missing", ({ agreed, missing }) => {
+])("a server that agreed to $agreed misses $missing", ({ agreed, missing }) => {
   expect(missingFrom(agreed, FILTER)).toEqual(missing);
 });
 

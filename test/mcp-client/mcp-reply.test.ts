@@ -47,7 +47,7 @@ describe.each(WAYS)("era $era", ({ era, send }) => {
     expect(message).toMatchObject({ id: 1, text: ODD.replace("\r\n", "\n") });
   });
 
-  test("what is said meanwhile comes in order, as it comes, and the response last", async () => {
+  test("notifications and requests come in order, as they come, and the response last", async () => {
     const { endpoint, server, options } = await bench();
     const sending = send(endpoint, options);
     const exchange = (await server.next("tools/call")).stream();
@@ -79,7 +79,7 @@ describe.each(WAYS)("era $era", ({ era, send }) => {
     expect((await messagesOf(send(endpoint, options))).map(({ kind }) => kind)).toEqual(["notification", "response"]);
   });
 
-  test("of two answers in one batch none is handed over", async () => {
+  test("a batch with two answers hands over none", async () => {
     const { endpoint, options } = await bench((one) =>
       one
         .stream()
@@ -123,7 +123,7 @@ describe.each(WAYS)("era $era", ({ era, send }) => {
     expect(await faultOf(messages.next())).toMatchObject({ kind: "violation", rule: "answeredTwice" });
   });
 
-  test("what breaks after the answer takes nothing away from it", async () => {
+  test("an answer stands though the connection breaks after it", async () => {
     const { endpoint, options } = await bench((one) => one.stream().event(done(1)).drop(), { lingerMs: 1000 });
     expect(await messagesOf(send(endpoint, options))).toHaveLength(1);
   });
@@ -145,7 +145,7 @@ describe.each(WAYS)("era $era", ({ era, send }) => {
     expect(await messages.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("the response alone is what is asked for mostly, with what was said handed over", async () => {
+  test("the response is given alone, and notifications are handed over", async () => {
     const { endpoint, options } = await bench((one) =>
       one
         .stream()

@@ -118,7 +118,7 @@ describe("a batch", () => {
     expect(readMessages(`{"jsonrpc":"2.0","id":1,"result":{},${members}}`)).toMatchObject({ kind: "unreadable" });
   });
 
-  test("of one is that one, and so is a message alone", () => {
+  test("may have one message, and a message may come without a batch", () => {
     expect(readMessages(`[${answer}]`)).toMatchObject([{ kind: "response" }]);
     expect(readMessages(answer)).toMatchObject([{ kind: "response" }]);
   });

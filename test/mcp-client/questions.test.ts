@@ -42,7 +42,7 @@ function asking(answer: AnswerQuestion, take: () => Promise<void> = async () => 
 
 const busy = async () => Promise.reject(new McpFault({ kind: "lost", stage: "headers", code: undefined, sent: "yes" }));
 
-describe("what one request of ours can cost", () => {
+describe("the number of messages that a server can have us send", () => {
   test("is no more at once than a server needs, of pongs, refusals and answers together", async () => {
     const taken: (() => void)[] = [];
     const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
@@ -163,7 +163,7 @@ describe("questions that are open", () => {
     expect(told.filter((text) => text.includes("result"))).toHaveLength(100);
   });
 
-  test("are none any more after the work, and nothing is told", async () => {
+  test("are dropped when the work is over, and nothing is told", async () => {
     const taken: (() => void)[] = [];
     const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
     for (let count = 0; count < 32; count += 1) questions.take(asked(`p-${count}`, "ping"));
@@ -191,7 +191,7 @@ test("a question under the id of one that was taken back is a question of its ow
   expect(questions.takeBack(takenBack("q"))).toBe(false);
 });
 
-test("an answer that cannot be sent is nobody's error", async () => {
+test("an answer that cannot be sent throws nowhere", async () => {
   const { questions } = asking(atOnce, async () => Promise.reject(new Error("gone")));
   questions.take(asked("q"));
   questions.take(asked("p", "ping"));

@@ -179,7 +179,7 @@ test("the size of the whole answer goes over all its connections", async () => {
   expect(server.names).toEqual(["tools/call", "GET"]);
 });
 
-test("so do the lines that it may have", async () => {
+test("the number of lines of the whole answer goes over all its connections", async () => {
   const { reading, first, comesBack } = await calling({ lines: 1000 });
   first.raw(`retry: 5\n${"id: e-1\n\n".repeat(400)}`).end();
   const second = (await comesBack(5)).stream().raw("id: e-2\n\n".repeat(400));
@@ -187,7 +187,7 @@ test("so do the lines that it may have", async () => {
   await second.closed;
 });
 
-test("nobody waits for longer than there is time", async () => {
+test("a pause that is longer than the time left ends the request at once", async () => {
   const { reading, first } = await calling({ totalMs: 10_000 });
   first.raw("retry: 10000\n").event("", "e-1").end();
   expect(await faultOf(reading)).toEqual({ kind: "timeout", stage: "total", afterMs: 10_000, sent: "yes" });

@@ -90,7 +90,7 @@ test("an event without data says only where the stream stands, and an empty id t
   expect(parse("id\ndata: x\n\n", 100, parser)).toEqual([{ name: "", data: "x", lastEventId: undefined }]);
 });
 
-test("of many events without data only the last is there, where no event with data follows that says the same", () => {
+test("many events without data become one, with the last id", () => {
   const parser = new EventParser(MEBIBYTE);
   const stream = `${"id: 1\n\n".repeat(100_000)}id: 2\n\ndata: x\n\nid: 3\n\nid: 4\n\n`;
   expect(parser.push(Buffer.from(stream))).toEqual([

@@ -62,7 +62,7 @@ describe("the handshake", () => {
     });
   });
 
-  test("that breaks off is not resumed under what is no session id", async () => {
+  test("is not resumed under what is no session id", async () => {
     const { endpoint, server, options } = await bench();
     const opening = faultOf(open2025(endpoint, HELLO, 1, options));
     const headers = { "mcp-session-id": Buffer.from("s\u00e9 x").toString("latin1") };
@@ -72,7 +72,7 @@ describe("the handshake", () => {
     expect(server.names).toEqual(["initialize"]);
   });
 
-  test("that is refused is a fault with the server's error, and nothing follows", async () => {
+  test("fails with the server's error where it is refused, and nothing follows", async () => {
     const { endpoint, server, options } = await bench((one) => one.error(-32600, "No", 200));
     expect(await faultOf(open2025(endpoint, HELLO, 1, options))).toMatchObject({
       kind: "refused",
@@ -110,7 +110,7 @@ describe("a session as data", () => {
     expect(other.server.exchanges[0]?.headers).toMatchObject({ "mcp-session-id": "s-9" });
   });
 
-  test("of a server that keeps none has no id, in JSON either", () => {
+  test("has no id where the server gave none, in JSON either", () => {
     const session: Session2025 = { ...SESSION, id: undefined };
     expect(parseSession(JSON.parse(JSON.stringify(session)))).toEqual(session);
   });
@@ -136,7 +136,7 @@ describe("the end of a session", () => {
     { status: 204, ended: true },
     { status: 404, ended: true },
     { status: 405, ended: false },
-  ])("that the server answers with $status is $ended", async ({ status, ended }) => {
+  ])("is $ended where the server answers $status", async ({ status, ended }) => {
     const { endpoint, server, options } = await bench((one) => one.refuse(status));
     expect(await end2025(endpoint, SESSION, options)).toBe(ended);
     expect(server.exchanges[0]?.headers).toMatchObject({ "mcp-session-id": "s-1", authorization: "Bearer k" });
@@ -149,16 +149,16 @@ describe("the end of a session", () => {
     expect(server.exchanges).toEqual([]);
   });
 
-  test("that fails otherwise is the caller's to judge", async () => {
+  test("fails where the server answers with an error", async () => {
     const { endpoint, options } = await bench((one) => one.refuse(500));
     expect(await faultOf(end2025(endpoint, SESSION, options))).toMatchObject({ kind: "status", http: { status: 500 } });
   });
 });
 
-describe("what the server waits for", () => {
+describe("an answer that the server waits for", () => {
   const ANSWER = JSON.stringify({ jsonrpc: "2.0", id: "q", result: {} });
 
-  test("is told again until it is taken", async () => {
+  test("is sent again until it is taken", async () => {
     const { endpoint, server, clock, options } = await bench();
     const told = tellUntilTaken(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options });
     (await server.next("response")).drop();

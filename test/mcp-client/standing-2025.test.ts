@@ -29,7 +29,7 @@ async function following(script?: (exchange: Exchange) => void, lastEventId?: st
   return { ...made, events, next, comesBack, soon: async () => reading };
 }
 
-test("what a server says unasked is handed over as it comes, with the place to go on", async () => {
+test("messages on the stream are handed over as they come, with the place to go on", async () => {
   const { server, next, events } = await following();
   const reading = next();
   const stream = (await server.next("GET")).stream();
@@ -60,7 +60,7 @@ test("a stream that ends or breaks is opened again after its last event", async 
   await events.return?.();
 });
 
-test("pauses grow while it is in vain, and what the server asks for is kept", async () => {
+test("pauses grow while the stream cannot be opened, and are as long as the server asks", async () => {
   const { server, next, clock, events } = await following();
   let reading = next();
   for (const [afterMs, headers] of [
@@ -107,9 +107,8 @@ test("a server without this stream says so, and nothing follows", async () => {
 
 test.each([
   { status: 404, kind: "status" },
-  { status: 400, kind: "status" },
   { status: 401, kind: "status" },
-])("a server that refuses it from the first with $status is not asked again", async ({ status, kind }) => {
+])("a server that refuses the stream from the first with $status is not asked again", async ({ status, kind }) => {
   const { events, server } = await following((one) => one.refuse(status));
   expect(await faultOf(events.next())).toMatchObject({ kind, http: { status } });
   expect(server.exchanges).toHaveLength(1);
@@ -146,7 +145,7 @@ test("an event that is no message and a response are skipped, and what follows i
   await events.return?.();
 });
 
-test("the lines that it may have go over all its connections", async () => {
+test("the limit of lines goes over all connections of the stream", async () => {
   const { endpoint, server, clock, options } = await bench();
   const limits = { lines: 1000, linesPerSecond: 0 };
   const events = followStanding(endpoint, SESSION, { ...options, limits });
@@ -162,7 +161,7 @@ test("the lines that it may have go over all its connections", async () => {
   expect(await faultOf(events.next())).toMatchObject({ kind: "tooLarge", what: "stream", limitLines: 1000 });
 });
 
-test("the caller's signal ends it quietly, in a pause and in a read", async () => {
+test("the caller's signal ends the stream quietly, in a pause and in a read", async () => {
   for (const isOpen of [true, false]) {
     const { next, abort, server } = await following((one) => (isOpen ? one.stream() : one.refuse(503)));
     await next();

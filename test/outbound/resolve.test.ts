@@ -72,7 +72,7 @@ describe.each(FAULTS)("while a resolver %s", (_what, away) => {
   });
 });
 
-it("is looked up again where the clock was set back by more than an answer is kept", async () => {
+it("a name is looked up again where the clock was set back by more than an answer is kept", async () => {
   const { state, resolve, after } = scene({ ttl: 300 });
   await resolve();
   state.answers = ["10.0.0.1"];

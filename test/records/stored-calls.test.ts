@@ -3,9 +3,10 @@
 
 import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { callAudit, createWorker, defineTool, telemetry, usage, type RequestEvent } from "../../src/tenantry.ts";
 import { callAuditTables } from "../../src/records/call-audit-tables.ts";
+import { HANDED_OVER_MS } from "../../src/records/usage.ts";
 import { usageTables } from "../../src/records/usage-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
@@ -19,6 +20,13 @@ const CONFIRM = {
   message: "Go on?",
   schema: { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] },
 } as const;
+
+/** Counts are handed over soon, not after ten seconds. */
+beforeEach(() => {
+  const wait = scheduler.wait.bind(scheduler);
+  vi.spyOn(scheduler, "wait").mockImplementation((ms, options) => wait(ms === HANDED_OVER_MS ? 200 : ms, options));
+  onTestFinished(() => void vi.restoreAllMocks());
+});
 
 const ran = new Map<string, number>();
 /** The keys of calls whose first run may go on: each invocation looks for itself. */
@@ -177,21 +185,21 @@ describe("a call that is stored before it runs", () => {
   }, 120_000);
 
   it.each([
-    ["suspended", "suspended", { kind: "principal", name: "anonymous", note: "Unpaid" }],
-    ["of a tenant that is suspended", "suspended", { kind: "tenant", name: "", note: "Unpaid" }],
+    ["the caller", { kind: "principal", name: "anonymous", note: "Unpaid" }],
+    ["the tenant", { kind: "tenant", name: "", note: "Unpaid" }],
   ] as const)(
-    "is noted once, as refused, for who is %s by then",
-    async (...[, error, suspension]) => {
+    "is noted once, as refused, where %s is suspended by then",
+    async (_who, suspension) => {
       const tenant = await notedTenant();
       await remote(tenant.stub, policyTables).suspend(suspension, { name: "ann", isTenantAdmin: false });
       const { text } = await begun(tenant, "long");
       await expect.poll(text, { timeout: 20_000 }).toContain("Unpaid");
-      await expectOnce(tenant, { name: "long", outcome: "refused", error });
+      await expectOnce(tenant, { name: "long", outcome: "refused", error: "suspended" });
     },
     60_000,
   );
 
-  it("is noted once, as refused, for whose key is none any more", async () => {
+  it("is noted once, as refused, where the key was revoked", async () => {
     const tenant = await notedTenant({ mode: "key" });
     const { text } = await begun(tenant, "long");
     await expect.poll(text, { timeout: 20_000 }).toContain('"error"');

@@ -1,17 +1,17 @@
 // `usage()`: what is called is counted once, whoever dies or is late, and given out the same again.
 
-import { describe, expect, it } from "vitest";
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, gateway, usage } from "../../src/tenantry.ts";
 import type { UsageLine } from "../../src/deployment/record-readers.ts";
-import { CallBatches, type HandingHost } from "../../src/records/call-batches.ts";
+import { HANDED_OVER_MS } from "../../src/records/usage.ts";
 import { DAYS_KEPT, HOUR_MS, HOURS_KEPT, MOST_THINGS, usageTables } from "../../src/records/usage-tables.ts";
-import { AppError } from "../../src/protocol/app-error.ts";
-import { LEVELS } from "../../src/telemetry/levels.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
-import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
-import { freshTenant, onBench, type FreshTenant } from "../support/workerd/tenant.ts";
-import { workerAt } from "../support/workerd/upstreams.ts";
+import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
+import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { onBench, tenantOf, type FreshTenant } from "../support/worker/tenant.ts";
+import { workerAt } from "../support/worker/upstreams.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR = NOW / HOUR_MS;
@@ -26,7 +26,7 @@ const line = (name: string, more: Partial<UsageLine> = {}): UsageLine => ({
 });
 const everything = { by: "hour", from: 0, to: 2 ** 40, open: true, after: null } as const;
 
-describe("the authority", () => {
+describe("the object of a tenant", () => {
   it("counts a batch once, however often it is sent", async () => {
     await onBench(usageTables, ({ methods }) => {
       const number = { maker: "isolate", sequence: 1 };
@@ -89,7 +89,7 @@ describe("the authority", () => {
     });
   });
 
-  it("reads of the hours what a page of days needs, and each day once", async () => {
+  it("gives many days out page by page, each day once and in order", async () => {
     await onBench(usageTables, async ({ methods, open, clock, sql, rowsFor }) => {
       const [hours, things, first] = [30 * 24, 300, HOUR - (HOUR % 24) - 30 * 24];
       sql.exec(
@@ -107,6 +107,7 @@ describe("the authority", () => {
       for (let after: UsageLine | null = null; ; after = told.at(-1) ?? null) {
         let lines: readonly UsageLine[] = [];
         const read = rowsFor(() => ({ lines } = methods.lines({ ...everything, by: "day", after })));
+        // A page is not made from all hours that are kept.
         expect(read).toBeLessThan(6 * 24 * things);
         if (lines.length === 0) break;
         told.push(...lines);
@@ -118,156 +119,6 @@ describe("the authority", () => {
       const some = methods.lines({ ...everything, by: "day", from: first / 24 + 20, to: first / 24 + 21 }).lines;
       expect(some.map(({ time }) => time)).toEqual(Array.from({ length: things }, () => first / 24 + 20));
     });
-  });
-});
-
-describe("the batches", () => {
-  interface Given {
-    readonly sent: [number: { sequence: number }, batch: string[]][];
-    readonly batches: CallBatches<string[]>;
-    readonly host: HandingHost;
-    readonly work: Promise<unknown>[];
-    readonly errors: unknown[];
-    fails: number;
-  }
-  const given = (): Given => {
-    const work: Promise<unknown>[] = [];
-    const errors: unknown[] = [];
-    const { id } = freshTenant();
-    const about: Given = {
-      sent: [],
-      work,
-      errors,
-      fails: 0,
-      batches: new CallBatches<string[]>({
-        make: () => [],
-        send: async (_stub, number, batch) => {
-          about.sent.push([number, [...batch]]);
-          if (about.fails-- > 0) throw new Error("the object was reset");
-        },
-        afterMs: 20,
-      }),
-      host: {
-        tenant: id,
-        meant: { incarnation: "" },
-        stub: () => ({}),
-        waitUntil: (one: Promise<unknown>) => work.push(one),
-        onError: (error: unknown) => errors.push(error),
-      } as unknown as HandingHost,
-    };
-    return about;
-  };
-  const note = ({ batches, host }: Given, text: string) => batches.note(host, (batch) => batch.push(text) / 100);
-
-  it("makes one call of the object for many of a tool, and none while nobody calls", async () => {
-    const about = given();
-    for (let at = 0; at < 50; at += 1) note(about, "x");
-    expect([about.sent.length, about.work.length]).toEqual([0, 1]);
-    await Promise.all(about.work);
-    expect(about.sent.map(([, { length }]) => length)).toEqual([50]);
-  });
-
-  it("sends what was not acknowledged again under its number, and what came since under the next", async () => {
-    const about = given();
-    about.fails = 3;
-    note(about, "first");
-    await Promise.all(about.work);
-    expect(about.errors.length).toBe(1);
-    note(about, "second");
-    await Promise.all(about.work);
-    const numbers = about.sent.map(([{ sequence }, batch]) => [sequence, ...batch]);
-    expect(numbers).toEqual([...Array.from({ length: 4 }, () => [1, "first"]), [2, "second"]]);
-  });
-
-  it("tries an object that is away now and then, not at each call, and keeps no more than so much for it", async () => {
-    const about = given();
-    about.fails = Infinity;
-    for (let at = 0; at < 5_000; at += 1) note(about, "x");
-    // The first call's, that of the first full batch, and one for what came after that.
-    expect(about.work.length).toBe(3);
-    await Promise.all(about.work);
-    for (let at = 0; at < 5_000; at += 1) note(about, "x");
-    await Promise.all(about.work);
-    expect(about.sent.length).toBeLessThanOrEqual(5 * 3);
-    about.fails = 0;
-    about.sent.length = 0;
-    await about.batches.flush(about.host);
-    expect(about.sent.map(([{ sequence }, { length }]) => [sequence, length])).toEqual([
-      [1, 100],
-      [2, 800],
-    ]);
-    expect(about.errors.map(String).at(-1)).toContain("9100 calls were not noted");
-  });
-
-  it("has a flush wait for what was noted before it, also where another one sends that", async () => {
-    const { host } = given();
-    const taken: number[] = [];
-    const answers: (() => void)[] = [];
-    let isAway = true;
-    const batches = new CallBatches<string[]>({
-      make: () => [],
-      send: async (_stub, { sequence }) => {
-        if (isAway) throw new Error("the object was reset");
-        await new Promise<void>((resolve) => answers.push(resolve));
-        taken.push(sequence);
-      },
-      afterMs: 60_000,
-    });
-    const flushed = async (text: string) => {
-      batches.note(host, (batch) => batch.push(text) / 100);
-      await batches.flush(host);
-      return [...taken];
-    };
-    await expect(flushed("not acknowledged")).rejects.toThrow("reset");
-    isAway = false;
-    const both = [flushed("one"), flushed("other")];
-    const known = await Promise.all(
-      both.map(async (one) => {
-        for (;;) {
-          answers.shift()?.();
-          const answered = await Promise.race([one, scheduler.wait(1)]);
-          if (answered) return answered;
-        }
-      }),
-    );
-    for (const one of known) expect(one).toContain(2);
-  });
-
-  it("say how many calls wait to be taken, until they are, or their tenant is gone", async () => {
-    const before = LEVELS.backlog;
-    const waiting = () => LEVELS.backlog - before;
-    const about = given();
-    for (let at = 0; at < 50; at += 1) note(about, "x");
-    expect(waiting()).toBe(50);
-    await Promise.all(about.work);
-    expect(waiting()).toBe(0);
-    about.fails = 3;
-    note(about, "not taken");
-    await Promise.all(about.work);
-    expect(waiting()).toBe(1);
-    note(about, "later");
-    expect(waiting()).toBe(2);
-    await Promise.all(about.work);
-    expect(waiting()).toBe(0);
-    const { host } = given();
-    const gone = new CallBatches<string[]>({
-      make: () => [],
-      send: () => Promise.reject(new AppError("unknownTenant")),
-      afterMs: 1,
-    });
-    const work: Promise<unknown>[] = [];
-    gone.note({ ...host, waitUntil: (one: Promise<unknown>) => work.push(one) }, (batch) => batch.push("x") / 100);
-    expect(waiting()).toBe(1);
-    await Promise.all(work);
-    expect(waiting()).toBe(0);
-  });
-
-  it("does not wait with what is full", async () => {
-    const about = given();
-    for (let at = 0; at < 100; at += 1) note(about, "x");
-    expect(about.work.length).toBe(2);
-    await Promise.all(about.work);
-    expect(about.sent.map(([, { length }]) => length)).toEqual([100]);
   });
 });
 
@@ -298,11 +149,23 @@ const ERAS = {
   }),
 };
 
+/** What is counted is handed over when `now` is called, not after ten seconds. */
+function handedOver(): { readonly now: () => void } {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const wait = scheduler.wait.bind(scheduler);
+  vi.spyOn(scheduler, "wait").mockImplementation((ms, options) =>
+    ms === HANDED_OVER_MS ? promise : wait(ms, options),
+  );
+  onTestFinished(() => void vi.restoreAllMocks());
+  return { now: () => resolve(undefined) };
+}
+
 const counted = async (tenant: FreshTenant, name: string) =>
   (await remote(tenant.stub, usageTables).lines(everything)).lines.find((one) => one.name === name);
 
 describe.each(["2025", "2026"] as const)("a call of era %s", (era) => {
   it("is counted by tool, with what it ended in, and without waiting for the object", async () => {
+    const handing = handedOver();
     const tenant = await servedTenant({
       mode: "open",
       limits: { addressToolCalls: 3 },
@@ -321,17 +184,17 @@ describe.each(["2025", "2026"] as const)("a call of era %s", (era) => {
     for (let at = 0; at < 3; at += 1) await call("add");
     await call("nobody made this up");
     expect(await counted(tenant, "add")).toBeUndefined();
-    await expect
-      .poll(() => counted(tenant, "add"), { timeout: 20_000 })
-      .toMatchObject({ calls: 4, errors: 0, refused: 1 });
+    handing.now();
+    await expect.poll(() => counted(tenant, "add")).toMatchObject({ calls: 4, errors: 0, refused: 1 });
     expect(await counted(tenant, "fail")).toMatchObject({ calls: 1, errors: 1, refused: 0 });
     expect(await counted(tenant, "")).toMatchObject({ kind: "tool", calls: 1 });
     const { bytesIn = 0, bytesOut = 0 } = (await counted(tenant, "fail")) ?? {};
     expect([bytesIn > 50, bytesOut > 50]).toEqual([true, true]);
-  }, 120_000);
+  });
 });
 
 it("counts tools of upstreams under their own, on /mcp and on /gateway", async () => {
+  handedOver().now();
   const tenant = await servedTenant({ mode: "open", upstreams: { up: { url: workerAt(upstream), era: "2025" } } });
   const at = async (path: string, body: object) => {
     const headers = { accept: "application/json", "content-type": "application/json" };
@@ -340,8 +203,6 @@ it("counts tools of upstreams under their own, on /mcp and on /gateway", async (
       headers,
       body: JSON.stringify(body),
     });
-    const { env } = await import("cloudflare:workers");
-    const { createExecutionContext } = await import("cloudflare:test");
     return (await worker.fetch(request, env, createExecutionContext())).text();
   };
   await expect.poll(() => at("mcp", message("tools/list", {})), { timeout: 10_000 }).toContain("up__go");
@@ -349,8 +210,8 @@ it("counts tools of upstreams under their own, on /mcp and on /gateway", async (
   expect(await at("gateway", { server_id: "up", ...message("tools/call", { name: "go", arguments: {} }) })).toContain(
     "gone",
   );
-  await expect.poll(() => counted(tenant, "up__go"), { timeout: 20_000 }).toMatchObject({ calls: 2, upstream: "up" });
-}, 120_000);
+  await expect.poll(() => counted(tenant, "up__go")).toMatchObject({ calls: 2, upstream: "up" });
+});
 
 describe("the admin API", () => {
   const features = [gateway(), usage()];
@@ -368,7 +229,6 @@ describe("the admin API", () => {
 
   it("gives a closed hour out as the same lines, each with an id of its own, and nothing of another tenant", async () => {
     const [id, other] = [await newTenant(), await newTenant()];
-    const { tenantOf } = await import("../support/workerd/tenant.ts");
     const time = Math.floor(Date.now() / HOUR_MS);
     const add = (to: string, sequence: number, rows: UsageLine[]) =>
       remote(tenantOf(to).stub, usageTables).add({ maker: "test", sequence }, rows);

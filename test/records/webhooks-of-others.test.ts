@@ -15,8 +15,8 @@ const reached = (at: number): TenantNews => ({
   data: { who: "" },
 });
 
-describe("of too many messages", () => {
-  it("those go of which there are most, and others wait on", async () => {
+describe("too many messages", () => {
+  it("drop the type of which there are most, and other types wait on", async () => {
     await onBench(webhookTables, ({ methods, clock, sql }) => {
       methods.tell(down);
       for (let at = 0; at < MOST_WAITING + 50; at += 1) {
@@ -28,7 +28,7 @@ describe("of too many messages", () => {
     });
   });
 
-  it("what is said on and on is told once, however many others there are", async () => {
+  it("do not make a repeated message be told twice", async () => {
     await onBench(webhookTables, ({ methods, clock, sql }) => {
       methods.tell(down);
       for (let at = 0; at < 1_100; at += 1) {

@@ -115,25 +115,29 @@ const uriIn = ({ result }: Answer) =>
   result?.content?.[0]?.uri ?? /<(.*?)>/.exec(result?.content?.[0]?.text ?? "")?.[1];
 const tenantOf = (more = {}) => servedTenant({ mode: "open", maxStalenessMs: 50, ...more });
 
-describe.each(Object.entries(WORKERS))("with %s", (_name, worker) => {
-  it.each<[string, Json, Json]>([
-    ["text", {}, { mimeType: "text/plain", text: "a,b\n1,2\n" }],
-    ["text", { mimeType: "text/csv" }, { mimeType: "text/csv", text: "a,b\n1,2\n" }],
-    ["bytes", {}, { blob: "AP8=" }],
-    ["blob", {}, { mimeType: "image/png", blob: "AP8=" }],
-    ["stream", { mimeType: "image/gif" }, { mimeType: "image/gif", blob: "AP8=" }],
-  ])("%s is read by who called, with %j", async (body, args, content) => {
+const KEPT: readonly (readonly [body: string, args: Json, content: Json])[] = [
+  ["text", {}, { mimeType: "text/plain", text: "a,b\n1,2\n" }],
+  ["text", { mimeType: "text/csv" }, { mimeType: "text/csv", text: "a,b\n1,2\n" }],
+  ["bytes", {}, { blob: "AP8=" }],
+  ["blob", {}, { mimeType: "image/png", blob: "AP8=" }],
+  ["stream", { mimeType: "image/gif" }, { mimeType: "image/gif", blob: "AP8=" }],
+];
+
+it.each(Object.entries(WORKERS))(
+  "a Worker with %s keeps text, bytes, blobs and streams for the caller",
+  async (_name, worker) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant), worker };
-    const made = await make(at, { body, ...args });
-    const uri = uriIn(made);
-    expect(uri).toMatch(/^tenantry:\/\/results\//);
-    expect(await read(at, uri)).toMatchObject({ result: { contents: [{ uri, ...content }] } });
-  });
-});
+    for (const [body, args, content] of KEPT) {
+      const uri = uriIn(await make(at, { body, ...args }));
+      expect(uri).toMatch(/^tenantry:\/\/results\//);
+      expect(await read(at, uri)).toMatchObject({ result: { contents: [{ uri, ...content }] } });
+    }
+  },
+);
 
-describe("what is kept", () => {
-  it("is read by nobody else: another key, nobody, another profile, another tenant", async () => {
+describe("what a tool keeps for its caller", () => {
+  it("is not read with another key, without a key, in another profile or by another tenant", async () => {
     const tenant = await tenantOf({ profiles: { p: {} } });
     const token = await keyOf(tenant);
     const uri = uriIn(await make({ path: tenant.id, token }));
@@ -150,7 +154,7 @@ describe("what is kept", () => {
     expect(JSON.stringify(listed)).not.toContain("tenantry://");
   });
 
-  it("belongs to the address of who has no key", async () => {
+  it("belongs to the address of a caller without a key", async () => {
     const { id: path } = await tenantOf();
     const uri = uriIn(await make({ path, address: "192.0.2.1" }));
     expect((await read({ path, address: "192.0.2.1" }, uri)).result?.contents).toHaveLength(1);
@@ -169,7 +173,7 @@ describe("what is kept", () => {
     ["tools/call", { name: "seen" }],
     ["prompts/get", { name: "seen" }],
     ["resources/read", { uri: "seen://one" }],
-  ])("of %s is read while that is seen", async (method, params) => {
+  ])("of %s is read while the caller sees that", async (method, params) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant), worker: hiding };
     isShown = true;
@@ -213,7 +217,7 @@ describe("what is kept", () => {
     expect(logged.join()).toContain("ctx.link: ttl");
   });
 
-  it.each(["large", "wide"])("has a bound, of text and of bytes: %s", async (body) => {
+  it.each(["large", "wide"])("is refused where it is too long, as text and as bytes: %s", async (body) => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id }, { body });
     expect(made.result?.isError).toBe(true);
@@ -222,8 +226,8 @@ describe("what is kept", () => {
   });
 });
 
-describe("an authority that fails while something is kept", () => {
-  it.each(OBJECT_FAULTS)("is said once to the log, and to who called as what goes better later: %s", async (fault) => {
+describe("an object that fails while something is kept", () => {
+  it.each(OBJECT_FAULTS)("is logged once, and the caller is told to try again: %s", async (fault) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant) };
     const broken = { ...at, env: faultyEnv(fault, "TenantObject results.keep").env };
@@ -237,7 +241,7 @@ describe("an authority that fails while something is kept", () => {
   });
 
   it.each(["TenantObject results.look", "TenantObject results.take"])(
-    "is no resource that is not found: %s",
+    "is no reason to say that a resource is not found: %s",
     async (step) => {
       const tenant = await tenantOf();
       const at = { path: tenant.id, token: await keyOf(tenant) };
@@ -251,7 +255,7 @@ describe("an authority that fails while something is kept", () => {
   );
 });
 
-describe("a Worker with neither", () => {
+describe("a Worker with neither links() nor gateway()", () => {
   it("says what ctx.link needs", async () => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id, worker: without });

@@ -11,7 +11,7 @@ const text = (length: number, letter = "a") => ({ type: "text", text: letter.rep
 const cut = (result: Json, most: number, hasSchema = false) => cutResult(JSON.stringify(result), most, hasSchema);
 
 describe("a result", () => {
-  it("that fits is left as it is, however its characters are written", () => {
+  it("is left as it is where it fits, however its characters are written", () => {
     for (const letter of ["a", "é", "漢", "😀"]) {
       const result = { content: [text(200, letter)] };
       const bytes = new TextEncoder().encode(JSON.stringify(result.content)).byteLength;
@@ -27,23 +27,23 @@ describe("a result", () => {
     expect(found?.rest(URI)).toEqual([{ uri: URI, mimeType: "text/plain", text: "c".repeat(400) }]);
   });
 
-  it("whose first item is too long has none of them", () => {
+  it("has no items where the first is too long", () => {
     expect(cut({ content: [text(2000), text(1)] }, 1000)).toMatchObject({ items: [], result: {} });
   });
 
-  it("of a tool that describes its output becomes an error, whole in the rest", () => {
+  it("becomes an error where the tool describes its output, and is whole in the rest", () => {
     const found = cut({ content: [text(10)], structuredContent: { a: "x".repeat(2000) }, _meta: { k: 1 } }, 1000, true);
     expect(found?.result).toEqual({ isError: true, _meta: { k: 1 } });
     expect(found?.items).toEqual([]);
     expect(found?.rest(URI).map(({ mimeType }) => mimeType)).toEqual(["text/plain", "application/json"]);
   });
 
-  it("that is an error already stays one, with what fits", () => {
+  it("stays an error, with the items that fit", () => {
     const found = cut({ content: [text(400), text(900)], isError: true }, 1000, true);
     expect(found).toMatchObject({ result: { isError: true }, items: [text(400)] });
   });
 
-  it("that asks for something is not cut", () => {
+  it("is not cut where it asks for input", () => {
     expect(cut({ resultType: "input_required", requestState: "x".repeat(5000) }, 1000)).toBeUndefined();
     expect(cut({ resultType: "input_required", content: [text(5000)] }, 1000)).toBeUndefined();
   });

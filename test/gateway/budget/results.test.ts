@@ -163,7 +163,7 @@ describe.each(["table", "up__table"])("the result of %s, which describes its out
   });
 });
 
-describe("what is short enough", () => {
+describe("a result that is short enough", () => {
   it("is the same with a budget, byte for byte", async () => {
     await begin();
     for (const name of ["short", "up__short"]) {
@@ -306,7 +306,7 @@ describe("the rest of a result", () => {
     expect(await rowsOf(tenant, "SELECT id FROM results")).toEqual([]);
   });
 
-  it("that is too long to be kept is said to be lost", async () => {
+  it("is said to be lost where it is too long to be kept", async () => {
     await begin();
     const huge = defineTool({ name: "huge", handler: () => [text(10, "a"), text(5 * 1024 * 1024, "h")] });
     const other = createWorker({ tenants: {}, tools: [huge], features: [gateway()] });
@@ -317,13 +317,9 @@ describe("the rest of a result", () => {
     const { result } = await (
       await sendTo(other, `${id}/brief`, { message, headers: { authorization } })
     ).json<Answer>();
-    expect(result?.content).toEqual([
-      text(10, "a"),
-      {
-        type: "text",
-        text: "The result is longer than this profile allows: 1 of 2 items are here. The rest could not be kept.",
-      },
-    ]);
+    expect(result?.content?.[0]).toEqual(text(10, "a"));
+    expect(result?.content?.[1]?.text).toMatch(/1 of 2 items are here\. The rest could not be kept\.$/);
+    expect(result?.content).toHaveLength(2);
     expect(kept()).toBe(0);
   });
 });

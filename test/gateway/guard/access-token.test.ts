@@ -38,7 +38,7 @@ const away: Answer = () => {
 };
 
 describe("an access token", () => {
-  it("that is about to end serves until it ends where no other can be had, and is asked for again meanwhile", async () => {
+  it("is used until it ends where no other can be had, and another is asked for meanwhile", async () => {
     const { clock, given, server, give, ask } = desk();
     expect(await ask()).toBe("token-1");
     server.answer = away;
@@ -56,7 +56,7 @@ describe("an access token", () => {
     expect(await ask()).toBe("token-2");
   });
 
-  it("that its upstream refuses serves no more, whatever becomes of asking for another", async () => {
+  it("is not used any more once its upstream has refused it, though no other can be had", async () => {
     const { server, grant, ask } = desk();
     const token = await ask();
     forgetAccessToken(grant, token);
@@ -64,7 +64,7 @@ describe("an access token", () => {
     await expect(ask()).rejects.toThrow("cannot be reached");
   });
 
-  it("is asked for by another one when whoever asked is dropped, and by nobody else", async () => {
+  it("is asked for by one other caller when the caller that asked is dropped", async () => {
     const { clock, given, server, give, ask } = desk();
     server.answer = () => new Promise(() => {});
     void ask();
@@ -78,7 +78,7 @@ describe("an access token", () => {
     expect(given.asked).toBe(2);
   });
 
-  it("stays when somebody who asked before is refused late", async () => {
+  it("stays when an earlier request for one is refused late", async () => {
     const { clock, given, server, give, ask } = desk();
     const { promise, reject } = Promise.withResolvers<Response>();
     server.answer = () => promise;

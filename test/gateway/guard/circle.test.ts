@@ -28,7 +28,8 @@ const worker = createWorker({
   features: [gateway()],
 });
 const open: TenantDocument = { mode: "open", maxStalenessMs: 50 };
-const REFRESHES = 10;
+/** More than the upstreams in a row that are listed. */
+const REFRESHES = 6;
 
 /** The same Worker at a host of its own. */
 function host(reached: () => void = () => {}): string {

@@ -24,7 +24,7 @@ function filled(of: readonly string[], crowd = new Crowd(size)) {
   return { crowd, leave };
 }
 
-describe("who does not wait", () => {
+describe("a caller that does not wait", () => {
   it("has a place while there is one, and no more than are left free", () => {
     const { crowd, leave } = filled(["a", "a", "b"]);
     expect(crowd.enter("a")).toBeUndefined();
@@ -54,7 +54,7 @@ describe("who does not wait", () => {
     expect(filled(["x", "y", "z"], crowd).leave.length).toBe(3);
   });
 
-  it("does not overtake who waits", async () => {
+  it("does not overtake a caller that waits", async () => {
     const { crowd, leave } = filled(["a", "a", "b", "c"]);
     const waiting = crowd.enterWithin("d", 10_000);
     leave[0]?.();
@@ -64,8 +64,8 @@ describe("who does not wait", () => {
   });
 });
 
-describe("who waits", () => {
-  it("goes in turn, those first who have least under way", async () => {
+describe("a caller that waits", () => {
+  it("goes in turn, first the one that has least under way", async () => {
     const { crowd, leave } = filled(["a", "b", "c", "d"]);
     const order: string[] = [];
     const wait = async (of: string) => {

@@ -117,11 +117,11 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
   });
 });
 
-/** Of an upstream that was read in vain and is not being read again. */
-const LATE = `UPDATE upstreams SET failures = 10, due_at = due_at + 600000
+/** Of an upstream that was read in vain some time ago and is not being read again. */
+const LATE = `UPDATE upstreams SET failures = 10, due_at = due_at + 600000, read_at = read_at - 60000
   WHERE failing_since IS NOT NULL AND claimed_until = 0 RETURNING id`;
 
-describe("what could not be read for what it was not allowed", { timeout: 30_000 }, () => {
+describe("an upstream that the Worker was not allowed to read", { timeout: 30_000 }, () => {
   /** Its turn would come in ten minutes. */
   const putOff = async (tenant: FreshTenant) => {
     const late = () => inside(tenant, ({ storage }) => storage.sql.exec(LATE).toArray().length);
@@ -153,7 +153,7 @@ describe("what could not be read for what it was not allowed", { timeout: 30_000
     await expect.poll(read, { timeout: 10_000 }).toBe(true);
   });
 
-  it("is told by what is granted, exposed and allowed, and by nothing else", () => {
+  it("is tried anew for a change of what is granted, exposed or allowed, and of nothing else", () => {
     const allowedIn = (document: TenantDocument, services: object, more: object = {}) =>
       refreshAsk({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
         ({ allowed }) => allowed,

@@ -15,7 +15,7 @@ const catalog: UpstreamCatalog = {
   texts: { tools: TOOLS, prompts: [], resources: [], resourceTemplates: [] },
 };
 
-it("a definition that is approved while the upstream is read is in what is written", async () => {
+it("a definition that is approved while its upstream is read is listed", async () => {
   const { stub } = await servedTenant();
   await remote(stub, gatewayTables).due({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
   const reviews = remote(stub, reviewTables);

@@ -24,8 +24,8 @@ async function atDesk(upstreams: readonly string[], work: (bench: Bench<ReviewMe
 const one = (name: string, text: string, kind = "tools"): SeenDefinition => ({ kind, name, digest: `d-${text}`, text });
 const names = ({ approved }: ReturnType<ReviewMethods["inForce"]>) => approved.map(({ text }) => text);
 
-describe("what waits for approval", () => {
-  it("is in the order in which it is listed, and comes on pages", () =>
+describe("definitions that wait for approval", () => {
+  it("are in the order of the list, on pages", () =>
     atDesk(["up"], ({ methods }) => {
       const definitions = ["c", "a", "b"].map((name) => one(name, name));
       expect(methods.seen({ id: "up", config: "c", definitions })).toBe("kept");
@@ -38,14 +38,14 @@ describe("what waits for approval", () => {
       expect(names(methods.inForce("up"))).toEqual(["c", "b"]);
     }));
 
-  it("is not changed by whoever read another configuration, or an upstream that is none", () =>
+  it("are not changed by a reading of another configuration, or of an unknown upstream", () =>
     atDesk(["up"], ({ methods }) => {
       expect(methods.seen({ id: "up", config: "older", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.seen({ id: "other", config: "c", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.waiting("up", ALL).items).toEqual([]);
     }));
 
-  it("is decided on whole or not at all", () =>
+  it("are all decided on, or none", () =>
     atDesk(["up"], ({ methods }) => {
       methods.seen({ id: "up", config: "c", definitions: [one("a", "a")] });
       const before = methods.generation("up");
@@ -55,7 +55,7 @@ describe("what waits for approval", () => {
       expect(methods.generation("up")).toBe(before);
     }));
 
-  it.each(["approve", "reject"] as const)("is decided on once, though whoever decides to %s says so twice", (verdict) =>
+  it.each(["approve", "reject"] as const)("are decided on once, though the decision to %s is sent twice", (verdict) =>
     atDesk(["up"], ({ methods, sql }) => {
       methods.seen({ id: "up", config: "c", definitions: [one("a", "a")] });
       const decide = () => methods.decide({ id: "up", verdict, digests: ["d-a"] }, BY);
@@ -68,7 +68,7 @@ describe("what waits for approval", () => {
     }),
   );
 
-  it("is not what was approved before: who approves that once more looks again", () =>
+  it("are not approved by the digest of an earlier version", () =>
     atDesk(["up"], ({ methods }) => {
       methods.seen({ id: "up", config: "c", definitions: [one("a", "first")] });
       const approve = (digest: string) => methods.decide({ id: "up", verdict: "approve", digests: [digest] }, BY);
@@ -80,7 +80,7 @@ describe("what waits for approval", () => {
       expect(approve("d-first")).toEqual({ unknown: ["d-first"] });
     }));
 
-  it("moves on with every reading and every decision, and never back", () =>
+  it("have a new generation after every reading and every decision", () =>
     atDesk(["up"], ({ methods, clock }) => {
       const seen: number[] = [];
       for (let time = 0; time < 3; time += 1) {
@@ -93,7 +93,7 @@ describe("what waits for approval", () => {
       expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b));
     }));
 
-  it("is no more than an upstream may list, twice: what has not been listed for longest goes", () =>
+  it("are bounded: the ones that were not listed for longest go", () =>
     atDesk(["up"], ({ methods, sql, clock }) => {
       for (const letter of ["a", "b", "c"]) {
         clock.now += 1000;
@@ -109,7 +109,7 @@ describe("what waits for approval", () => {
       expect(sql.exec("SELECT 1 FROM upstream_reviews WHERE name LIKE 'a%'").toArray()).toHaveLength(0);
     }));
 
-  it("has no more bytes than it may have: what was approved stays, and the reading fails", () =>
+  it("have a bound in bytes: the reading fails, and what was approved stays", () =>
     atDesk(["up"], ({ methods }) => {
       methods.seen({ id: "up", config: "c", definitions: [one("mine", "mine")] });
       methods.decide({ id: "up", verdict: "approve", digests: ["d-mine"] }, BY);

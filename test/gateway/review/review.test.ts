@@ -108,8 +108,6 @@ async function reviewed(listing: Listing) {
       ),
     /** An operator has the upstream read, at once. */
     refresh: async () => expect((await ask("POST", `${path}/refresh`)).status).toBe(200),
-    /** The upstream says that its list has changed: it is read again when it has been left alone for a while. */
-    tellsOfChange: () => call("tools/call", { name: "up__go", arguments: {} }),
   };
 }
 
@@ -147,7 +145,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     const annotations = { readOnlyHint: true };
     const inputSchema = { type: "object", properties };
     listing.tools = [tool("go", { description: "Does more.", inputSchema, annotations, _meta: { a: 1 } })];
-    await up.tellsOfChange();
+    await up.refresh();
     await expect.poll(up.pending, SOON).toMatchObject([{ name: "go", state: "changed" }]);
     const [changed] = await up.pending();
     expect(changed?.changes).toEqual([

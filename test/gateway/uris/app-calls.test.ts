@@ -83,13 +83,13 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     }
   });
 
-  it("cannot, where it is for the model alone", async () => {
+  it("cannot be called by its own name where it is for the model alone", async () => {
     const { call } = await tenantWith({ a: upstreamWith("a", { show: PANEL, plan: forWhom("model") }) });
     expect(await call("plan")).toBe("Unknown tool: plan");
     expect(await call("a__plan")).toBe("plan of a");
   });
 
-  it("cannot, where two have the name: nothing says whose interface calls", async () => {
+  it("cannot be called by its own name where two upstreams have the name", async () => {
     const { call } = await tenantWith({
       a: upstreamWith("a", { show: PANEL, one: PANEL }),
       b: upstreamWith("b", { show: PANEL }),
@@ -99,7 +99,7 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     expect(await call("one")).toBe("one of a");
   });
 
-  it("comes after whatever is listed under the name", async () => {
+  it("comes after a tool that is listed under the name", async () => {
     const { call } = await tenantWith({ a: upstreamWith("a", { own: PANEL }) });
     expect(await call("own")).toBe("from the tenant");
     expect(await call("a__own")).toBe("own of a");
@@ -111,7 +111,7 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     ["of one that cannot be read", "away__pay", undefined],
     ["of one that is none", "was__pay", undefined],
     ["of one in capital letters", "B__show", undefined],
-  ])("cannot, where that is the form of another upstream's: %s", async (_whose, name, profile) => {
+  ])("cannot be called by a name in the form of another upstream's: %s", async (_whose, name, profile) => {
     const { call, names } = await tenantWith(
       { a: upstreamWith("a", { [name]: PANEL, show: PANEL }), b: upstreamWith("b", { show: PANEL }) },
       { p: { tools: { deny: ["b__*"] } } },
@@ -122,7 +122,7 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     expect(await call(`a__${name}`, profile)).toBe(`${name} of a`);
   });
 
-  it("cannot where it is hidden, and what is hidden has no say in whose the name is", async () => {
+  it("cannot be called where a profile hides it, and does not hide another one then", async () => {
     const upstreams = { a: upstreamWith("a", { show: PANEL, gone: PANEL }), b: upstreamWith("b", { show: PANEL }) };
     const { call } = await tenantWith(upstreams, { p: { tools: { deny: ["b__*", "a__gone"] } } });
     expect(await call("show", "p")).toBe("show of a");

@@ -21,7 +21,7 @@ describe("the name of a user interface", () => {
     expect([listed(uri), ownUi("up", uri)]).toEqual([uri, uri]);
   });
 
-  it("of another upstream leads nowhere", () => {
+  it("leads nowhere for another upstream", () => {
     expect(ownUi("up", "ui://upper/panel")).toBe("ui://upper/panel");
     expect(ownUi("up", "ui://other/up/panel")).toBe("ui://other/up/panel");
   });
@@ -70,7 +70,7 @@ describe("a result in which user interfaces stand", () => {
     expect(renamed(json)).toBe(json);
   });
 
-  it("takes time by its length", () => {
+  it("is renamed in linear time", () => {
     const many = JSON.stringify({ content: Array.from({ length: 50_000 }, () => ({ uri: "ui://a" })) });
     const began = performance.now();
     expect(renamed(many)).toHaveLength(many.length + 50_000 * 3);

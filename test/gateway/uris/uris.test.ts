@@ -98,8 +98,8 @@ async function tenantWith(
 
 const SOON = { timeout: 20_000 };
 
-describe("what the tenant stores", { timeout: 40_000 }, () => {
-  it("is read and listed as such, whatever an upstream lists, unless a prefix says otherwise", async () => {
+describe("a resource that the tenant stores", { timeout: 40_000 }, () => {
+  it("is read and listed as the tenant's, whatever an upstream lists, unless a prefix says otherwise", async () => {
     const stored = ["note://mine/1", "NOTE://mine/%32", "note://theirs/1"];
     const heard: string[] = [];
     const { promise: isStored, resolve } = Promise.withResolvers<undefined>();
@@ -131,7 +131,7 @@ describe("what the tenant stores", { timeout: 40_000 }, () => {
 });
 
 describe("a prefix in the document", { timeout: 40_000 }, () => {
-  it("says whose a URI is, whoever listed it first, and the other's is left out with the reason", async () => {
+  it("says whose a URI is, and the other upstream's is left out with the reason", async () => {
     const both = ["file:///a/1", "file:///b/1"];
     const first = { url: upstreamWith("first", both) };
     const tenant = await tenantWith({ first, second: { url: upstreamWith("second", both), uris: ["file:///b/"] } });
