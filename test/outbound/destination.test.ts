@@ -117,12 +117,26 @@ describe("an address in a URL", () => {
     );
   });
 
-  it.each(["::1", "fe80::1", "fd00:ec2::254", "2001:db8::1", "2001:2::1", "3fff::1", "2620:4f:8000::1", "4000::1"])(
-    "[%s] is refused",
-    async (host) => {
-      expect(await at(`https://[${host}]/`)).toBe("address");
-    },
-  );
+  it.each([
+    "::",
+    "::1",
+    "fe80::1",
+    "febf::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "ff02::1",
+    "fec0::1",
+    "100::1",
+    "5f00::1",
+    "2001:db8::1",
+    "2001:2::1",
+    "2001:20::1",
+    "3fff::1",
+    "2620:4f:8000::1",
+    "4000::1",
+  ])("[%s] is refused", async (host) => {
+    expect(await at(`https://[${host}]/`)).toBe("address");
+  });
 
   it.each(["2606:4700:4700::1111", "2a00:1450:4001:80e::200e", "2400:cb00:2048:1::c629:d7a2", "2001:4860:4860::8888"])(
     "[%s] may be asked",
@@ -166,15 +180,29 @@ describe("a URL", () => {
 
 describe("a name of no public place", () => {
   const names = [
+    "localhost",
     "LocalHost",
     "a.localhost",
+    "localhost.",
     "localhost..",
+    "localhost.localdomain",
+    "printer.local",
     "metadata",
     "metadata.google.internal",
     "metadata.google.internal.",
+    "instance-data.ec2.internal",
     "kubernetes.default.svc",
     "db.default.svc.cluster.local",
     "router.home.arpa",
+    "1.0.0.127.in-addr.arpa",
+    "intranet",
+    "wiki.corp",
+    "nas.lan",
+    "hidden.onion",
+    "service.consul",
+    "x.test",
+    "x.invalid",
+    "x.example",
     "ｌｏｃａｌｈｏｓｔ",
     "LOCALHOST。",
     "loca%6chost",
@@ -192,11 +220,11 @@ describe("a name of no public place", () => {
   );
 });
 
-describe("the addresses of a name", () => {
+describe("what a name stands for", () => {
   const named = (found: readonly string[]) =>
     refusalOf(new URL("https://api.example.com/"), { allow: undefined, resolve: () => Promise.resolve(found) });
 
-  it("are refused where any of them is not public, however it is written", async () => {
+  it("is refused where any of its addresses is not public, however it is written", async () => {
     await fc.assert(
       fc.asyncProperty(addresses, async (address) => {
         const expected = isSpecial(address) ? "address" : undefined;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/protocol/app-error.ts";
 import { CallBatches, type BatchNumber, type HandingHost } from "../../src/records/call-batches.ts";
 import { LEVELS } from "../../src/telemetry/levels.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { freshTenant } from "../support/workerd/tenant.ts";
 
 /** Batches of texts, which somebody takes after some milliseconds. */
 function handing(takesMs: number) {

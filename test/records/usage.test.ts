@@ -8,10 +8,10 @@ import type { UsageLine } from "../../src/deployment/record-readers.ts";
 import { HANDED_OVER_MS } from "../../src/records/usage.ts";
 import { DAYS_KEPT, HOUR_MS, HOURS_KEPT, MOST_THINGS, usageTables } from "../../src/records/usage-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
-import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import { onBench, tenantOf, type FreshTenant } from "../support/worker/tenant.ts";
-import { workerAt } from "../support/worker/upstreams.ts";
+import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
+import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
+import { onBench, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { workerAt } from "../support/workerd/upstreams.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR = NOW / HOUR_MS;
