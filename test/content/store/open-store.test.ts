@@ -42,12 +42,6 @@ async function bodiesOf({ id }: { id: string }): Promise<string[]> {
 }
 
 describe("a write", () => {
-  it("puts the body first and the index row last", async () => {
-    const { store, log } = open();
-    await store.write({ uri: "note:a", name: "a", text: "text" });
-    expect(log).toEqual(["index.holds", "kv.put", "index.put"]);
-  });
-
   it("leaves no row that has no body when KV fails", async () => {
     const { tenant, content } = open();
     const down = { put: () => Promise.reject(new Error("KV is down")) } as unknown as KVNamespace;

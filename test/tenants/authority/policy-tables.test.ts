@@ -11,7 +11,7 @@ import type {
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { failureOf, freshTenant, onBench, scansOf, type Bench } from "../../support/workerd/tenant.ts";
+import { failureOf, freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const BOB = { name: "bob" };
@@ -308,35 +308,5 @@ describe("a suspension", () => {
       expect(methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN)).toMatchObject({ leftMs });
       expect(methods.resume("tool", "add", ANN)).toMatchObject({ leftMs });
     });
-  });
-});
-
-it("reads no table whole that grows without bounds", async () => {
-  await made({}, ({ methods, sql, statements }) => {
-    methods.lease(ask({ keyHash: "h" }));
-    methods.write(writeOf({ title: "T" }));
-    methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN);
-    methods.resume("tool", "add", ANN);
-    methods.audit({ before: 3, limit: 10 });
-    const scans = new Set([...statements].flatMap((statement) => scansOf(sql, statement)));
-    // One row each, and what leases carry whole anyway.
-    expect([...scans].toSorted()).toEqual(
-      [
-        "audit_kept",
-        "blocks",
-        "blocks_version",
-        "facts",
-        "leases",
-        "retired",
-        "sealing_keys",
-        "sections",
-        "suspensions",
-        "tenant",
-      ]
-        .map((table) => `SCAN ${table}`)
-        .filter((scan) => scans.has(scan)),
-    );
-    expect(scans).not.toContain("SCAN api_keys");
-    expect(scans).not.toContain("SCAN audit");
   });
 });
