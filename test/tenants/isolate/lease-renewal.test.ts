@@ -121,7 +121,7 @@ describe("a lease that is about to end", () => {
     gate.resolve();
   });
 
-  it("is left alone by who comes sooner, and by nobody", async () => {
+  it("is not renewed by a request that comes sooner, nor by itself", async () => {
     const { place, send, until } = await world();
     await send();
     until(LEASE_MS * 0.5);
@@ -146,7 +146,7 @@ describe("a lease that is about to end", () => {
     expect(place.leases).toBe(3);
   });
 
-  it("is not renewed for whoever is refused", async () => {
+  it("is not renewed for a caller that is refused", async () => {
     const { place, send, ending } = await world({ mode: "key" });
     expect(await send()).toBe(401);
     ending();
@@ -181,7 +181,7 @@ describe("where many find a lease ended", () => {
     expect(leases).toBeLessThanOrEqual(3);
   });
 
-  it("fifty who wait for one that is never answered are, by one of their own", async () => {
+  it("fifty that wait for a lease which is never answered are served by one of their own", async () => {
     const { place, send, crowd, at, mcp, tenant, until } = await world();
     await send();
     until(0);
@@ -215,7 +215,7 @@ describe("where many find a lease ended", () => {
     expect(leases).toBeLessThanOrEqual(3);
   });
 
-  it("three ask at most, who bring keys that it knew", async () => {
+  it("three ask at most of those that bring keys which the isolate knew", async () => {
     const { send, crowd, until, addKey } = await world({ mode: "key" });
     const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
     for (const token of tokens) expect(await send(token)).toBe(200);
@@ -273,7 +273,7 @@ describe("while the authority is away", () => {
     expect(answered.status).toBe(503);
   });
 
-  it("who is refused at the same moment is told to come back at different moments, within fifteen seconds", async () => {
+  it("callers that are refused at the same moment are told to come back at different moments, within fifteen seconds", async () => {
     const { place, mcp, tenant, at } = await world();
     place.before = () => {
       throw new Error("away");
@@ -305,7 +305,7 @@ it("nobody is refused by a lease that ended while it was asked who calls", async
   expect(asked).toBe(2);
 });
 
-it("everybody is let in whose authority takes longer than its leases last", { timeout: 60_000 }, async () => {
+it("callers are let in though the authority takes longer than its leases last", { timeout: 60_000 }, async () => {
   const { place, crowd } = await world({ maxStalenessMs: 100 });
   place.before = () => scheduler.wait(300);
   const { told, leases } = await crowd(Array.from({ length: 50 }, () => undefined));
