@@ -58,22 +58,11 @@ const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
 const BANNED_NAMES = ["utils", "helpers", "common", "manager", "types", "index", "misc", "shared"];
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** As in .oxlintrc.json, where they must stand for all of src. */
-const LIMITS: Readonly<Record<string, unknown>> = {
-  "max-lines": ["error", { max: 600, skipBlankLines: true, skipComments: true }],
-  "max-lines-per-function": ["error", { max: 120, skipBlankLines: true, skipComments: true }],
-  complexity: ["error", { max: 20 }],
-  "max-depth": ["error", 3],
-  "max-params": ["error", { max: 5 }],
-  "import/no-cycle": ["error", { ignoreTypes: false }],
-  "typescript/no-explicit-any": "error",
-};
 /** May be switched off at a place in src that says so; whatever else is switched off is a rule that is none. */
 const EXCEPTIONS = new Set(["no-console", "oxc/no-barrel-file"]);
 
 /** Not in a URI: `file:///home/user/x` is an example there. */
 const MACHINE_PATH = /(?:^|[^\w./~-])\/(?:work|root|home|Users|tmp)\/\w[^\s"'`)]*/g;
-const AGENTS_LINES = 60;
 
 export const RULES = {
   "src imports only from a lower rank or its own folder": importsAgainstRank,
@@ -82,19 +71,14 @@ export const RULES = {
   "the demo is written against the public package": demoInside,
   "protocol reads no clock and no randomness": impureProtocol,
   "mcp-client reads the clock that it was given": clockOfItsOwn,
-  "a keeper of a tenant's state is called for one tenant of its name": callsOfNobody,
   "files and folders have kebab-case names that say something": badNames,
   "a name that src exports means one thing": namesTwice,
   "a row is written by the names of its columns": rowsByPlace,
-  "every file of src opens with what it owns": missingOpenings,
-  "the size limits stand in .oxlintrc.json for all of src": loosenedLimits,
   "src switches no rule off": switchedOff,
   "an error that src swallows says why nobody hears of it": swallowedErrors,
-  "what a module remembers has a bound, which stands above it": unboundedMemory,
   "src calls eras by their date": eraWords,
   "the version that is shown is the version of the package": wrongVersion,
   "no file names a path of somebody's machine": machinePaths,
-  "AGENTS.md is short and shows the ranks": wrongAgents,
 } satisfies Record<string, (tree: Tree) => string[]>;
 
 export type RuleTitle = keyof typeof RULES;
@@ -182,70 +166,6 @@ function badNames(tree: Tree): string[] {
     });
 }
 
-/**
- * Where an object of a tenant is named and called, by what stands in the text: elsewhere nobody can call one without
- * saying which tenant of the name is meant. What is named with `keptUnder` has no other tenant in it.
- */
-const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonly string[] }[] = [
-  // The objects that keep tenants.
-  {
-    what: /\bnamespaceOf\(\w+, "(?:TenantObject|ContentObject)"/g,
-    files: [
-      "src/tenants/directory/tenant-stub.ts",
-      "src/content/store/admission.ts",
-      "src/content/store/content-door.ts",
-    ],
-  },
-  {
-    what: /\bmeaning\(/g,
-    files: [
-      "src/tenants/authority/incarnation.ts",
-      "src/tenants/directory/placement.ts",
-      "src/content/store/admission.ts",
-      "src/admin/platform/platform-door.ts",
-    ],
-  },
-  {
-    what: /\bWHOEVER\b/g,
-    files: [
-      "src/tenants/authority/incarnation.ts",
-      "src/tenants/authority/meant-tenant.ts",
-      "src/admin/platform/platform-door.ts",
-      // Which tenant of a name in code there is, its object alone knows.
-      "src/admin/platform/rollout-walk.ts",
-      "src/admin/apply/tenant-access.ts",
-      "src/http/visit.ts",
-    ],
-  },
-  {
-    what: /\bgetByName\(/g,
-    files: [
-      "src/tenants/directory/placement.ts",
-      "src/tenants/directory/shards.ts",
-      "src/tenants/authority/announcer.ts",
-      "src/content/store/admission.ts",
-      "src/sessions/doors.ts",
-      "src/sessions/session-door.ts",
-      "src/gateway/sessions/session-share.ts",
-      // One of each class, under a name that no tenant can have.
-      "src/http/readiness.ts",
-      "src/admin/platform/platform-door.ts",
-    ],
-  },
-];
-
-function callsOfNobody(tree: Tree): string[] {
-  return sources(tree).flatMap(([file, text]) =>
-    WAYS_TO_KEEPERS.filter(({ files }) => !files.includes(file)).flatMap(({ what }) =>
-      [...withoutComments(text).matchAll(what)].map(([found]) => `${file}: ${found}`),
-    ),
-  );
-}
-
-function withoutComments(text: string): string {
-  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
-}
-
 /** A migration meets the table as it is then; a release that was rolled back to meets columns of the one after it. */
 function rowsByPlace(tree: Tree): string[] {
   const byPlace = /INSERT(?: OR \w+)? INTO (\w+)\s+(?:VALUES|SELECT)[^"`]*\?/g;
@@ -270,31 +190,6 @@ function swallowedErrors(tree: Tree): string[] {
     });
 }
 
-/** Where a collection begins empty, or a class of ours may have some; what a table is filled with at once does not grow. */
-const REMEMBERS =
-  /^(?:export )?(?:const|let) (\w+)(?:: (?!Readonly)[^=]+)? = (?:new (?:Map|Set)(?:<[^(]*?>)?\(\)|new WeakMap<[^(]*?(?:Map|Set)<[^(]*?\(\)|\[\]|new (\w+)[<(])/gm;
-/** A `RecentMap` is given its bound, and what hangs on a key ends with it. */
-const BOUNDED = new Set(
-  "Map Set RecentMap WeakMap WeakSet RegExp TextEncoder TextDecoder AbortController Uint8Array Error".split(" "),
-);
-const NOT_OF_ISOLATES = /^src\/(?:clients|testing|demo)\//;
-
-function unboundedMemory(tree: Tree): string[] {
-  return sources(tree)
-    .filter(([file]) => !NOT_OF_ISOLATES.test(file))
-    .flatMap(([file, text]) =>
-      [...text.matchAll(REMEMBERS)]
-        .filter(([, , made]) => made === undefined || !BOUNDED.has(made))
-        .filter(({ index }) => !commentAbove(text, index).includes("Bound:"))
-        .map(([, name]) => `${file}: ${name} has no word on its bound ("Bound: ...")`),
-    );
-}
-
-function commentAbove(text: string, index: number): string {
-  const before = text.slice(0, index).trimEnd();
-  return before.endsWith("*/") ? before.slice(before.lastIndexOf("/**")) : "";
-}
-
 /** The command line shows the version of its own package, wherever it is built from. */
 const SAME_EVERYWHERE = new Set(["VERSION"]);
 
@@ -307,41 +202,6 @@ function namesTwice(tree: Tree): string[] {
     }
   }
   return [...homes].filter(([, files]) => files.length > 1).map(([name, files]) => `${name}: ${files.join(", ")}`);
-}
-
-function missingOpenings(tree: Tree): string[] {
-  return sources(tree).flatMap(([file, text]) => {
-    // A program that a shell starts says first by what.
-    const code = text.replace(/^#!.*\n/, "");
-    const opening = code.split("\n").findIndex((line) => !line.startsWith("//"));
-    const isDirective = /^\/\/\s*(oxlint|eslint|@ts|#)/.test(code);
-    return opening >= 1 && opening <= 4 && !isDirective ? [] : [`${file}: opens with ${opening} lines of comment`];
-  });
-}
-
-function loosenedLimits(tree: Tree): string[] {
-  const config = JSON.parse(tree.get(".oxlintrc.json") ?? "{}") as {
-    rules?: Record<string, unknown>;
-    overrides?: { files: string[]; rules?: Record<string, unknown> }[];
-    ignorePatterns?: string[];
-  };
-  const wrong = Object.entries(LIMITS)
-    .filter(([rule, wanted]) => JSON.stringify(config.rules?.[rule]) !== JSON.stringify(wanted))
-    .map(([rule, wanted]) => `${rule} is not ${JSON.stringify(wanted)}`);
-  const overridden = (config.overrides ?? [])
-    .filter(({ files }) => files.some(mayMatchSource))
-    .flatMap(({ files, rules = {} }) => Object.keys(rules).map((rule) => ({ files, rule })))
-    .filter(({ rule }) => rule in LIMITS)
-    .map(({ files, rule }) => `${rule} is overridden for ${files.join(", ")}`);
-  const ignored = (config.ignorePatterns ?? [])
-    .filter((pattern) => pattern.startsWith("src"))
-    .map((pattern) => `${pattern} is ignored`);
-  return [...wrong, ...overridden, ...ignored];
-}
-
-/** Whether a glob of .oxlintrc.json can reach into src: it can unless it starts in another folder. */
-function mayMatchSource(glob: string): boolean {
-  return /^(src\b|\*\*)/.test(glob);
 }
 
 function switchedOff(tree: Tree): string[] {
@@ -371,16 +231,6 @@ function machinePaths(tree: Tree): string[] {
   return [...tree].flatMap(([file, text]) =>
     [...text.matchAll(MACHINE_PATH)].map(([path]) => `${file}: ${path.slice(path.indexOf("/"))}`),
   );
-}
-
-function wrongAgents(tree: Tree): string[] {
-  const text = tree.get("AGENTS.md") ?? "";
-  const lines = text.trimEnd().split("\n").length;
-  const ranks = RANKS.map((entry) => `\`${entry}\``).join(" < ");
-  return [
-    ...(lines > AGENTS_LINES ? [`AGENTS.md has ${lines} lines`] : []),
-    ...(text.replace(/\s+/g, " ").includes(ranks) ? [] : [`AGENTS.md does not show ${ranks}`]),
-  ];
 }
 
 function sources(tree: Tree): [string, string][] {

@@ -1,6 +1,6 @@
-// docs/clients.md keeps to what there is: each client, under its name, with the file that its recipe names; and each step of doctor.
+// docs/clients.md keeps to what there is: each client, under its name, with the file that its recipe names.
 
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { recipeFor, RECIPES } from "../src/protocol/connect/recipes.ts";
@@ -29,15 +29,14 @@ const DEMO = { name: "demo", url: "http://localhost:8362/mcp/demo", access: { ki
 const ANYBODY = { name: "x", url: "http://localhost/mcp/x", access: { kind: "open" } } as const;
 
 describe("docs/clients.md", () => {
-  it("has a row for each client, and no other", () => {
-    expect(clients.map(({ first }) => first)).toEqual(RECIPES.map(({ client }) => `\`${client}\``));
-  });
-
-  it.each(RECIPES)("says where $client is told of the endpoint", ({ client, title, snippet }) => {
-    const row = clients.find(({ first }) => first === `\`${client}\``);
-    const { file } = snippet(ANYBODY);
-    expect(row?.second).toBe(title);
-    expect(row?.third).toContain(file === undefined ? "a command" : `\`${file}\``);
+  it("has a row for each client, which says where the endpoint is written down", () => {
+    expect(clients).toEqual(
+      RECIPES.map(({ client, title, snippet }) => {
+        const { file } = snippet(ANYBODY);
+        const third = expect.stringContaining(file === undefined ? "a command" : `\`${file}\``) as string;
+        return { first: `\`${client}\``, second: title, third };
+      }),
+    );
   });
 
   it.each(["claude-code", "vscode", "cursor", "inspector", "sdk-v2", "sdk-v1"])(
@@ -49,20 +48,4 @@ describe("docs/clients.md", () => {
       expect(shown.map((block) => plain(block.text))).toContain(plain(text));
     },
   );
-
-  it("has every step that doctor takes", () => {
-    const sources = globSync("src/clients/cli/doctor/*.ts", { cwd: ROOT }).map((file) =>
-      readFileSync(join(ROOT, file), "utf8"),
-    );
-    const taken = sources.flatMap((text) => [
-      ...text.matchAll(/(?:const (?:step|ENTRANCE) = |ok\(|failed\(|skipped\()"([^":]+)/g),
-    ]);
-    const steps = new Set(taken.map(([, step = ""]) => step));
-    const shown = rowsUnder(/^\| step .*$/m).flatMap(({ first }) =>
-      [...first.matchAll(/`([^`]+)`/g)].map(([, step]) => step),
-    );
-    expect(steps.size).toBeGreaterThan(8);
-    const ofTools = new Set(["definitions", "names of tools"]);
-    expect([...steps].filter((step) => !ofTools.has(step) && !shown.includes(step))).toEqual([]);
-  });
 });

@@ -20,9 +20,3 @@ test("the page of costs is made of what was counted: npm run costs", () => {
 test("a month of 500 tenants, five million calls a day and 5,000 streams costs no more than it may", () => {
   expect(reckonMonth(table).total).toBeLessThanOrEqual(MOST_USD);
 });
-
-test("Workers Logs has what fails, all of it, and no entry of each request", () => {
-  const config = read("wrangler.toml");
-  expect(/^head_sampling_rate = (.*)$/m.exec(config)?.[1]).toBe("1");
-  expect(/^invocation_logs = (.*)$/m.exec(config)?.[1]).toBe("false");
-});

@@ -56,7 +56,7 @@ const isAsserted = (group: string, what: string) =>
 /** A tool's schema is an object: `true` and `false` are looked at within one. */
 const compiled = ({ schema }: Group) => compileJsonSchema(isObject(schema) ? schema : { allOf: [schema] });
 
-test("has the cases of its commit, and as many exceptions as are named", () => {
+test("the suite has the cases of its commit, and as many exceptions as are named", () => {
   const cases = groups.flatMap((group) => group.tests.map((one) => ({ name: nameOf(group), ...one })));
   const elsewhere = cases.filter(({ name }) => ELSEWHERE.includes(name));
   const several = cases.filter(({ name }) => SEVERAL.includes(name));

@@ -47,34 +47,6 @@ test("the page has what nobody raises, with its number", () => {
   expect(rows.get("resources that one stream listens to")).toBe(shown(MAX_LISTENED_URIS));
 });
 
-/** A whole number of a file that needs the platform; a product as it is written there. */
-function numberIn(path: string, name: string): number {
-  const [, written = ""] = new RegExp(`\\b${name} = ([\\d_ *]+);`).exec(read(path)) ?? [];
-  return written.split("*").reduce((product, factor) => product * Number(factor.replaceAll("_", "")), 1);
-}
-
-test("the page has what is kept of what is noted, with its number", () => {
-  const rows = new Map(rowsUnder("| fixed ").map(([what = "", number = ""]) => [what, number]));
-  const usage = "src/records/usage-tables.ts";
-  const calls = "src/records/call-audit-tables.ts";
-  const faults = "src/tenants/authority/fault-tables.ts";
-  const kept: readonly (readonly [string, number])[] = [
-    ["things that `usage()` tells apart in an hour; the others of it are one", numberIn(usage, "MOST_THINGS")],
-    ["days for which usage is told by the hour", numberIn(usage, "HOURS_KEPT") / 24],
-    ["days for which usage is told by the day", numberIn(usage, "DAYS_KEPT")],
-    ["recorded calls of a tenant", numberIn(calls, "MOST_CALLS")],
-    ["bytes of recorded calls of a tenant", numberIn(calls, "MOST_CALL_BYTES")],
-    [
-      "characters of arguments that are recorded; of longer ones the digest",
-      numberIn("src/records/redacted.ts", "MOST_ARGUMENTS"),
-    ],
-    ["messages that wait for webhooks of a tenant", numberIn("src/records/webhook-tables.ts", "MOST_WAITING")],
-    ["errors that are kept of a tenant", numberIn(faults, "MOST_OF_TENANT")],
-    ["errors that are kept for the platform", numberIn(faults, "MOST_OF_PLATFORM")],
-  ];
-  expect(kept.map(([what]) => [what, rows.get(what)])).toEqual(kept.map(([what, number]) => [what, shown(number)]));
-});
-
 test("the limiter that wrangler.toml shows counts in the parts in which the code reports", () => {
   expect(read("wrangler.toml")).toContain(`simple = { limit = ${EDGE_PARTS}, period = 60 }`);
   expect(page).toContain(`simple = { limit = ${EDGE_PARTS}, period = 60 }`);

@@ -1,4 +1,4 @@
-// `tenantry/objects` has every class and entrypoint that a Worker needs, and the configurations of the repository name every class.
+// The configurations of the repository name every class of Durable Objects.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,6 @@ const listed = (text: string, before: RegExp) =>
   [...(before.exec(text)?.[1] ?? "").matchAll(/"(\w+)"/g)].map(([, name]) => name ?? "");
 
 const classes = listed(read("src/tenants/directory/namespaces.ts"), /CLASSES = \[([^\]]*)\]/);
-const entrypoints = listed(read("src/deployment/check-configuration.ts"), /ENTRYPOINTS = \[([^\]]*)\]/);
-
-test("it exports the classes and the entrypoints, and nothing else", () => {
-  const exported = [...read("src/objects.ts").matchAll(/^export (?:\{ (\w+) \}|class (\w+))/gm)];
-  const names = exported.map(([, handed, own]) => handed ?? own ?? "");
-  expect(names.toSorted()).toEqual([...classes, ...entrypoints].toSorted());
-});
 
 const configurations = globSync(["wrangler.toml", "{test/fixtures,examples/*,bench/workers}/*.toml"], { cwd: ROOT });
 

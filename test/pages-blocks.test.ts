@@ -11,7 +11,7 @@ import { parse } from "yaml";
 import { Document } from "../src/admin/document-schema.ts";
 import { faultsOf } from "../src/admin/validate.ts";
 import { isObject } from "../src/protocol/jsonrpc.ts";
-import { blocksIn, pageBlocks, pageNames, textOf, type PageBlock } from "./support/page-blocks.ts";
+import { blocksIn, pageBlocks, type PageBlock } from "./support/page-blocks.ts";
 import { projectOf, typeErrors } from "./support/page-project.ts";
 
 /** How many blocks may say that they cannot be tried as they stand. */
@@ -35,7 +35,6 @@ function placeOf({ page, line }: PageBlock): string {
 
 describe("a fenced block", () => {
   it("is of a language that is looked at here, or is a picture", () => {
-    expect(blocks.length).toBeGreaterThan(90);
     const known = ["json", "sh", "text", "toml", "ts", "yaml"];
     expect(
       blocks.filter(({ language, untried }) => !known.includes(language) && untried === undefined).map(placeOf),
@@ -46,13 +45,6 @@ describe("a fenced block", () => {
     const reasons = blocks.flatMap(({ untried }) => untried ?? []);
     expect(reasons.length).toBeLessThanOrEqual(MOST_UNTRIED);
     expect(reasons.filter((reason) => reason.length < 20)).toEqual([]);
-  });
-
-  it("has a fence: what is code by four blanks alone is on the pages whose own tests read it", () => {
-    const indented = pageNames().filter((page) =>
-      /\n\n {4}\S/.test(textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, "")),
-    );
-    expect(indented).toEqual(["docs/api-start.md", "docs/api-testing.md", "docs/api-tools.md"]);
   });
 
   it("is found with its line and its reason", () => {
@@ -76,7 +68,6 @@ describe("TypeScript", () => {
   );
 
   it("compiles on every page, as its reader imports it, and what is wrong is seen", () => {
-    expect(files.size).toBeGreaterThan(25);
     const wrong =
       'import { defineTool } from "tenantry";\nexport const a = defineTool({ name: "a", visibile: true });\n';
     const errors = typeErrors(projectOf(new Map([...files, ["wrong.ts", wrong]]))).split("\n");
@@ -95,13 +86,6 @@ describe("a tenant document", () => {
   const documents = shown.filter(
     ({ value }) => !OTHER_JSON.includes(firstOf(value)) || (isObject(value) && "mode" in value),
   );
-
-  it("is in most JSON, and in all YAML", () => {
-    expect(documents.length).toBeGreaterThan(25);
-    expect(
-      new Set(shown.filter((one) => !documents.includes(one)).map(({ at }) => at.split(".")[0])).size,
-    ).toBeLessThan(6);
-  });
 
   it.each(documents)("in $at is taken by the schema", ({ value }) => {
     expect(faultsOf(Document, documentIn(value))).toEqual([]);

@@ -75,8 +75,8 @@ describe("a command that a page shows", () => {
     .filter((page) => !page.includes("founding"))
     .flatMap((page) => commandsIn(read(page)).map((line) => ({ page, line })));
 
-  it("is found where there are some", () => {
-    expect(shown.length).toBeGreaterThan(50);
+  it("is checked word by word", () => {
+    expect(shown).not.toEqual([]);
     expect(unknownIn("upstream adds acme")).toBe("adds");
     expect(unknownIn("upstream add acme x --heade y")).toBe("--heade");
     expect(unknownIn("key create acme ci")).toBe("2 arguments");
@@ -84,8 +84,9 @@ describe("a command that a page shows", () => {
     expect(unknownIn("key create acme -n ci > key.txt")).toBeUndefined();
   });
 
-  it.each(shown)("in $page is there, with its options: $line", ({ line }) => {
-    expect(unknownIn(line)).toBeUndefined();
+  it("exists, with its options and arguments", () => {
+    const wrong = shown.map((one) => ({ ...one, unknown: unknownIn(one.line) }));
+    expect(wrong.filter(({ unknown }) => unknown !== undefined)).toEqual([]);
   });
 });
 
@@ -103,8 +104,8 @@ describe("a command that a message names", () => {
   const isGroup = (name: string) => (program.commands.find((one) => one.name() === name)?.commands.length ?? 0) > 0;
   const groups = named.filter(({ first }) => isGroup(first));
 
-  it("is one that the group has", () => {
-    expect(groups.length).toBeGreaterThan(30);
+  it("exists in its group", () => {
+    expect(groups).not.toEqual([]);
     const has = (first: string, second: string) =>
       program.commands.find((one) => one.name() === first)?.commands.some((one) => one.name() === second);
     expect(groups.filter(({ first, second }) => !has(first, second))).toEqual([]);
@@ -120,13 +121,12 @@ describe("docs/troubleshooting.md", () => {
   );
   const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(read).join("\n");
 
-  it.each(seen)("has what people see in the words of the source: %s", (text) => {
+  it("quotes messages in the words of the source", () => {
+    expect(seen).not.toEqual([]);
     // In capitals, in brackets and after a colon stands what differs from one time to another.
-    const words = text.split(/\b[A-Z]{2,}\b|\(\.\.\.\)|\.\.\.|: |40\d|\bN s\b/).map((part) => part.trim());
+    const words = seen
+      .flatMap((text) => text.split(/\b[A-Z]{2,}\b|\(\.\.\.\)|\.\.\.|: |40\d|\bN s\b/))
+      .map((part) => part.trim());
     expect(words.filter((part) => part.length > 5 && !sources.includes(part))).toEqual([]);
-  });
-
-  it("is about more than ten", () => {
-    expect(seen.length).toBeGreaterThan(10);
   });
 });

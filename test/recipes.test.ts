@@ -38,7 +38,7 @@ describe("docs/api.md", () => {
     expect(absent(block)).toEqual([]);
   });
 
-  it("would be seen to say something else", () => {
+  it("is found to differ where a block is in no file", () => {
     const block = blocksOf(
       "```ts\n// examples/tickets/src/worker.ts\n  fetch: mcp.fetch,\n// …\n  fetch: other,\n```\n",
     );
@@ -46,17 +46,12 @@ describe("docs/api.md", () => {
     expect(absent({ file: "examples/nowhere.ts", parts: ["\n"] })).toEqual(["\n"]);
   });
 
-  it("has no block of which no file is known, and recipes of every product", () => {
+  it("has no block of which no file is known", () => {
     expect(2 * blocks.length).toBe(page.match(/^```/gm)?.length);
-    const products = blocks.map(({ file }) => file.split("/").slice(0, 2).join("/"));
-    expect(new Set(products)).toEqual(
-      new Set(["bench/authors", "examples/mounted-app", "examples/rest-api", "examples/tickets"]),
-    );
   });
 
   it("leads to every page about the API", () => {
     const pages = globSync("docs/api-*.md", { cwd: ROOT }).map((file) => file.slice("docs/".length));
-    expect(pages.length).toBeGreaterThan(6);
     expect(pages.filter((name) => !page.includes(`](${name})`))).toEqual([]);
   });
 });

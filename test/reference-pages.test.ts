@@ -3,7 +3,6 @@
 import { globSync, readFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { settingNames } from "../scripts/reference/variables-page.ts";
 import { laidOut, REFERENCE_PAGES } from "../scripts/reference/reference-pages.ts";
 import { wordsOf } from "../scripts/reference/table.ts";
 
@@ -20,14 +19,8 @@ it("a member without words, and words of no member, end it", () => {
   expect(() => wordsOf("member", { a: "x", b: "y" }, ["a"])).toThrow("words of no member: b");
 });
 
-it("the page of variables is about every setting that the Worker reads", () => {
-  expect(settingNames()).toEqual(expect.arrayContaining(["ADMIN_TOKEN", "TENANT_HOST", "TELEMETRY"]));
-  expect(settingNames().length).toBeGreaterThan(12);
-});
-
 it("docs/decisions.md has every decision", () => {
   const files = globSync("*.md", { cwd: join(ROOT, "docs/decisions") });
-  expect(files.length).toBeGreaterThan(100);
   expect(files.filter((file) => !read("docs/decisions.md").includes(`](decisions/${file})`))).toEqual([]);
 });
 
@@ -42,7 +35,7 @@ describe("a link", () => {
   );
 
   it("leads to a file that is there, and to a heading of it", () => {
-    expect(links.length).toBeGreaterThan(150);
+    expect(links).not.toEqual([]);
     const broken = links.filter(
       ({ to, anchor }) => !existsSync(join(ROOT, to)) || (anchor !== undefined && !hasHeading(to, anchor)),
     );

@@ -13,6 +13,5 @@ it("every folder of tests is type-checked", () => {
   const folders = readdirSync(new URL(".", import.meta.url), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
-  expect(folders.length).toBeGreaterThan(15);
   expect(folders.filter((name) => !included.includes(name) && !ELSEWHERE.includes(name))).toEqual([]);
 });

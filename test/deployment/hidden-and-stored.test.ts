@@ -72,11 +72,11 @@ it.each<[string, Json]>([
   ["resources/read", { uri: "keys://one" }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "{+uri}" }, argument: { name: "uri", value: "" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "{+uri}" }, argument: { name: "uri", value: "keys" } }],
-])("%s %j tells nothing of it", async (method, params) => {
+])("%s %j tells nothing of hidden resources", async (method, params) => {
   expect(await told(full, method, params)).toBe(await told(bare, method, params));
 });
 
-it("the author's own code finds all of it", async () => {
+it("the author's own code finds hidden resources", async () => {
   const { resources } = worker.tenant(env, full);
   expect(await resources.uris("", 10)).toEqual([...HIDDEN.slice(0, 2), "note://a", "note://z", "plans://next"]);
   expect(await resources.search("hunter2")).toHaveLength(3);

@@ -19,7 +19,7 @@ it.each([
   ["prompts/get", { name: STEERING }],
   ["resources/read", { uri: `a://${STEERING}` }],
   ["tools/call", { name: "fails" }],
-])("of %s %j", async (method, params) => {
+])("the log has no control character of %s %j", async (method, params) => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const { id } = await servedTenant({ mode: "open" });
   for (const worker of [createWorker({ ...parts, around }), createWorker(parts)]) {

@@ -21,8 +21,6 @@ import {
   type CallEvent,
   type Env,
 } from "../../src/tenantry.ts";
-import page from "../../docs/api-outside.md?raw";
-import { LIMIT_NAMES } from "../../src/limits/limit-table.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
@@ -336,12 +334,6 @@ describe("what a tenant does not allow", () => {
       await at.resources.list();
     }
     await at.callTool("who", {}, { as: NIGHTLY });
-  });
-
-  it("is said of every limit in the table, in its page", () => {
-    const rows = [...page.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []);
-    const named = new Set(rows.filter((name) => (LIMIT_NAMES as readonly string[]).includes(name)));
-    expect(named).toEqual(new Set(LIMIT_NAMES));
   });
 
   it.each([

@@ -10,7 +10,7 @@ beforeEach(() => workers?.clear());
 const made = (path: string, ...features: string[]) =>
   ({ path, features: features.map((name) => ({ name })) }) as unknown as Deployment;
 
-it("finds the Worker of a path, and of two the one that was made last, as after a saved edit", () => {
+it("the registry finds the Worker of a path, and of two the one that was made last", () => {
   const [one, two] = [made("/one"), made("/two")];
   for (const worker of [one, made(""), two, made("")]) registerWorker(worker);
   const edited = made("/one");
@@ -18,14 +18,14 @@ it("finds the Worker of a path, and of two the one that was made last, as after 
   expect([workerAt("/one"), workerAt("/two"), workerAt("/three")]).toEqual([edited, two, undefined]);
 });
 
-it("finds the first Worker with a feature, whichever was made last", () => {
+it("the registry finds the first Worker with a feature, whichever was made last", () => {
   const [one, two] = [made("/one"), made("/two", "gateway")];
   for (const worker of [one, two, made("/three", "gateway")]) registerWorker(worker);
   expect(registered("gateway")).toEqual({ deployment: two, feature: { name: "gateway" } });
   expect([hasFeature("gateway"), hasFeature("login")]).toEqual([true, false]);
 });
 
-it("says in one sentence what to do where none was made, as by a handler that an alarm comes before", () => {
+it("the registry says what to do where no Worker was made", () => {
   const says = "was made: call createWorker() while the file that wrangler's main names is evaluated, not in a handler";
   expect(() => workerAt("")).toThrow(`no Worker ${says}`);
   expect(() => registered("webhooks")).toThrow(`no Worker with webhooks() ${says}`);

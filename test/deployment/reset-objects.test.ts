@@ -91,7 +91,7 @@ describe.each(RESETS)("where each call to an object fails once, and the platform
     expect(times(steps, "ContentObject content.put")).toBe(1);
   });
 
-  it("a hostname is looked up", async () => {
+  it("a lookup of a hostname is asked again", async () => {
     const at = failingOnce(reset);
     expect(await tenantOfHostname(at.env, `${crypto.randomUUID()}.example.net`)).toBeNull();
     expect(times(at.steps, "DirectoryObject hostname")).toBe(2);

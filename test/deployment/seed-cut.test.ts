@@ -2,7 +2,7 @@
 // next one goes on where it stopped, or else a tenant with much of it would never be served.
 
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
@@ -25,7 +25,16 @@ function limited(): Env {
   return { ...env, BODIES: new Proxy(env.BODIES, { get }) };
 }
 
-it("goes on with the next request", async () => {
+it("the storing of a tenant's first content goes on with the next request", async () => {
+  // Waiting moves the clock, and takes no time.
+  const realNow = Date.now.bind(Date);
+  let ahead = 0;
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + ahead);
+  const waiting = vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => void (ahead += ms));
+  onTestFinished(() => {
+    clock.mockRestore();
+    waiting.mockRestore();
+  });
   const { id } = freshTenant();
   const resources = Array.from({ length: 10 }, (_one, at) => ({
     uri: `seed:${at}`,

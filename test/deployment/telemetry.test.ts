@@ -167,7 +167,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
   });
 });
 
-it("goes to Analytics Engine where that is bound, within its limits", async () => {
+it("an event goes to Analytics Engine where that is bound, within its limits", async () => {
   const worker = createWorker({ tenants: { told: { mode: "open" } }, tools, features: [telemetry({ sample: 0 })] });
   const points: { indexes: string[]; blobs: string[]; doubles: number[] }[] = [];
   const bindings = {
@@ -192,7 +192,7 @@ it("goes to Analytics Engine where that is bound, within its limits", async () =
   expect(point?.doubles.length).toBe(20);
 });
 
-it("keeps nobody waiting for who takes the events, and says so where that fails", async () => {
+it("a receiver of events that throws changes no answer, and is reported", async () => {
   const heard = vi.fn();
   const worker = createWorker({
     tenants: { told: { mode: "open" } },
@@ -219,11 +219,11 @@ it("keeps nobody waiting for who takes the events, and says so where that fails"
   expect(heard.mock.calls).toMatchObject([[{ message: "no room" }, undefined, { method: "telemetry" }]]);
 });
 
-it.each([[{ sample: 2 }], [{ sample: "1" }], [{ to: 7 }], [{ sampel: 1 }]])("refuses %j", (options) => {
+it.each([[{ sample: 2 }], [{ sample: "1" }], [{ to: 7 }], [{ sampel: 1 }]])("telemetry() refuses %j", (options) => {
   expect(() => telemetry(options as never)).toThrow(/telemetry/);
 });
 
-it("names no tenant and no profile that somebody made up", async () => {
+it("an event names no tenant and no profile that somebody made up", async () => {
   const { events, send } = worldOf();
   const message = { jsonrpc: "2.0", id: 1, method: "ping" };
   const paths = ["a".repeat(3000), "x%0Ay", "%1b[2J", "none-of-ours", "told/%1b[2J", `told/${"p".repeat(500)}`];

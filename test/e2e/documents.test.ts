@@ -1,44 +1,41 @@
-// The Workers in docs/mounting.md, docs/api-*.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: type-checked and
-// built against the packed package, started, and asked for what the page says of them.
+// The Workers in docs/mounting.md, docs/api-*.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: built
+// against the packed package, started, and asked for what the page says of them. test/pages-blocks.test.ts type-checks them.
 
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
+import { build } from "esbuild";
 import { SignJWT } from "jose";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
-import { shellEnvironment } from "../support/application.ts";
 import { bearer } from "../support/fixture-admin.ts";
 import { mcpClient, ERAS } from "../support/mcp-client.ts";
 import { startUpstream } from "../support/upstream.ts";
 import { packedPackage } from "../support/packed-package.ts";
-import { compatibilityDate, readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
+import { readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
-const run = promisify(execFile);
-const COMPILER_OPTIONS = {
-  target: "es2024",
-  lib: ["es2024"],
-  module: "esnext",
-  moduleResolution: "bundler",
-  types: ["@cloudflare/workers-types"],
-  strict: true,
-  noEmit: true,
-};
 
-let unpacked: string;
+/** A reader's project, with the package as it would be installed. */
+let project: string;
+let workers = 0;
 
 beforeAll(async () => {
-  ({ folder: unpacked } = await packedPackage());
+  project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
+  const { folder } = await packedPackage();
+  // A copy, because imports of a linked package would be looked for where the link leads.
+  await cp(folder, join(project, "node_modules/tenantry"), { recursive: true });
+  for (const name of ["eventsource-parser", "hono", "jose", "zod"]) {
+    await symlink(join(MODULES, name), join(project, "node_modules", name), "dir");
+  }
 });
+afterAll(() => rm(project, { recursive: true, force: true }));
 
 /** The code that a page of docs/ shows, block by block. */
 async function blocksOf(page: string, language = "ts"): Promise<string[]> {
@@ -46,33 +43,25 @@ async function blocksOf(page: string, language = "ts"): Promise<string[]> {
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1] ?? "");
 }
 
-/** The Worker of a reader's project, whose only file this is. */
+/** The origin of a Worker that has this as its only file. Stops after the test. */
 async function started(
   source: string,
   vars: Readonly<Record<string, string>> = {},
   prepare?: (worker: OneWorker) => Promise<void>,
 ): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
-  onTestFinished(() => rm(project, { recursive: true, force: true }));
-  // In place, because a link would lead its imports to where it was packed.
-  await cp(unpacked, join(project, "node_modules/tenantry"), { recursive: true });
-  for (const name of ["@cloudflare/workers-types", "eventsource-parser", "hono", "jose", "oauth4webapi", "zod"]) {
-    await mkdir(dirname(join(project, "node_modules", name)), { recursive: true });
-    await symlink(join(MODULES, name), join(project, "node_modules", name), "dir");
-  }
-  await writeFile(join(project, "package.json"), '{ "type": "module" }');
-  await writeFile(join(project, "worker.ts"), source);
-  await writeFile(
-    join(project, "tsconfig.json"),
-    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["worker.ts"] }),
-  );
-  const env = { ...shellEnvironment(), WRANGLER_SEND_METRICS: "false" };
-  const inProject = async (...args: string[]) => run(process.execPath, args, { cwd: project, env });
-  await inProject(join(MODULES, "typescript/bin/tsc"), "--pretty", "false");
-  const date = `--compatibility-date=${compatibilityDate()}`;
-  const wrangler = join(MODULES, "wrangler/bin/wrangler.js");
-  await inProject(wrangler, "deploy", "worker.ts", "--dry-run", "--name=documents", date, "--outdir=built");
-  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), {
+  const folder = join(project, `worker-${(workers += 1)}`);
+  await mkdir(folder);
+  await writeFile(join(folder, "worker.ts"), source);
+  await build({
+    entryPoints: [join(folder, "worker.ts")],
+    outfile: join(folder, "built/worker.js"),
+    bundle: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*", "node:*"],
+  });
+  const worker = await startWorker(await readModules(join(folder, "built"), "worker.js"), {
     vars,
     hasDatabase: prepare !== undefined,
   });

@@ -5,16 +5,16 @@ import { definePrompt } from "../../../src/content/define/prompt.ts";
 
 const handler = () => "text";
 
-it.each(["", "x".repeat(129)])("refuses the name %j", (name) => {
+it.each(["", "x".repeat(129)])("a prompt is refused with the name %j", (name) => {
   expect(() => definePrompt({ name, handler })).toThrow(`prompt "${name}": a name has 1 to 128 characters`);
 });
 
-it("takes a name of any characters", () => {
+it("a prompt takes a name of any characters", () => {
   expect(definePrompt({ name: "Äh, ja? 🙂", handler }).wire.name).toBe("Äh, ja? 🙂");
   expect(definePrompt({ name: "x".repeat(128), handler }).wire.name).toHaveLength(128);
 });
 
-it("lists its arguments in order, without their completers", () => {
+it("a prompt lists its arguments in order, without their completers", () => {
   const { wire } = definePrompt({
     name: "greet",
     title: "Greet",

@@ -26,7 +26,7 @@ function listening() {
   return { open, source };
 }
 
-it("begins with what a stream wants, follows what it wants next, and ends with it", () => {
+it("an interest begins with what a stream wants, follows what it wants next, and ends with it", () => {
   const { open, source } = listening();
   const interests = new Interests();
   interests.at([source], HOST);
@@ -38,7 +38,7 @@ it("begins with what a stream wants, follows what it wants next, and ends with i
   expect(open.size).toBe(0);
 });
 
-it("begins nothing after its end, whoever learns late what the stream wanted", () => {
+it("an interest begins nothing after its end, whoever learns late what the stream wanted", () => {
   const { open, source } = listening();
   const interests = new Interests();
   interests.at([source], HOST);

@@ -8,7 +8,7 @@ import { createWorker, defineTool } from "../../../src/tenantry.ts";
 
 const REVISIONS = ["2025-06-18", "2025-11-25"] as const;
 
-it("reads a definition once for each revision and view, not for each request", async () => {
+it("a list reads a definition once for each revision and view, not for each request", async () => {
   let read = 0;
   const meta = {
     get "example.com/read"(): number {

@@ -166,7 +166,7 @@ describe("a template that lists", () => {
     ["gives a cursor that is too long", () => ({ resources: [], nextCursor: "x".repeat(4097) }), "4096 characters"],
     ["gives a cursor that is no text", () => ({ resources: [], nextCursor: 7 as never }), "nextCursor"],
   ];
-  it.each(faults)("that %s leaves the others whole, and the list says so", async (_what, list, why) => {
+  it.each(faults)("where one %s the others are listed whole, and the list says so", async (_what, list, why) => {
     const other = template(() => ({ resources: [{ uri: "other:a", name: "a" }] }), { uriTemplate: "other:{id}" });
     const { all, errors } = await serve({
       listed: [template(list), other],

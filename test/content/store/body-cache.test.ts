@@ -6,20 +6,20 @@ import { recallBody, rememberBody } from "../../../src/content/store/body-cache.
 const KIB = 1024;
 const body = (kib: number) => new ArrayBuffer(kib * KIB);
 
-it("gives back what it remembers, by key", () => {
+it("the cache of bodies gives back what it remembers, by key", () => {
   const bytes = body(1);
   rememberBody("body/acme/1", bytes);
   expect(recallBody("body/acme/1")).toBe(bytes);
   expect(recallBody("body/globex/1")).toBeUndefined();
 });
 
-it("does not remember large bodies", () => {
+it("the cache of bodies does not remember large ones", () => {
   rememberBody("fits", body(256));
   rememberBody("large", new ArrayBuffer(256 * KIB + 1));
   expect([recallBody("fits")?.byteLength, recallBody("large")]).toEqual([256 * KIB, undefined]);
 });
 
-it("drops what was not used for longest, and never holds more than 8 MiB", () => {
+it("the cache of bodies drops what was not used for longest, and never holds more than 8 MiB", () => {
   const keys = Array.from({ length: 40 }, (_, at) => `filler ${at}`);
   rememberBody("in use", body(256));
   for (const key of keys) {

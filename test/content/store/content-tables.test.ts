@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../resources.ts";
-import { contentSideOf, freshTenant, onBench, scansOf } from "../../support/workerd/tenant.ts";
+import { contentSideOf, freshTenant, onBench } from "../../support/workerd/tenant.ts";
 
 function listed(methods: ContentMethods, about: Partial<Parameters<ContentMethods["list"]>[0]> = {}): string[] {
   return methods.list({ prefix: "", tag: null, after: null, limit: 100, ...about }).map(({ uri }) => uri);
@@ -240,27 +240,5 @@ describe("search", () => {
       expect(found(methods, "apple", { prefix: "note:" }).toSorted()).toEqual(["note:a", "note:b"]);
       expect(found(methods, "apple", { limit: 2 })).toHaveLength(2);
     });
-  });
-});
-
-it("reads no table whole, except to count all tags", async () => {
-  await onBench(contentTables, ({ methods, sql, statements }) => {
-    methods.put(putOf("note:a", { tags: ["x"] }, { copy: new ArrayBuffer(1) }));
-    methods.put(putOf("note:a", { tags: ["y"] }));
-    methods.get("note:a");
-    methods.copy("hash");
-    methods.remove("note:a");
-    for (const tag of [null, "x"]) listed(methods, { tag });
-    found(methods, "apple");
-    methods.uris("note:", 10);
-    // `found` is what a search looked at, which has a bound of its own.
-    const scans = () =>
-      [...statements]
-        .filter((statement) => !statement.startsWith("EXPLAIN"))
-        .flatMap((statement) => scansOf(sql, statement))
-        .filter((step) => step !== "SCAN found");
-    expect(scans()).toEqual([]);
-    methods.tags("note:");
-    expect(scans()).toEqual(["SCAN resource_tags"]);
   });
 });

@@ -243,7 +243,7 @@ describe("a write of a body that was collected", () => {
   });
 });
 
-it("collects what a refused write had uploaded", async () => {
+it("a body that a refused write had uploaded is collected", async () => {
   await onBench(contentTables, ({ methods, sql }) => {
     methods.put(putOf("note:a", { hash: "in use" }));
     expect(methods.put(putOf("note:a", { hash: "for nothing" }, { ifAbsent: true })).state).toBe("present");

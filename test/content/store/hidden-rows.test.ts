@@ -75,7 +75,7 @@ function answers(all: readonly Thing[], only: readonly Patterns[], questions: re
   });
 }
 
-it("answer the same, where patterns are names and prefixes", async () => {
+it("lists, searches and tags are the same with and without hidden resources, where patterns are names and prefixes", async () => {
   const cases = fc.asyncProperty(
     things,
     onlyOf(ranged),
@@ -88,7 +88,7 @@ it("answer the same, where patterns are names and prefixes", async () => {
   await fc.assert(cases, { ...SEED, numRuns: 30 });
 }, 120_000);
 
-it("answer the same, whatever the patterns are", async () => {
+it("lists, searches and tags are the same with and without hidden resources, whatever the patterns are", async () => {
   const cases = fc.asyncProperty(
     things,
     onlyOf(wild),
@@ -104,7 +104,7 @@ it("answer the same, whatever the patterns are", async () => {
   await fc.assert(cases, { ...SEED, numRuns: 20 });
 }, 120_000);
 
-it("find of what is seen all that has a word, and nothing else", async () => {
+it("a search finds of what is seen all that has a word, and nothing else", async () => {
   const cases = fc.asyncProperty(things, onlyOf(wild), word, text, async (all, only, sought, prefix) => {
     const has = ({ title, tags, body }: Thing) => [title, body, ...tags].includes(sought);
     const expected = all.filter((one) => has(one) && one.uri.startsWith(prefix) && isSeen(one.uri, only));

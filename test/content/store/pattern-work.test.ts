@@ -16,7 +16,7 @@ const ending = (patterns: number): readonly Patterns[] => [
   { allow: ["*1", ...Array.from({ length: patterns }, (_none, at) => `*?ab${String(at).padStart(4, "0")}*`)] },
 ];
 
-it("are held against patterns for 200 ms: a list is refused or goes on later, a search and a count of tags end", async () => {
+it("resources are held against patterns for 200 ms: a list is refused or goes on later, a search and a count of tags end", async () => {
   await onBench(contentTables, ({ methods }) => {
     for (const uri of URIS) methods.put(putOf(uri, { tags: ["t"] }, { searchText: "sought" }));
     const list = (only: readonly Patterns[], after: string | null = null) =>
@@ -35,7 +35,7 @@ it("are held against patterns for 200 ms: a list is refused or goes on later, a 
   });
 });
 
-it("of one request as many are looked at as fit, whatever their length; without such patterns all of them", () => {
+it("one request looks at as many resources as fit, whatever their length; without such patterns at all of them", () => {
   const looked = (patterns: readonly Patterns[], uris: readonly string[]) => uris.filter(budgetOf(patterns)).length;
   expect(looked(ending(2000), URIS)).toBeLessThan(10);
   expect(

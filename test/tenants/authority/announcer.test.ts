@@ -1,7 +1,7 @@
 // What the announcer promises: after the last commit every hub hears of it at least once, whatever failed on the way;
 // nothing before it is in force, and nothing at all while nobody listens.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChangeMethods } from "../../../src/tenants/authority/change-calls.ts";
 import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../../src/tenants/authority/changes.ts";
@@ -165,6 +165,11 @@ describe("a sending that failed", () => {
   });
 
   it("is tried again where a hub never answers", async () => {
+    const setTimer = setTimeout;
+    vi.stubGlobal("setTimeout", (run: () => void, ms = 0) => setTimer(run, ms >= 1000 ? ms / 100 : ms));
+    onTestFinished(() => {
+      vi.unstubAllGlobals();
+    });
     await announcing(async ({ methods, log, ways, tenant, ring }) => {
       const listener = await listenAt(tenant.id);
       methods.listen(null);

@@ -25,7 +25,7 @@ function onStorage(
   return inside(freshTenant(), ({ storage }) => work(createClosure(storage), () => createClosure(storage), storage));
 }
 
-it("is open until somebody closes it, and over a restart what it was", async () => {
+it("an object is open until somebody closes it, and stays so over a restart", async () => {
   await onStorage((closure, again) => {
     expect([closure.isClosed(), again().isClosed()]).toEqual([false, false]);
     closure.close(CREATED);
@@ -35,7 +35,7 @@ it("is open until somebody closes it, and over a restart what it was", async () 
   });
 });
 
-it("leaves nothing but its own memory when it is erased", async () => {
+it("an object that is erased remembers nothing but that", async () => {
   await onStorage(async (closure, again, storage) => {
     storage.kv.put("other", 1);
     expect(await closure.erase(NOW)).toBe(NOW + CLOSED_FOR_MS);
@@ -46,7 +46,7 @@ it("leaves nothing but its own memory when it is erased", async () => {
   });
 });
 
-it("opens again for a tenant that takes the name", async () => {
+it("an object that was erased opens again for a tenant that takes the name", async () => {
   await onStorage(async (closure, again) => {
     await closure.erase(NOW);
     closure.reopen();
@@ -54,7 +54,7 @@ it("opens again for a tenant that takes the name", async () => {
   });
 });
 
-it("forgets even itself", async () => {
+it("an object that forgets has nothing stored, not even that it was closed", async () => {
   await onStorage(async (closure, again, storage) => {
     await closure.erase(NOW);
     await closure.forget();
@@ -82,7 +82,7 @@ async function anHourLater(tenant: FreshTenant): Promise<void> {
   await runDurableObjectAlarm(tenant.object);
 }
 
-it("keeps what is written to a tenant in code that has the name of one that was deleted", async () => {
+it("what is written to a tenant in code that has the name of one that was deleted is kept", async () => {
   const tenant = await deleted();
   const policy = policyOf(tenant);
   const ask = { version: null, maxStalenessMs: 50, inCode: true, keyHash: null };

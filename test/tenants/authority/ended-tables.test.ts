@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { endedSince, endedTables, type EndedMethods } from "../../../src/tenants/authority/ended-tables.ts";
-import { onBench, scansOf, type Bench } from "../../support/workerd/tenant.ts";
+import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const onEnded = (work: (bench: Bench<EndedMethods>) => void | Promise<void>) => onBench(endedTables, work);
 
@@ -28,14 +28,6 @@ describe("a session that was ended", () => {
       expect([methods.hasEnded("a"), methods.hasEnded("b")]).toEqual([false, true]);
       expect(await open.alarm?.(later)).toBeUndefined();
       expect(sql.exec("SELECT 1 FROM ended_sessions").toArray()).toEqual([]);
-    });
-  });
-
-  it("is written down once however often it is ended", async () => {
-    await onEnded(({ methods, sql, clock, wakes }) => {
-      for (let times = 0; times < 3; times += 1) methods.endSession("a", clock.now + 1000);
-      expect(sql.exec("SELECT 1 FROM ended_sessions").toArray()).toHaveLength(1);
-      expect(wakes).toHaveLength(1);
     });
   });
 
@@ -120,20 +112,6 @@ describe("the table", () => {
       expect(methods.hasEnded("oldest")).toBe(true);
       methods.endSession("b", far);
       expect(["oldest", "older", "a", "b"].map((nonce) => methods.hasEnded(nonce))).toEqual([false, false, true, true]);
-    });
-  });
-
-  it("is read by its indexes alone", async () => {
-    await onEnded(async (bench) => {
-      const { methods, open, sql, statements, clock } = bench;
-      methods.endSession("a", clock.now + 1000);
-      methods.hasEnded("a");
-      await open.alarm?.(clock.now);
-      const asked = [...statements];
-      for (const statement of asked) {
-        if (statement.startsWith("CREATE") || statement.startsWith("INSERT")) continue;
-        expect(scansOf(sql, statement), statement).toEqual([]);
-      }
     });
   });
 });

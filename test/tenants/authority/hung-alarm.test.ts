@@ -8,7 +8,7 @@ import { tenantOf } from "../../support/workerd/tenant.ts";
 
 const MINUTES_MS = 6 * 60_000;
 
-it("tells the directory again what it never heard to the end", async () => {
+it("an alarm tells the directory again what it never answered", async () => {
   const id = await newTenant();
   const never = Promise.withResolvers<void>();
   onTestFinished(() => never.resolve());

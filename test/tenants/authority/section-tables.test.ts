@@ -112,7 +112,7 @@ describe("a section", () => {
   });
 });
 
-it("is refused for another tenant of the same name, and so is its removal", async () => {
+it("a section is refused for another tenant of the same name, and so is its removal", async () => {
   const tenant = await made();
   const policy = remote(tenant.stub, policyTables);
   const first = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
@@ -173,7 +173,7 @@ describe("what is refused leaves nothing in KV", () => {
   });
 });
 
-it("one that comes back while its body is being deleted is in KV afterwards", async () => {
+it("a section that comes back while its body is being deleted is in KV afterwards", async () => {
   const tenant = await made();
   const stored = new Set<string>();
   const during: (() => Promise<void>)[] = [];
@@ -215,7 +215,7 @@ it("one that comes back while its body is being deleted is in KV afterwards", as
   );
 });
 
-it("what was replaced is deleted in KV when nobody's lease names it any more, and not what is in use again", async () => {
+it("a section that was replaced is deleted in KV when nobody's lease names it any more, unless it is in use again", async () => {
   const deleted: string[] = [];
   const bodies = {
     delete: async (key: string | string[]) => {

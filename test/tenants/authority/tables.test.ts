@@ -3,26 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { editLog } from "../../../src/content/store/edit-log.ts";
-import { callAuditTables } from "../../../src/records/call-audit-tables.ts";
-import { usageTables } from "../../../src/records/usage-tables.ts";
-import { webhookTables } from "../../../src/records/webhook-tables.ts";
-import { changeMigrations } from "../../../src/tenants/authority/change-tables.ts";
-import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
-import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
-import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
-import { resultTables } from "../../../src/gateway/budget/result-tables.ts";
-import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
-import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
-import { signingKeyTables } from "../../../src/login/identity/signing-key-tables.ts";
-import { loginTables } from "../../../src/login/server/login-tables.ts";
-import { faultTables } from "../../../src/tenants/authority/fault-tables.ts";
-import { limitTables } from "../../../src/limits/limit-tables.ts";
-import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
-import { standingTables } from "../../../src/tenants/authority/standing-tables.ts";
 import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
 import { migrate, remote, type Calls, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, inside, rowsOf } from "../../support/workerd/tenant.ts";
@@ -124,35 +105,14 @@ describe("migrate", () => {
     );
   });
 
-  it("has brought every domain of a tenant's object up to date, and does not run again after an eviction", async () => {
+  it("does not run again after an eviction", async () => {
     const tenant = freshTenant();
-    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema WHERE name <> 'marker' ORDER BY name");
-    const expected = [
-      { name: "authority", version: authorityTables.migrations.length },
-      { name: "call-audit", version: callAuditTables.migrations.length },
-      { name: "changes", version: changeMigrations.length },
-      { name: "edit-log", version: editLog.migrations.length },
-      { name: "ended", version: endedTables.migrations.length },
-      { name: "faults", version: faultTables.migrations.length },
-      { name: "gateway", version: gatewayTables.migrations.length },
-      { name: "gateway-review", version: reviewTables.migrations.length },
-      { name: "issuers", version: issuerTables.migrations.length },
-      { name: "limits", version: limitTables.migrations.length },
-      { name: "login", version: loginTables.migrations.length },
-      { name: "login_keys", version: signingKeyTables.migrations.length },
-      { name: "policy", version: policyTables.migrations.length },
-      { name: "results", version: resultTables.migrations.length },
-      { name: "section-rows", version: sectionRows.migrations.length },
-      { name: "sections", version: sectionTables.migrations.length },
-      { name: "sessions", version: sessionRegister.migrations.length },
-      { name: "standing", version: standingTables.migrations.length },
-      { name: "usage", version: usageTables.migrations.length },
-      { name: "webhooks", version: webhookTables.migrations.length },
-    ];
-    expect(await versions()).toEqual(expected);
+    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema ORDER BY name");
     await remote(tenant.stub, authorityTables).markSeeded();
+    const before = await versions();
+    expect(before).toContainEqual({ name: "authority", version: authorityTables.migrations.length });
     await evictDurableObject(tenant.object);
-    expect(await versions()).toEqual(expected);
+    expect(await versions()).toEqual(before);
     expect((await remote(tenant.stub, authorityTables).state()).seeded).toBe(true);
   });
 });

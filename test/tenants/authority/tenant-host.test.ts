@@ -65,7 +65,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
   });
 }
 
-it("makes leases learn of its change, says when it is in force, and stands in the audit log", async () => {
+it("a change by a domain reaches leases, says when it is in force, and stands in the audit log", async () => {
   await opened((tables, told) => {
     const policy = policyOf(tables);
     policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
@@ -79,7 +79,7 @@ it("makes leases learn of its change, says when it is in force, and stands in th
   });
 });
 
-it("tells of definitions only when their digest is another one", async () => {
+it("a domain tells of definitions only when their digest is another one", async () => {
   await opened((tables, told) => {
     policyOf(tables).create({ own: {}, effective: {}, actor: ANN, action: "create" });
     expect(["a", "a", "b", "b"].map((hash) => ownOf(tables).refresh(hash))).toEqual([true, false, true, false]);

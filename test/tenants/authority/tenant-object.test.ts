@@ -26,13 +26,13 @@ function alarmOf(tenant: FreshTenant): Promise<number | null> {
 
 const BIG = new Uint8Array(300_000);
 
-it("sets no alarm while nothing has to be done later", async () => {
+it("a tenant's object sets no alarm while nothing has to be done later", async () => {
   const tenant = contentSideOf(freshTenant());
   expect(await storeOf(tenant).get("note:none")).toBeUndefined();
   expect(await alarmOf(tenant)).toBeNull();
 });
 
-it("wakes for the earliest of what it was asked for", async () => {
+it("a tenant's object wakes for the earliest of what it was asked for", async () => {
   const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
@@ -43,7 +43,7 @@ it("wakes for the earliest of what it was asked for", async () => {
   expect(await alarmOf(tenant)).toBeLessThan(Number(garbage?.collect_at));
 });
 
-it("does not put an alarm off after an eviction", async () => {
+it("an eviction does not put an alarm off", async () => {
   const tenant = contentSideOf(freshTenant());
   const soon = Date.now() + 60_000;
   await inside(tenant, ({ storage }) => storage.setAlarm(soon));
@@ -52,7 +52,7 @@ it("does not put an alarm off after an eviction", async () => {
   expect(await alarmOf(tenant)).toBe(soon);
 });
 
-it("asks again for an alarm that was rolled back with the work that wanted it", async () => {
+it("an alarm that was rolled back with the work that wanted it is asked for again", async () => {
   const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
@@ -66,7 +66,7 @@ it("asks again for an alarm that was rolled back with the work that wanted it", 
   expect(await alarmOf(tenant)).toBeGreaterThan(Date.now());
 });
 
-it("sets the next alarm after one, until nothing is left to do", async () => {
+it("an alarm sets the next one, until nothing is left to do", async () => {
   const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", text: "small" });
@@ -91,7 +91,7 @@ it("sets the next alarm after one, until nothing is left to do", async () => {
 const objectWith = (domains: readonly Tables[]) =>
   createTablesObject<unknown, TableHost>(domains, { hostOf: (base) => base });
 
-it("rings every domain though one fails, and that one again later", async () => {
+it("an alarm rings every domain though one fails, and that one again later", async () => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const rung: string[] = [];
   const domain = (name: string, fails: boolean): Tables => ({
@@ -119,7 +119,7 @@ it("rings every domain though one fails, and that one again later", async () => 
   logged.mockRestore();
 });
 
-it("has what rings ring again for all where the instance ends before the last of them is done", async () => {
+it("an alarm rings again for all domains where the instance ends before the last of them is done", async () => {
   const tomorrow = Date.now() + 86_400_000;
   const answered = Promise.withResolvers<undefined>();
   const rung: string[] = [];

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createWake } from "../../../src/tenants/authority/wake.ts";
 import { askOf, freshSession, later, storedIn } from "../../support/workerd/session.ts";
 
-it("keeps an earlier alarm that a new instance does not know yet when it asks for a later one", async () => {
+it("a new instance that asks for a later alarm keeps an earlier one that it does not know yet", async () => {
   const session = freshSession();
   // Lost with its instance: the next one asks for an alarm while it is made.
   await session.ask(askOf("a", []), later());
@@ -15,7 +15,7 @@ it("keeps an earlier alarm that a new instance does not know yet when it asks fo
   expect((await storedIn(session)).alarm).toBe(earlier);
 });
 
-it("replaces a later alarm by what a new instance asks for", async () => {
+it("a new instance that asks for an earlier alarm replaces a later one", async () => {
   const session = freshSession();
   const expires = later();
   await session.ask(askOf("a", []), expires);

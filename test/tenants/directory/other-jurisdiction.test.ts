@@ -1,7 +1,7 @@
 // A tenant that is deleted and made again in another jurisdiction, while an isolate holds where the one before it was, or KV
 // says so. This platform has no jurisdictions: here each is other objects, told apart by their names, behind the same calls.
 
-import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
@@ -56,13 +56,8 @@ async function ask(tenant: string, method = "ping", key?: string): Promise<Asked
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const headers = { "content-type": "application/json", ...authorization };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method });
-  const ctx = createExecutionContext();
-  const answered = await worker.fetch(
-    new Request(`${ORIGIN}/mcp/${tenant}`, { method: "POST", headers, body }),
-    world,
-    ctx,
-  );
-  await waitOnExecutionContext(ctx);
+  const request = new Request(`${ORIGIN}/mcp/${tenant}`, { method: "POST", headers, body });
+  const answered = await worker.fetch(request, world, createExecutionContext());
   return {
     status: answered.status,
     text: await answered.text(),
@@ -134,12 +129,10 @@ describe.each([
           : (Reflect.get(kv, member) as () => unknown).bind(kv),
     });
     dropSnapshot(id);
-    const ctx = createExecutionContext();
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const headers = { "content-type": "application/json" };
     const request = new Request(`${ORIGIN}/mcp/${id}`, { method: "POST", headers, body });
-    expect((await worker.fetch(request, { ...world, BODIES }, ctx)).status).toBe(200);
-    await waitOnExecutionContext(ctx);
+    expect((await worker.fetch(request, { ...world, BODIES }, createExecutionContext())).status).toBe(200);
     expect(lastSnapshot(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
   });
 

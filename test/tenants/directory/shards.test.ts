@@ -1,69 +1,16 @@
-// The directory is shared among objects: what a lookup reads with many tenants, what KV is told of its names, and that it is told
-// until it has arrived.
+// The directory is shared among objects: what KV is told of its names, and that it is told until it has arrived.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 import { findPlacement, lookUpPlaced } from "../../../src/tenants/directory/directory.ts";
-import { allShards, directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import type { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 
 const ANYWHERE = { jurisdiction: null, region: null };
-const MADE = "2026-11-20T10:00:00.000123Z";
 const nameOf = (shard: DurableObjectStub) => String(shard.name);
-const shardsOf = () => allShards(env);
-
-/** How many rows SQLite reads while the object does this. */
-function rowsRead(
-  shard: DurableObjectStub<DirectoryObject>,
-  work: (object: DirectoryObject) => Promise<unknown>,
-): Promise<number> {
-  return runInDurableObject(shard, async (instance, { storage: { sql } }) => {
-    const shape = Object.getPrototypeOf(sql) as SqlStorage;
-    const { exec } = shape;
-    const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
-    shape.exec = function counted(this: SqlStorage, ...given: Parameters<SqlStorage["exec"]>) {
-      const cursor = exec.apply(this, given);
-      cursors.push(cursor);
-      return cursor;
-    } as SqlStorage["exec"];
-    try {
-      await work(instance);
-    } finally {
-      shape.exec = exec;
-    }
-    return cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
-  });
-}
-
-describe("a lookup", () => {
-  it("reads a row at most, of a hundred thousand tenants", async () => {
-    const [shard] = shardsOf();
-    if (!shard) throw new Error("there are shards");
-    await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
-      sql.exec(`WITH RECURSIVE many (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM many WHERE at < 100000)
-        INSERT INTO tenants (id, created, state, placed) SELECT 'looked-up-' || at, '${MADE}', 'active', 1 FROM many`);
-      sql.exec(
-        "INSERT INTO hostnames (hostname, tenant, created) SELECT id || '.example', id, created FROM tenants WHERE id LIKE 'looked-up-%'",
-      );
-    });
-    for (const id of ["looked-up-99999", "nobody"]) {
-      expect(await rowsRead(shard, (object) => object.lookup(id))).toBeLessThanOrEqual(1);
-      expect(await rowsRead(shard, (object) => object.hostname(`${id}.example`))).toBeLessThanOrEqual(1);
-    }
-    // What counts sees what is read.
-    expect(await rowsRead(shard, (object) => object.lookup("looked-up-99999"))).toBeGreaterThan(0);
-    // And so does what a shard has to know of itself when it comes back.
-    expect(await rowsRead(shard, async (object) => object.alarm())).toBeLessThan(20);
-    await runInDurableObject(shard, (_instance, { storage: { sql } }) => {
-      sql.exec("DELETE FROM tenants WHERE id LIKE 'looked-up-%'");
-      sql.exec("DELETE FROM hostnames WHERE tenant LIKE 'looked-up-%'");
-    });
-  });
-});
 
 describe("a placement", () => {
   it("is in KV soon after its tenant was entered, and is read in the place of the directory", async () => {

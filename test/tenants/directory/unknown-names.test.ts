@@ -2,14 +2,12 @@
 
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { findPlacement } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { withNamespaces } from "../../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { shardOf } from "../../../src/tenants/directory/shard.ts";
-import { SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { adminEnv, ask, ORIGIN } from "../../support/workerd/admin.ts";
 import { freshAddress } from "../../support/workerd/tenant.ts";
@@ -70,25 +68,7 @@ const tablesIn = (stub: DurableObjectStub) =>
       .filter((name) => !name.startsWith("_cf_")),
   );
 
-/** Among these: what is asked costs no more with them. */
-const MANY = 100_000;
-
-beforeAll(async () => {
-  const names = Map.groupBy(
-    Array.from({ length: MANY }, (_, at) => `many-${at}`),
-    (name) => shardOf(name, SHARDS),
-  );
-  for (const [shard, own] of names) {
-    // Its tables are made when it is asked first.
-    await exports.DirectoryObject.getByName(`names-${shard}`).ready();
-    await runInDurableObject(exports.DirectoryObject.getByName(`names-${shard}`), (_instance, { storage: { sql } }) => {
-      const values = "SELECT value, '2026-11-20T10:00:00.000123Z', 'active', 1 FROM json_each(?)";
-      sql.exec(`INSERT INTO tenants (id, created, state, placed) ${values}`, JSON.stringify(own));
-    });
-  }
-}, 120_000);
-
-describe("among a hundred thousand tenants, a cold call of one", () => {
+describe("a cold call of a tenant", () => {
   it("is one call to an object, its lease, where KV has its placement", async () => {
     const id = "one-of-them";
     await ask("POST", "/tenants", { json: { id, document: { mode: "open" } } });
@@ -115,7 +95,7 @@ function rowsOf(sql: SqlStorage): Record<string, number> {
 
 const keysOf = async (bodies: KVNamespace) => (await bodies.list()).keys.map(({ name }) => name);
 
-describe("ten thousand names of nobody from one address", () => {
+describe("a thousand names of nobody from one address", () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   });
@@ -132,11 +112,10 @@ describe("ten thousand names of nobody from one address", () => {
     const [before, keys] = [await sizes(), await keysOf(env.BODIES)];
     const statuses: number[] = [];
     const address = freshAddress();
-    for (let at = 0; at < 10_000; at += 1) {
+    for (let at = 0; at < 1000; at += 1) {
       const answered = await ping(`nobody-${at}`, address);
       statuses.push(answered.status);
-      if (answered.status === 429 && at === 9999)
-        expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
+      if (answered.status === 429 && at === 999) expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
     }
     expect(calls.length).toBeLessThanOrEqual(100);
     expect(new Set(calls.map((call) => call.split(" ")[0]))).toEqual(new Set(["DirectoryObject"]));

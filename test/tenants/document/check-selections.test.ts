@@ -57,7 +57,7 @@ describe.each(SIZED)("%s: %i", (_what, most, make) => {
     expect(faultsOf(Document, make(most))).toEqual([]);
   });
 
-  it("and no more, in code and in a document", () => {
+  it("and one more are refused in code and in a document", () => {
     expect(() => inCode(make(most + 1))).toThrow(TypeError);
     expect(() => inCode(make(most + 1))).toThrow(/^tenant "acme": (profiles|scopes)/);
     expect(faultsOf(Document, make(most + 1))).not.toEqual([]);

@@ -81,7 +81,7 @@ test("tenants whose policy grows make room for others, though their lists stay a
   for (const name of names) dropSnapshot(name);
 });
 
-test("whoever goes gives back what it weighed, so that as many fit as before", async () => {
+test("a tenant that is dropped gives back what it weighed, so that as many fit as before", async () => {
   const names = Array.from({ length: 1500 }, (_, at) => `plain-${at}`);
   for (const name of names) {
     await lease(name);

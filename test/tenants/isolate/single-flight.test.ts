@@ -17,7 +17,7 @@ function counted() {
 const FIFTY = Array.from({ length: 50 });
 const never = () => new Promise<string>(() => {});
 
-describe("who needs what is being asked for", () => {
+describe("a caller that needs what is being asked for", () => {
   it("shares the call under way, and its answer", async () => {
     const flight = new SingleFlight<string>();
     const { calls, call } = counted();
@@ -61,7 +61,7 @@ describe("who needs what is being asked for", () => {
     expect(await Promise.all([first, later])).toEqual(["two", "two"]);
   });
 
-  it("does so again where that brings none either", async () => {
+  it("calls again where its own call brings no answer either", async () => {
     const flight = new SingleFlight<string>();
     void flight.run(never);
     let calls = 0;
@@ -71,7 +71,7 @@ describe("who needs what is being asked for", () => {
   });
 });
 
-describe("who needs a call that begins from now on", () => {
+describe("a caller that needs a call which begins from now on", () => {
   it("waits for the one under way, and shares the next", async () => {
     const flight = new SingleFlight<string>();
     const { calls, call } = counted();

@@ -372,7 +372,7 @@ describe("the memory of an isolate", () => {
   });
 });
 
-it("keeps tenants apart", async () => {
+it("snapshots of two tenants share no key, policy or object", async () => {
   const [one, two] = [await made({ title: "one" }), await made({ title: "two" })];
   const [a, b] = await Promise.all([take(one, { key: KEY }), take(two)]);
   expect([a.policy.document.title, b.policy.document.title]).toEqual(["one", "two"]);
