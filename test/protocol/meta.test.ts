@@ -50,7 +50,6 @@ describe("capabilities", () => {
 
 describe("log levels", () => {
   test("are those of RFC 5424 from debug to emergency", () => {
-    expect(LOG_LEVELS).toHaveLength(8);
     expect(LOG_LEVELS.every(isLogLevel)).toBe(true);
     expect(["trace", "DEBUG", "", 3, null, undefined].some(isLogLevel)).toBe(false);
   });

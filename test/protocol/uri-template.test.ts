@@ -204,7 +204,7 @@ describe("expanding and then matching", () => {
         const expression = { sign, names };
         expect(match(`x:r${write(expression)}`, `x:r${expand(expression, given)}`)).toEqual(given);
       }),
-      { ...SEED, numRuns: 2000 },
+      { ...SEED, numRuns: 400 },
     );
   });
 
@@ -241,7 +241,7 @@ describe("expanding and then matching", () => {
         const spelled = (text: string) => (takes ? decodeURIComponent(text) : text);
         expect(spelled(spell(found ?? {}))).toBe(spelled(uri));
       }),
-      { ...SEED, numRuns: 2000 },
+      { ...SEED, numRuns: 400 },
     );
   });
 });
@@ -262,7 +262,7 @@ describe("matching ends", () => {
         const found = parsed.match(chars.join(""));
         if (found) expect(parsed.variables).toEqual(expect.arrayContaining(Object.keys(found)));
       }),
-      { ...SEED, numRuns: 3000 },
+      { ...SEED, numRuns: 1000 },
     );
   });
 

@@ -82,24 +82,7 @@ describe("what is no resource URI", () => {
     ["a scheme alone", "x:"],
     ["a colon alone", ":x"],
     ["white space in front", " x:a"],
-    ["a space", "x:a b"],
-    ["a line break", "x:a\nb"],
     ["a line break at the end", "x:a\n"],
-    ["a null", "x:a\u0000"],
-    ["a tab", "x:a\tb"],
-    ["a delete", "x:a\u007f"],
-    ["a double quote", 'x:"a"'],
-    ["angle brackets", "x:<a>"],
-    ["a backslash", "x:a\\b"],
-    ["a caret", "x:a^b"],
-    ["a backquote", "x:`a`"],
-    ["braces", "x:{a}"],
-    ["a bar", "x:a|b"],
-    ["an escaped null", "x:a%00"],
-    ["an escaped line break", "x:a%0Ab"],
-    ["an escaped carriage return", "x:a%0d"],
-    ["an escaped escape character", "x:%1B"],
-    ["an escaped delete", "x:%7F"],
     ["an escaped null in the query", "x:a?b=%00"],
     ["a percent sign alone", "x:%"],
     ["a percent sign at the end", "x:a%4"],
@@ -124,6 +107,12 @@ describe("what is no resource URI", () => {
     ["a parent segment for a host", "x://../a"],
   ])("%s", (_what, text) => {
     expect(parseUri(text)).toEqual({ broken: expect.stringMatching(/^a (URI|percent sign) /) });
+  });
+
+  const CHARACTERS = [" ", "\n", "\t", "\u0000", "\u007f", '"', "<", ">", "\\", "^", "`", "{", "}", "|"];
+
+  test.each([...CHARACTERS, "%00", "%0A", "%0d", "%1B", "%7F"])("a URI with %j in it", (character) => {
+    expect(parseUri(`x:a${character}b`)).toEqual({ broken: expect.stringMatching(/^a (URI|percent sign) /) });
   });
 
   test("what is longer than 2 KiB, as written or once encoded", () => {
@@ -154,9 +143,9 @@ describe("for any text", () => {
         accepted += 1;
         expect(parseUri(parsed.uri)).toEqual({ uri: parsed.uri });
       }),
-      { ...SEED, numRuns: 3000 },
+      { ...SEED, numRuns: 1000 },
     );
-    expect(accepted).toBeGreaterThan(500);
+    expect(accepted).toBeGreaterThan(150);
   });
 
   test("the normal form is short ASCII without a dot segment or an escape of what needs none", () => {
@@ -170,7 +159,7 @@ describe("for any text", () => {
         const path = parsed.uri.split(/[?#]/)[0] ?? "";
         expect(decodeURIComponent(path.replaceAll(/%[89A-F]./gi, "_")).split(/[/\\]/)).not.toContain("..");
       }),
-      { ...SEED, numRuns: 3000 },
+      { ...SEED, numRuns: 1000 },
     );
   });
 

@@ -14,8 +14,6 @@ import { KEY_VARIABLE, serverName, type EndpointAbout, type Snippet } from "../.
 import { RECIPES, recipeFor } from "../../../src/protocol/connect/recipes.ts";
 import { SEED } from "../../support/seed.ts";
 
-const WANTED =
-  "claude-code claude-desktop vscode cursor windsurf gemini codex goose zed inspector curl sdk-v1 sdk-v2 python";
 const NAME = "acme-eu_public";
 const URL_OF_IT = "https://mcp.example.com/mcp/acme-eu/public";
 /** What no shell and no format may take apart. */
@@ -48,8 +46,8 @@ function parseToml(text: string): unknown {
   return readToml({ config }).rawConfig;
 }
 
-test("there is a recipe for every client, each of its own name", () => {
-  expect(RECIPES.map(({ client }) => client)).toEqual(WANTED.split(" "));
+test("no two recipes have the same client or title", () => {
+  expect(new Set(RECIPES.map(({ client }) => client)).size).toBe(RECIPES.length);
   expect(new Set(RECIPES.map(({ title }) => title)).size).toBe(RECIPES.length);
 });
 
@@ -190,7 +188,7 @@ describe("a link that has the client add the endpoint", () => {
     expect({ mcpServers: { [NAME]: server } }).toEqual(JSON.parse(snippetOf("cursor", keyed).text));
   });
 
-  test("is one for VS Code where there is no key, which a link would hold", () => {
+  test("is there for VS Code without a key, which a link would hold", () => {
     const { link = "" } = snippetOf("vscode", login);
     expect(JSON.parse(decodeURIComponent(link.replace("vscode:mcp/install?", "")))).toEqual({
       name: NAME,

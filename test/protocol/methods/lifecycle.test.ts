@@ -1,10 +1,10 @@
 // How a conversation starts: initialize, server/discover and ping, each as its revision demands.
 import { describe, expect, test } from "vitest";
 import { encodeAnswer } from "../../../src/protocol/dispatch.ts";
-import { DIALECTS, REVISIONS_2025 } from "../../../src/protocol/era.ts";
+import { REVISIONS_2025 } from "../../../src/protocol/era.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { initialize } from "../../../src/protocol/methods/lifecycle.ts";
-import { answerOf, callOf, FakeBackend, NOW, REVISIONS, sessionOf } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeBackend, NOW, sessionOf } from "../../support/fake-backend.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const CLIENT = { name: "c", version: "1" };
@@ -122,25 +122,8 @@ describe("ping", () => {
     expectOfficial(revision, message, { direction: "server", method: "ping" });
   });
 
-  test.each(REVISIONS_2025)("in a session of %s is answered alike", async (revision) => {
-    const { result } = await answerOf(callOf(revision, "ping", {}, { session: sessionOf() }), new FakeBackend());
-    expect(result).toEqual(revision === "2024-11-05" ? { _meta: { timestamp: NOW } } : {});
-  });
-
   test("to a client that asked for no official revision carries the time at top level", async () => {
     const call = callOf("2025-11-25", "ping", {}, { session: sessionOf(true) });
     expect((await answerOf(call, new FakeBackend())).result).toEqual({ timestamp: NOW });
   });
-
-  test("does not exist in era 2026", async () => {
-    const { status, error } = await answerOf(callOf("2026-07-28", "ping"), new FakeBackend());
-    expect([status, error?.code]).toEqual([404, -32601]);
-  });
-});
-
-test("every revision is either initialized or discovered", async () => {
-  for (const revision of REVISIONS) {
-    const { error } = await answerOf(callOf(revision, "server/discover"), new FakeBackend());
-    expect(error === undefined).toBe(DIALECTS[revision].era === "2026");
-  }
 });

@@ -60,6 +60,13 @@ describe.each(REVISIONS)("a prompt in %s", (revision) => {
     expect(backend.asked).toEqual([]);
   });
 
+  test("takes arguments of null for none in era 2025, and refuses them in 2026", async () => {
+    const { backend, error } = await get(revision, { name: "bare", arguments: null });
+    const isRefused = revision === "2026-07-28";
+    expect(error?.code).toBe(isRefused ? -32602 : undefined);
+    expect(backend.asked).toEqual(isRefused ? [] : [["getPrompt", "bare", {}]]);
+  });
+
   test("is satisfied by a required argument that is empty", async () => {
     const { error } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, topic: "" } });
     expect(error).toBeUndefined();
