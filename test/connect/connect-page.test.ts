@@ -131,7 +131,7 @@ describe("the page of an endpoint", () => {
     expect(text).toContain("you sign in");
   });
 
-  it("is the same for a name that is nobody's as for one that is secret", async () => {
+  it("is the same for a tenant that does not exist as for one that is secret", async () => {
     for (const path of ["", "/", "/small"]) {
       const [there, nowhere] = [await ask(`/mcp/pages-key${path}`), await ask(`/mcp/pages-not${path}`)];
       expect([there.status, nowhere.status]).toEqual([401, 401]);
@@ -151,7 +151,7 @@ describe("the page of an endpoint", () => {
   );
 });
 
-describe("a policy", () => {
+describe("the content security policy", () => {
   it("lets in the page's own script and style by their hashes, and nothing else", async () => {
     for (const path of ["/mcp/pages-open", "/mcp/pages-key", "/mcp/pages-login"]) {
       const { text, headers } = await ask(path);
@@ -177,7 +177,7 @@ describe("a policy", () => {
   });
 });
 
-describe("who is no person in a browser", () => {
+describe("a request that no browser sent for a page", () => {
   it.each([
     ["a GET for anything", "/mcp/pages-key", { accept: "*/*" }, {}],
     ["a GET that says nothing", "/mcp/pages-key", {}, {}],
@@ -191,12 +191,12 @@ describe("who is no person in a browser", () => {
   });
 });
 
-describe("elsewhere", () => {
+describe("a page where no endpoint is", () => {
   it.each([
     ["/", "MCP endpoints"],
     ["/nothing", "There is nothing here"],
     ["/mcp/pages-open/nobody", "There is nothing here"],
-  ])("%s helps on", async (path, says) => {
+  ])("at %s says where endpoints are", async (path, says) => {
     const { status, type, text } = await ask(path);
     expect([status, type]).toEqual([404, "text/html; charset=utf-8"]);
     expect(text).toContain(says);
@@ -234,7 +234,7 @@ describe("the script of a page", () => {
     expect((await list({ origin: ORIGIN }, "/mcp/pages-open", without)).status).toBe(403);
   });
 
-  it("may not where the name could have been rebound, which no certificate forbids", async () => {
+  it("may not ask over http, where the name could have been rebound", async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
     const headers = { "content-type": "application/json", origin: "http://pages.example.com" };
     const request = new Request("http://pages.example.com/mcp/pages-open", { method: "POST", headers, body });
@@ -259,7 +259,7 @@ describe("the block for pages of others", () => {
     expect((await ask("/connect.js?for=pages-open/small&access=open", {})).text).toContain("pages-open_small");
   });
 
-  it("has whatever its URL says as text", async () => {
+  it("shows what its URL says as text", async () => {
     const { text } = await ask(`/connect.js?for=pages-open&title=${encodeURIComponent(`</script>${EVIL}`)}`, {});
     expect(text).toContain("&#60;/script&#62;&#60;script&#62;");
     expect(text).not.toMatch(/<\/?script|<img src='x'/);

@@ -41,7 +41,7 @@ describe("a stored call", () => {
     expect(seen).toEqual([eventOf(1, '"one"'), eventOf(2, '"two"'), eventOf(3, '"result"'), OVER]);
   });
 
-  it("says nothing after its end, whoever tries", async () => {
+  it("says nothing after its end", async () => {
     const session = freshSession();
     await session.ask(askOf("a", []), later());
     await session.finish("a", 1, '"result"');
@@ -132,7 +132,7 @@ describe("a stored call", () => {
     expect([await viewer.next(), await viewer.next()]).toEqual([eventOf(1, '"one"'), eventOf(2, '"two"')]);
   });
 
-  it("outlives an eviction, and whoever holds sockets goes on where it was", async () => {
+  it("outlives an eviction, and its viewers and runners go on where they were", async () => {
     for (const webSockets of ["close", "hibernate"] as const) {
       const session = freshSession();
       await session.ask(askOf("a", [questionOf("q")]), later());
@@ -351,7 +351,7 @@ describe("a run", () => {
     expect(await rowsIn(session, "SELECT attempt, lost FROM calls")).toEqual([{ attempt: 8, lost: 0 }]);
   });
 
-  it("that asked and was lost is begun anew, for nobody may be waiting there for the answer", async () => {
+  it("is begun anew when it asked and was lost: nobody may be waiting there for the answer", async () => {
     const session = freshSession();
     await session.ask(askOf("a", [questionOf("q")]), later());
     const runner = await runnerOf(session, "a");
@@ -363,7 +363,7 @@ describe("a run", () => {
   });
 });
 
-it("that may not run twice is stored as such: when its run is lost it ends with the answer that was kept", async () => {
+it("a call that may not run twice ends with the answer that was kept when its run is lost", async () => {
   const session = freshSession();
   const call = newCall("a", { repeatable: false, fallback: '{"lost":"for good"}' });
   await session.ask(askOf("a", [questionOf("q-a-1.1")], { call }), later());
@@ -375,7 +375,7 @@ it("that may not run twice is stored as such: when its run is lost it ends with 
 });
 
 describe("a cancellation", () => {
-  it("reaches who runs the call, ends what is stored of it, and leaves other calls alone", async () => {
+  it("reaches the run of its call, ends what is stored of it, and leaves other calls alone", async () => {
     const session = freshSession();
     await session.ask(askOf("a", [], { call: newCall("a", { request: "1" }) }), later());
     await session.ask(askOf("b", [], { call: newCall("b", { request: '"1"' }) }), later());
@@ -431,7 +431,7 @@ describe("a cancellation", () => {
   });
 });
 
-it("takes a call that it is given twice for one: whoever gave it may not have heard that it has it", async () => {
+it("a session takes a call that it is given twice for one: the answer to the first may have been lost", async () => {
   const session = freshSession();
   // Nobody's, so that its run ends at once.
   const call = { key: "0123456789abcdef", request: "1", record: recordOf(), fallback: "{}", said: 0, repeatable: true };

@@ -151,8 +151,8 @@ describe("what a stored call says", () => {
   });
 });
 
-describe("a run that is left", () => {
-  it("by its connection while it waits goes no further: the answer finds another run", async () => {
+describe("a run", () => {
+  it("goes no further when its connection leaves while it waits: the answer finds another run", async () => {
     const { session, runner, ask, happened } = running();
     const { answers } = await ask("who");
     runner.leave();
@@ -167,7 +167,7 @@ describe("a run that is left", () => {
     expect(happened).toEqual(["stored a"]);
   });
 
-  it("by its connection while it does not wait runs to its end", async () => {
+  it("runs to its end when its connection leaves while it does not wait", async () => {
     const { session, runner, ask } = running();
     const { answers } = await ask("who");
     await session.answer("q-a-1.1", answerTo("who"));
@@ -177,7 +177,7 @@ describe("a run that is left", () => {
     expect((await logOf(session)).at(-1)).toEqual({ result: true });
   });
 
-  it("by its connection for too long, though it does not wait, is lost: the object has another run bring the result", async () => {
+  it("is lost when its connection has been gone for too long: the object has another run bring the result", async () => {
     const { session, runner, ask } = running();
     const { answers } = await ask("who");
     await session.answer("q-a-1.1", answerTo("who"));
@@ -189,7 +189,7 @@ describe("a run that is left", () => {
     await expect.poll(async () => rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
   });
 
-  it("because the policy changed while it waited goes no further: the object has it admitted anew", async () => {
+  it("goes no further when the policy changed while it waited: the object has it admitted anew", async () => {
     const { session, runner, world, ask, happened } = running();
     const { answers } = await ask("who");
     world.unchanged = false;
@@ -201,7 +201,7 @@ describe("a run that is left", () => {
     expect([await rowsIn(session, "SELECT attempt FROM calls"), happened]).toEqual([[{ attempt: 2 }], ["stored a"]]);
   });
 
-  it("because its result could not be stored goes away, so that another one is started", async () => {
+  it("goes away when its result could not be stored, so that another one is started", async () => {
     const session = freshSession();
     const way = { isCut: false };
     const { host } = running(session);
@@ -227,7 +227,7 @@ describe("a run that is left", () => {
     expect(await rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
   });
 
-  it("because a newer one runs the call is told so, and says nothing more", async () => {
+  it("says nothing more once a newer one runs the call, and is told so", async () => {
     const { session, runner, ask, happened, cancelled } = running();
     const { answers } = await ask("who");
     await session.answer("q-a-1.1", answerTo("who"));
@@ -242,7 +242,7 @@ describe("a run that is left", () => {
     expect(happened).toEqual(["stored a", "cancelled"]);
   });
 
-  it("because a newer one runs the call gets no answer either", async () => {
+  it("gets no answer once a newer one runs the call", async () => {
     const { session, runner, ask } = running();
     await ask("one");
     await runInDurableObject(session, (_instance, { storage }) => {
@@ -276,7 +276,7 @@ describe("a cancellation", () => {
     runner.close();
   });
 
-  it("is the end of the session", async () => {
+  it("comes with the end of the session", async () => {
     const { session, ask, cancelled } = running();
     const { answers } = await ask("who");
     await session.end();

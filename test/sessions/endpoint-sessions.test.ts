@@ -122,14 +122,14 @@ it("a session asks the authority about its end once, if it is older than what th
   dropSnapshot(tenant.id);
   const newer = await begin(tenant);
   for (const [session, asked] of [
-    [older, ["ended.hasEnded"]],
-    [newer, []],
+    [older, 1],
+    [newer, 0],
   ] as const) {
     const calls: string[] = [];
     const bindings = watched(calls);
     for (let times = 0; times < 3; times += 1) {
       expect(await statusOf(tenant, "POST", session, { bindings })).toBe(200);
     }
-    expect(calls).toEqual(asked);
+    expect(calls).toHaveLength(asked);
   }
 });

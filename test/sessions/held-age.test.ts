@@ -24,7 +24,7 @@ async function open(headers: Readonly<Record<string, string>> = {}) {
   return { reader, id, endpoint };
 }
 
-it("is kept alive at least every 25 seconds, for five hours, and ends within seven", async () => {
+it("a stream of HTTP+SSE is kept alive at least every 25 seconds, for five hours, and ends within seven", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   const { reader, id, endpoint } = await open();
   for (let age = 0; age < 5 * HOUR_MS; age += EVERY_MS) {

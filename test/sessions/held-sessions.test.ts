@@ -43,7 +43,7 @@ async function leave(session: SessionStub, holder: Listening<unknown>): Promise<
 }
 
 describe("what is posted", () => {
-  it("is handed to who holds the stream, and leaves nothing behind", async () => {
+  it("is handed to the holder of the stream, and leaves nothing behind", async () => {
     const session = freshSession();
     const holder = await holderOf(session);
     const delivered = session.deliver("one", '{"id":1}');
@@ -88,7 +88,7 @@ describe("what is posted", () => {
     back.close();
   });
 
-  it("was not taken by a holder that was replaced before it could say so: whoever posts goes to the next one", async () => {
+  it("is not taken by a holder that was replaced before it said so, and goes to the next one", async () => {
     const session = freshSession();
     const older = await holderOf(session);
     const delivered = session.deliver("a", "{}");
@@ -101,7 +101,7 @@ describe("what is posted", () => {
     expect(await again).toBe(true);
   });
 
-  it("is not waited for by anybody else: an id that nobody posted is heard and forgotten", async () => {
+  it("is not mixed up with an id that nobody posted, which is heard and forgotten", async () => {
     const session = freshSession();
     const holder = await holderOf(session);
     holder.send("nobody's");
@@ -198,8 +198,8 @@ describe("a holder", () => {
   });
 });
 
-describe("to a client that does not say where it was", () => {
-  it("an open question is put again, with what follows it, and no question that was answered before it", async () => {
+describe("a client that does not say where it was", () => {
+  it("is asked an open question again, with what follows it, and none that was answered before it", async () => {
     const session = freshSession();
     await session.ask(askOf("a", [questionOf("answered")]), later());
     await runnerOf(session, "a");
@@ -212,7 +212,7 @@ describe("to a client that does not say where it was", () => {
     expect(await callsOf(session)).toEqual([{ key: "a", from: 2 }]);
   });
 
-  it("a call that goes on without a question is shown from now on, whatever it said", async () => {
+  it("is shown a call that goes on without a question from now on, whatever it said", async () => {
     const session = freshSession();
     await session.ask(askOf("a", []), later());
     await runnerOf(session, "a");
@@ -220,7 +220,7 @@ describe("to a client that does not say where it was", () => {
     expect(await callsOf(session)).toEqual([{ key: "a", from: 3 }]);
   });
 
-  it("a result is shown that nobody saw, however old, and one that was sent less than a minute ago", async () => {
+  it("is shown a result that nobody saw, however old, and one that was sent less than a minute ago", async () => {
     const session = freshSession();
     for (const key of ["never", "now", "before"]) {
       await session.ask(askOf(key, []), later());
@@ -237,7 +237,7 @@ describe("to a client that does not say where it was", () => {
     ]);
   });
 
-  it("a question is not put again whose call was cancelled", async () => {
+  it("is not asked a question again whose call was cancelled", async () => {
     const session = freshSession();
     await session.ask(askOf("a", [questionOf("q")], { call: newCall("a", { request: "1" }) }), later());
     await session.cancel("1", later());
@@ -246,7 +246,7 @@ describe("to a client that does not say where it was", () => {
 });
 
 describe("what was agreed", () => {
-  it("is known to whoever takes over, across an eviction", async () => {
+  it("is known to the next holder, across an eviction", async () => {
     const session = freshSession();
     expect(await session.holding()).toEqual({ agreed: null, calls: [] });
     await session.agree(AGREED, later());
@@ -254,7 +254,7 @@ describe("what was agreed", () => {
     expect((await session.holding()).agreed).toBe(AGREED);
   });
 
-  it("anew ends what an earlier client of the same name had begun: nothing of it answers a request of the same id", async () => {
+  it("ends, when it is agreed anew, what an earlier client of the same name had begun", async () => {
     const session = freshSession();
     await session.agree(AGREED, later());
     await session.ask(askOf("open", [questionOf("q")], { call: newCall("open", { request: "3" }) }), later());

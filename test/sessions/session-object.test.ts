@@ -21,14 +21,14 @@ async function expire(session: SessionStub): Promise<void> {
   });
 }
 
-it("remembers the log level across an eviction", async () => {
+it("a session remembers the log level across an eviction", async () => {
   const session = freshSession();
   await session.setLogLevel("warning", later());
   await evictDurableObject(session);
   expect(await session.logLevel()).toBe("warning");
 });
 
-it("remembers the newest level and keeps the first alarm", async () => {
+it("a session remembers the newest level and keeps the first alarm", async () => {
   const session = freshSession();
   const expires = later();
   await session.setLogLevel("debug", expires);
@@ -37,19 +37,13 @@ it("remembers the newest level and keeps the first alarm", async () => {
   expect((await storedIn(session)).alarm).toBe(expires);
 });
 
-it("keeps sessions apart", async () => {
-  const one = freshSession();
-  await one.setLogLevel("debug", later());
-  expect(await freshSession().logLevel()).toBeUndefined();
-});
-
-it("leaves nothing behind for a session that only asked", async () => {
+it("a session that only asked leaves nothing behind", async () => {
   const session = freshSession();
   expect(await session.logLevel()).toBeUndefined();
   expect(await storedIn(session)).toEqual(NOTHING);
 });
 
-it("is forgotten soon when it only cancelled something, and not when more is to be remembered", async () => {
+it("a session is forgotten soon when it only cancelled something, and not when more is to be remembered", async () => {
   const session = freshSession();
   await session.cancel('"request"', later());
   const { alarm } = await storedIn(session);
@@ -59,7 +53,7 @@ it("is forgotten soon when it only cancelled something, and not when more is to 
   expect(await session.logLevel()).toBe("info");
 });
 
-it("deletes everything at its alarm", async () => {
+it("a session deletes everything at its alarm", async () => {
   const session = freshSession();
   await session.setLogLevel("info", later());
   await expire(session);
@@ -68,7 +62,7 @@ it("deletes everything at its alarm", async () => {
   expect(await runDurableObjectAlarm(session)).toBe(false);
 });
 
-it("goes on after its alarm without a new instance", async () => {
+it("a session goes on after its alarm without a new instance", async () => {
   const session = freshSession();
   await session.setLogLevel("info", later());
   await expire(session);

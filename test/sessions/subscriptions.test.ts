@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { MAX_SUBSCRIPTIONS } from "../../src/sessions/session-object.ts";
 import { freshSession, later, NOTHING, storedIn, within } from "../support/workerd/session.ts";
 
-it("remembers each resource once, as the client wrote it last, across an eviction", async () => {
+it("a session remembers each resource once, as the client wrote it last, across an eviction", async () => {
   const session = freshSession();
   expect(await session.subscribe("note:b", "note:b", later())).toBe(true);
   expect(await session.subscribe("note:a", "NOTE:a", later())).toBe(true);
@@ -19,14 +19,14 @@ it("remembers each resource once, as the client wrote it last, across an evictio
   expect(await session.subscriptions()).toEqual([["note:b", "note:b"]]);
 });
 
-it("leaves nothing behind for a session that only asked, or took back what it never had", async () => {
+it("a session that only asked, or took back what it never had, leaves nothing behind", async () => {
   const session = freshSession();
   expect(await session.subscriptions()).toEqual([]);
   await session.unsubscribe("note:a");
   expect(await storedIn(session)).toEqual(NOTHING);
 });
 
-it("has room for so many, where one that is there may be made again", async () => {
+it("a session has room for so many subscriptions, and one that is there may be made again", async () => {
   const session = freshSession();
   await within(session, async (instance) => {
     for (let at = 0; at < MAX_SUBSCRIPTIONS; at += 1) await instance.subscribe(`note:${at}`, `note:${at}`, later());
@@ -39,7 +39,7 @@ it("has room for so many, where one that is there may be made again", async () =
   expect([kept.size, kept.get("note:7"), kept.get("note:8")]).toEqual([MAX_SUBSCRIPTIONS, "NOTE:7", undefined]);
 });
 
-it("has a bound in characters too: whoever holds the stream has them in memory", async () => {
+it("subscriptions have a bound in characters, too: the holder of the stream has them in memory", async () => {
   const session = freshSession();
   const uriOf = (at: number) => `note:${String(at).padEnd(2043, "x")}`;
   await within(session, async (instance) => {
@@ -50,7 +50,7 @@ it("has a bound in characters too: whoever holds the stream has them in memory",
   expect(await session.subscriptions()).toHaveLength(64);
 });
 
-it("is gone with the session", async () => {
+it("subscriptions are gone with the session", async () => {
   const session = freshSession();
   await session.subscribe("note:a", "note:a", later());
   await session.end();

@@ -2,12 +2,25 @@
 // is no success. They waited without end.
 
 import { env, exports } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { readerOf, sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
 const worker = createWorker({ tenants: {}, hooks: { onError: () => {} } });
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 const PING = { jsonrpc: "2.0", id: 7, method: "ping" };
+
+/** Longer than anybody waits for an answer, and shorter than the calls of others may take. */
+const GIVEN_UP_MS = 3000;
+
+/** Its caller gives it up as soon as it is waiting. */
+function unanswered(): Promise<never> {
+  void scheduler.wait(10).then(() => vi.advanceTimersByTime(GIVEN_UP_MS));
+  return new Promise(() => {});
+}
 
 /** The sessions' objects, of which none answers to `deliver`. */
 const wedged: typeof exports.SessionObject = new Proxy(exports.SessionObject, {
@@ -17,8 +30,7 @@ const wedged: typeof exports.SessionObject = new Proxy(exports.SessionObject, {
     if (member !== "getByName" && member !== "get") return found.bind(objects) as unknown;
     return (...named: unknown[]) =>
       new Proxy((found as (...named: unknown[]) => object).apply(objects, named), {
-        get: (stub, called) =>
-          called === "deliver" ? () => new Promise(() => {}) : (Reflect.get(stub, called) as unknown),
+        get: (stub, called) => (called === "deliver" ? unanswered : (Reflect.get(stub, called) as unknown)),
       });
   },
 });
@@ -31,6 +43,7 @@ it("a post to a session whose object never answers is refused with 503 and Retry
   const post = (at?: Env) =>
     sendTo(worker, `${id}?sessionId=${session}`, { message: PING, ...(at === undefined ? {} : { at }) });
   expect((await post()).status).toBe(202);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const refused = await post({ ...env, SessionObject: wedged } as Env);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await refused.json()).toMatchObject({
@@ -38,4 +51,4 @@ it("a post to a session whose object never answers is refused with 503 and Retry
     error: { message: expect.stringContaining("cannot be reached") as string },
   });
   await reader.cancel();
-}, 30_000);
+});

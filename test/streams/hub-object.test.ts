@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
 import type { Listener } from "../../src/streams/wire.ts";
@@ -20,7 +20,7 @@ const event = (version: number, about: Partial<ChangeEvent> = {}): ChangeEvent =
   changeEvent({ version, after: version - 1, updated: [`note:${version}`], ...about });
 
 describe("a change", () => {
-  it("reaches every stream, in order, and who sent it hears how many there are", async () => {
+  it("reaches every stream, in order, and its sender hears how many there are", async () => {
     const { name, hub } = freshHub();
     expect(await hub.publish(event(1))).toBe(0);
     const listeners = await Promise.all(["s1", "s2", null].map((session) => listenAt(name, { session })));
@@ -83,16 +83,16 @@ describe("a change", () => {
     const { name, hub } = freshHub();
     const stored = () =>
       runInDurableObject(hub, async (_instance, { storage }) => [
-        [...storage.kv.list()].map(([key]) => key),
+        [...storage.kv.list()].length,
         await storage.getAlarm(),
       ]);
     const listener = await listenAt(name, { session: "s" });
     for (const version of [1, 2, 3]) await hub.publish(event(version));
     await hub.endSession("s");
-    expect(await stored()).toEqual([["listened"], null]);
+    expect(await stored()).toEqual([1, null]);
     expect(await listener.ended).toBe(4002);
     expect(await hub.publish(event(4))).toBe(0);
-    expect(await stored()).toEqual([[], null]);
+    expect(await stored()).toEqual([0, null]);
   });
 
   it("is neither counted for a stream that is closing nor kept from the others by it", async () => {
@@ -185,17 +185,10 @@ describe("a withdrawal", () => {
   });
 });
 
-it("refuses a stream more than there may be", async () => {
+it("a hub refuses a stream more than there may be", async () => {
   const { hub } = freshHub();
-  // Kept: a pair whose other end was collected as garbage is a stream that ended.
-  const others: WebSocket[] = [];
   await runInDurableObject(hub, (_instance, ctx) => {
-    for (let at = 0; at < MAX_STREAMS; at += 1) {
-      const { 0: other, 1: held } = new WebSocketPair();
-      others.push(other);
-      ctx.acceptWebSocket(held);
-    }
+    vi.spyOn(ctx, "getWebSockets").mockReturnValue(Array.from({ length: MAX_STREAMS }, () => ({}) as WebSocket));
   });
   expect(await openSocket(hub, { listener: JSON.stringify(LISTENER) })).toEqual({ refused: 503 });
-  expect(others).toHaveLength(MAX_STREAMS);
 });
