@@ -1,7 +1,7 @@
 // Owns a small identity provider as its clients see it, over whatever answers requests: OpenID, or OAuth 2 as GitHub speaks
 // it. A test says who sits at the browser, whom it has disabled, and what it answers wrongly. Refuses what a real one refuses.
 
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from "jose";
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type GenerateKeyPairResult, type JWTPayload } from "jose";
 
 type Json = Record<string, unknown>;
 
@@ -12,6 +12,8 @@ export interface ProviderOptions {
   readonly origin: string;
   readonly kind?: ProviderKind;
   readonly clients?: Readonly<Record<string, ProviderClient>>;
+  /** With which it signs; absent: keys of its own, which take a while to make. */
+  readonly keys?: GenerateKeyPairResult;
 }
 
 export interface ProviderClient {
@@ -66,7 +68,7 @@ interface Desk {
 
 export async function identityProvider(options: ProviderOptions): Promise<IdentityProvider> {
   const { origin, kind = "openid", clients = {} } = options;
-  const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const { publicKey, privateKey } = options.keys ?? (await generateKeyPair("RS256", { extractable: true }));
   const kid = crypto.randomUUID();
   const jwk = { ...(await exportJWK(publicKey)), kid, use: "sig", alg: "RS256" };
   const provider: IdentityProvider = {

@@ -41,7 +41,7 @@ test.each(registered)("$name is given an id, and told what it said", async ({ re
 });
 
 test.each(["client_secret_basic", "client_secret_post", undefined])(
-  "with the method %s a secret is given once, and its hash is kept",
+  "a client with the method %s is given a secret once, of which the hash is kept",
   async (method) => {
     const ground = loginGround();
     const { said } = await registering(ground, { redirect_uris: [REDIRECT], token_endpoint_auth_method: method });
@@ -57,7 +57,7 @@ test.each(["client_secret_basic", "client_secret_post", undefined])(
   },
 );
 
-test("two of the same are two clients", async () => {
+test("two registrations of the same are two clients", async () => {
   const ground = loginGround();
   const [one, two] = [
     await registering(ground, registered[0]?.registration),
@@ -66,12 +66,12 @@ test("two of the same are two clients", async () => {
   expect(one.said["client_id"]).not.toBe(two.said["client_id"]);
 });
 
-describe("refused is", () => {
+describe("a registration is refused", () => {
   test.each([
-    { what: "nothing", body: "", error: "invalid_client_metadata" },
+    { what: "an empty body", body: "", error: "invalid_client_metadata" },
     { what: "no JSON", body: "{", error: "invalid_client_metadata" },
     { what: "no object", body: "[]", error: "invalid_client_metadata" },
-    { what: "nothing at all", body: "null", error: "invalid_client_metadata" },
+    { what: "null", body: "null", error: "invalid_client_metadata" },
     {
       what: "more than a client has to say",
       body: JSON.stringify({ redirect_uris: [REDIRECT], a: "a".repeat(9000) }),
@@ -82,30 +82,30 @@ describe("refused is", () => {
       body: JSON.stringify({ redirect_uris: ["javascript:alert(1)"] }),
       error: "invalid_redirect_uri",
     },
-    { what: "one without redirect URIs", body: "{}", error: "invalid_redirect_uri" },
+    { what: "no redirect URIs", body: "{}", error: "invalid_redirect_uri" },
     {
       what: "a client that signs",
       body: JSON.stringify({ redirect_uris: [REDIRECT], token_endpoint_auth_method: "private_key_jwt" }),
       error: "invalid_client_metadata",
     },
-  ])("$what", async ({ body, error }) => {
+  ])("with $what", async ({ body, error }) => {
     const ground = loginGround();
     const { status, said } = await registering(ground, body);
     expect([status, said["error"], typeof said["error_description"]]).toEqual([400, error, "string"]);
     expect(ground.calls).toEqual([]);
   });
 
-  test("every client where operators list those that may be used", async () => {
+  test("where operators list the clients that may be used", async () => {
     const { status, said } = await registering(loginGround(), { redirect_uris: [REDIRECT] }, { clients: ["x"] });
     expect([status, said["error"]]).toEqual([403, "access_denied"]);
   });
 
-  test("one for which there is no room, for now", async () => {
+  test("for now where there is no room", async () => {
     const { response, status } = await registering(loginGround({ isFull: true }), { redirect_uris: [REDIRECT] });
     expect([status, response.headers.get("retry-after")]).toEqual([503, "3600"]);
   });
 
-  test("the thirty-first of an address in a minute, and nobody else's", async () => {
+  test("for the thirty-first of an address in a minute, and for nobody else", async () => {
     const ground = loginGround();
     const statuses: number[] = [];
     for (let at = 0; at < 40; at += 1) {

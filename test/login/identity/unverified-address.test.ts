@@ -15,8 +15,11 @@ test.each([false, "false"])("an address with email_verified %j gives no scope, a
   expect([person.scopes, person.email, person.claims]).toEqual([["reading"], undefined, { team: "a" }]);
 });
 
-test.each([true, "true", undefined])("with email_verified %j it does", (said) => {
-  const person = personOf(issuer, { ...claims, email_verified: said }, []);
-  const { email, team } = claims;
-  expect([person.scopes, person.email, person.claims]).toEqual([["everything"], email, { email, team }]);
-});
+test.each([true, "true", undefined])(
+  "an address with email_verified %j gives its scope, and is shown to handlers",
+  (said) => {
+    const person = personOf(issuer, { ...claims, email_verified: said }, []);
+    const { email, team } = claims;
+    expect([person.scopes, person.email, person.claims]).toEqual([["everything"], email, { email, team }]);
+  },
+);

@@ -1,7 +1,7 @@
 // A refresh that is older than the provider's word: the provider is asked first, by one for all, and what it says holds.
 // The tables are the real ones, the provider is told what to say.
 
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { confirmedRefresh } from "../../../src/login/server/token-endpoint.ts";
 import { loginTables } from "../../../src/login/server/login-tables.ts";
 import { sealProvider } from "../../../src/login/server/provider-seal.ts";
@@ -82,7 +82,7 @@ function saying(...said: readonly Confirmed[]) {
   return { confirm, way: { confirm } as unknown as SignIn };
 }
 
-it("asks the provider once for all who refresh at the same time, and keeps the tokens that it gives", async () => {
+it("a refresh asks the provider once for all that come at the same time, and keeps the tokens that it gives", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
@@ -99,7 +99,7 @@ it("asks the provider once for all who refresh at the same time, and keeps the t
   });
 });
 
-it("keeps what the provider says of the person now", async () => {
+it("a refresh keeps what the provider says of the person now", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
@@ -109,7 +109,7 @@ it("keeps what the provider says of the person now", async () => {
   });
 });
 
-it("ends the grant of whom the provider does not let in any more", async () => {
+it("a refresh ends the grant of a person whom the provider does not let in any more", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const failed = confirmedRefresh(visitOf(bench), askOf(0), saying({ state: "ended" }).way);
@@ -118,7 +118,7 @@ it("ends the grant of whom the provider does not let in any more", async () => {
   });
 });
 
-it("gives nothing while the provider is away, and all of it when it is back", async () => {
+it("a refresh gives nothing while the provider is away, and all of it when it is back", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const { way } = saying({ state: "away" }, { state: "confirmed" });
@@ -128,7 +128,7 @@ it("gives nothing while the provider is away, and all of it when it is back", as
   });
 });
 
-it("keeps the tokens of a provider that says nothing that can be read of the person", async () => {
+it("a refresh keeps the tokens of a provider that says nothing readable of the person", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const { confirm, way } = saying(
@@ -141,7 +141,7 @@ it("keeps the tokens of a provider that says nothing that can be read of the per
   });
 });
 
-it("keeps what the provider gave where the object is overloaded for a moment", async () => {
+it("a refresh keeps what the provider gave where the object is overloaded for a moment", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const visit = visitOf(bench);
@@ -158,7 +158,7 @@ it("keeps what the provider gave where the object is overloaded for a moment", a
   });
 });
 
-it("is not ended by what cannot be reached, and the next who asks need not wait for that", async () => {
+it("a refresh is not ended by what cannot be reached, and the next one need not wait for that", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const lost = { confirm: () => Promise.reject(new Error("Network connection lost.")) } as unknown as SignIn;
@@ -169,9 +169,17 @@ it("is not ended by what cannot be reached, and the next who asks need not wait 
   });
 });
 
-it("does not lose a login by a provider that is slow once: the client is told to come again, and has its tokens then", async () => {
+it("a refresh loses no login by a provider that is slow once: the client is told to come again, and has its tokens then", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const waiting = vi
+      .spyOn(scheduler, "wait")
+      .mockImplementation(async (ms) => void vi.setSystemTime(Date.now() + ms));
+    onTestFinished(() => {
+      waiting.mockRestore();
+      vi.useRealTimers();
+    });
     const slow = Promise.withResolvers<Confirmed>();
     const waited: Promise<unknown>[] = [];
     const visit = { ...visitOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
@@ -185,7 +193,7 @@ it("does not lose a login by a provider that is slow once: the client is told to
   });
 });
 
-it("keeps what the provider gave where the object is moved, and the client goes away", async () => {
+it("a refresh keeps what the provider gave where the object is moved, and the client goes away", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const visit = visitOf(bench);

@@ -126,7 +126,7 @@ describe("a client that is removed", () => {
     });
   });
 
-  it("is deleted a hundred grants at a time, and who else is granted something keeps it meanwhile", async () => {
+  it("is deleted a hundred grants at a time, and other clients keep their grants meanwhile", async () => {
     await onLogin(async (bench) => {
       const { methods, clock, wakes, writtenFor } = bench;
       for (let at = 0; at < 350; at += 1) given(bench, `h${at}`);
@@ -136,7 +136,10 @@ describe("a client that is removed", () => {
       expect(writtenFor(() => methods.endClient("c1", ANN))).toBeLessThan(450);
       expect(wakes).toContain(clock.now);
       expect([idsOf(bench), bearerOf(bench, "other")]).toEqual([["other"], "other"]);
-      expect(await ring(bench)).toEqual([251, 151, 51, 1]);
+      const left = [351, ...(await ring(bench))];
+      expect(left.at(-1)).toBe(1);
+      for (const [at, before] of left.slice(0, -1).entries())
+        expect(before - (left[at + 1] ?? 0)).toBeLessThanOrEqual(100);
       expect([countIn(bench, "login_removed"), countIn(bench, "login_refresh")]).toEqual([0, 1]);
       expect([idsOf(bench), bearerOf(bench, "other")]).toEqual([["other"], "other"]);
       clock.now += HOUR;

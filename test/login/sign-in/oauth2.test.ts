@@ -24,7 +24,7 @@ async function world() {
 const ALICE = { issuer: "https://github.example", subject: "1001", claims: {} };
 const WITH_ID = { kind: "signedIn", person: { subject: "1001" } };
 
-describe("who signed in", () => {
+describe("a person who signed in", () => {
   it("is known by the number that nobody else is ever given, not by their login", async () => {
     const { signIn, provider, visit } = await world();
     const { login, id } = provider.people["alice"] ?? {};

@@ -37,7 +37,7 @@ function expectOut(signed: SignedInWith | NotSignedIn, why: string, error?: stri
 
 const tokensAsked = ({ heard }: IdentityProvider) => heard.filter(({ path }) => path === "/token");
 
-describe("who signed in", () => {
+describe("a person who signed in", () => {
   it("is the subject that the provider names, with what it says of them and tokens of theirs", async () => {
     const { signIn, provider, logged } = await world();
     Object.assign(provider.people["alice"] ?? {}, { groups: ["staff", 7], hd: "acme.example" });
@@ -173,7 +173,7 @@ describe("an answer is refused", () => {
     expectOut(await oidc.finish(acme.visit, answer, again.kept), STRAY);
   });
 
-  it("that says no: whoever declined, or is not let in, is told so, and no word of the provider's", async () => {
+  it("that says no: a person who declined, or is not let in, is told so, in none of the provider's words", async () => {
     const { signIn, provider } = await world();
     provider.atBrowser = null;
     expectOut(
@@ -413,7 +413,7 @@ describe("asked again later", () => {
     },
   );
 
-  it("whoever is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
+  it("a person who is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
     const at = await world();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => new Response(null, { status: 502 });

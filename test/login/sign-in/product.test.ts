@@ -51,7 +51,7 @@ it("the product is told who asks and for what, and nothing that it could send a 
   expect(JSON.stringify(kept)).not.toContain("state-1");
 });
 
-it("whom it names is in, under its origin, with what it says of them", async () => {
+it("a person whom the product names is in, under its origin, with what it says of them", async () => {
   const { visit } = await world();
   const token = await tokenFor("s1", { name: "Alice", groups: ["staff"], plan: "pro" });
   expect(await finish(visit, "s1", token)).toEqual({

@@ -30,7 +30,7 @@ function brokenIn(login: object, allow = ""): string[] {
   return brokenAuth(document, allow).map(({ field, rule }) => `${field} ${rule}`);
 }
 
-it.each(Object.values(GOOD))("%o may stand there", (login) => {
+it.each(Object.values(GOOD))("a document may say %o", (login) => {
   expect(brokenIn(login)).toEqual([]);
 });
 
@@ -44,7 +44,9 @@ it.each([
   ["product", "productUrl"],
   ["product", "productSecret"],
 ] as const)("signing in by %s needs %s", (via, name) => {
-  expect(brokenIn({ ...GOOD[via], [name]: undefined })).toEqual([`auth.login.${name} is needed to sign in by ${via}`]);
+  expect(brokenIn({ ...GOOD[via], [name]: undefined })).toEqual([
+    expect.stringContaining(`auth.login.${name} is needed`),
+  ]);
 });
 
 it.each([
@@ -54,9 +56,7 @@ it.each([
   ["product", { clientSecret: SECRET }, "clientSecret"],
   ["oauth2", { issuer: "https://login.acme.com" }, "issuer"],
 ] as const)("what %s has no use for is refused: %o", (via, more, name) => {
-  expect(brokenIn({ ...GOOD[via], ...more })).toEqual([
-    `auth.login.${name} has no meaning where people sign in by ${via}`,
-  ]);
+  expect(brokenIn({ ...GOOD[via], ...more })).toEqual([expect.stringContaining(`auth.login.${name} has no meaning`)]);
 });
 
 it.each([

@@ -2,6 +2,7 @@
 // what the Worker fetches. Refuses pages and tokens of ours: a way to sign in is looked at by itself.
 
 import { env } from "cloudflare:workers";
+import { generateKeyPair, type GenerateKeyPairResult } from "jose";
 import { toBase64Url } from "../../../src/auth/seal.ts";
 import type { TendGround } from "../../../src/deployment/deployment.ts";
 import type { LoginVisit } from "../../../src/login/login-visit.ts";
@@ -18,13 +19,16 @@ import { upstreamAt } from "../../support/workerd/upstreams.ts";
 export const SECRET = "s3cret-of-the-client:+/";
 export const CLIENT = "client-of-acme";
 
+let keys: GenerateKeyPairResult | undefined;
+
 /** One whose clients are `CLIENT` with its secret, at the callback of this issuer. */
 export async function providerFor(issuer: string, kind: ProviderKind = "openid"): Promise<IdentityProvider> {
   const made: IdentityProvider[] = [];
   const { origin } = new URL(upstreamAt((request) => made[0]?.answer(request) ?? Response.error()));
   const redirect = `${issuer}/callback`;
   const clients = { [CLIENT]: { secret: SECRET, redirect }, other: { secret: SECRET, redirect }, open: { redirect } };
-  const provider = await identityProvider({ origin, kind, clients });
+  keys ??= await generateKeyPair("RS256", { extractable: true });
+  const provider = await identityProvider({ origin, kind, clients, keys });
   made.push(provider);
   return provider;
 }

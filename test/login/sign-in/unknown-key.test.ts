@@ -6,7 +6,7 @@ import type { TendGround } from "../../../src/deployment/deployment.ts";
 import { endpointsOf, verifiedBy } from "../../../src/login/issuers/issuer-keys.ts";
 import { CLIENT, ISSUER, providerFor, visitWith } from "./sign-in.ts";
 
-it("a flood of them asks the tenant's object about once a second, and nobody for what is known", async () => {
+it("a flood of tokens with unknown keys asks the tenant's object about once a second, and nobody for what is known", async () => {
   const { issuer } = await providerFor(ISSUER);
   const { visit } = await visitWith({ via: "oidc", issuer, clientId: CLIENT });
   let asked = 0;
