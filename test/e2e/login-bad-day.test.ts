@@ -65,7 +65,7 @@ async function statusOf({ tenant }: Person, token: string): Promise<number> {
   return (await sendRaw(`${workers.one.origin}/mcp/${tenant}`, init)).status;
 }
 
-test("what the object has done is done once, and nobody loses it, though its answer did not arrive", async () => {
+test("a step whose answer is lost is done once, and nobody loses what came of it", async () => {
   const { one } = workers;
   for (const method of ["keepClient", "client", "pasted", "addGrant"]) await one.loseAnswer(`login.${method}`);
   const person = await newPerson();

@@ -136,29 +136,31 @@ test("a client of the same host gets nothing by another's grant", async () => {
 });
 
 describe("what a client may not ask is told to the person, and never sent on", () => {
-  const WRONG: readonly { what: string; redirect: string }[] = [
-    { what: "begins alike", redirect: "https://app.example/cb/evil" },
-    { what: "ends alike", redirect: "https://evil.example/cb" },
-    { what: "has a name in front", redirect: "https://app.example@evil.example/cb" },
-    { what: "has a backslash", redirect: "https://app.example\\@evil.example/cb" },
-    { what: "has a fragment", redirect: "https://app.example/cb#evil" },
-    { what: "has a query", redirect: "https://app.example/cb?next=evil" },
-    { what: "looks alike", redirect: "https://аpp.example/cb" },
-    { what: "has a port that is no loopback's", redirect: "https://app.example:8443/cb" },
-    { what: "leads up", redirect: "https://app.example/cb/../evil" },
-    { what: "is another host of this machine", redirect: "http://localhost:4567/callback" },
-    { what: "is another path of this machine", redirect: "http://127.0.0.1:4567/callback/evil" },
-    { what: "runs", redirect: "javascript:alert(1)" },
-    { what: "has a line more", redirect: "https://app.example/cb\r\nlocation: https://evil.example" },
+  const WRONG = [
+    "https://app.example/cb/evil",
+    "https://evil.example/cb",
+    "https://app.example@evil.example/cb",
+    "https://app.example\\@evil.example/cb",
+    "https://app.example/cb#evil",
+    "https://app.example/cb?next=evil",
+    "https://аpp.example/cb",
+    "https://app.example:8443/cb",
+    "https://app.example/cb/../evil",
+    "http://localhost:4567/callback",
+    "http://127.0.0.1:4567/callback/evil",
+    "javascript:alert(1)",
+    "https://app.example/cb\r\nlocation: https://evil.example",
   ];
 
-  test.each(WRONG)("a redirect that $what", async ({ redirect }) => {
+  test("a redirect that is none of the client's own, however alike it looks", async () => {
     const { url } = await keyTenant();
     const found = await discover(url);
     const { said } = await sendJson(found.server["registration_endpoint"] ?? "", SAID);
-    const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, String(said["client_id"]), redirect)));
-    expect([page.status, page.location]).toEqual([400, null]);
-    expect(page.text).not.toMatch(/(?:href|action|src)="[^"]*evil/);
+    for (const redirect of WRONG) {
+      const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, String(said["client_id"]), redirect)));
+      expect([redirect, page.status, page.location]).toEqual([redirect, 400, null]);
+      expect(page.text).not.toMatch(/(?:href|action|src)="[^"]*evil/);
+    }
   });
 
   test("a redirect that is there twice, whichever is the client's own", async () => {
@@ -214,16 +216,6 @@ describe("what a client may not ask is told to the person, and never sent on", (
   });
 });
 
-test("registrations of one address are counted, and another's are not", async () => {
-  const { url } = await keyTenant();
-  const endpoint = (await discover(url)).server["registration_endpoint"] ?? "";
-  const statuses: number[] = [];
-  for (let at = 0; at < 40; at += 1)
-    statuses.push((await sendJson(endpoint, SAID, { "cf-connecting-ip": "192.0.2.1" })).status);
-  expect([201, 429].map((one) => statuses.filter((status) => status === one).length)).toEqual([30, 10]);
-  expect((await sendJson(endpoint, SAID, { "cf-connecting-ip": "192.0.2.2" })).status).toBe(201);
-});
-
 test("a document with a pinned copy that cannot be used is refused, and says why", async () => {
   const refused = (pinned: Json) => keyTenant({ pinned }).then(String, String);
   expect(await refused({ "https://app.example.com/client.json": SAID })).toContain("client_id is not its URL");
@@ -234,7 +226,7 @@ test("a document with a pinned copy that cannot be used is refused, and says why
 });
 
 describe.each(ERAS)("in era $era", ({ revision }) => {
-  test("what a person leaves out is neither listed nor called, and their other clients have it", async () => {
+  test("a tool that a person leaves out is neither listed nor called, and their other clients have it", async () => {
     const { url, key } = await keyTenant();
     const found = await discover(url);
     const { said } = await sendJson(found.server["registration_endpoint"] ?? "", SAID);
@@ -271,6 +263,6 @@ test("consent names the client and where it is answered, and warns of a program 
   }
 });
 
-test("what is logged has no secret and no code in it", () => {
+test("the log has no secret and no code in it", () => {
   expect(worker.log()).not.toMatch(/client_secret|tn[art]_[0-9A-Za-z]{10}_/);
 });

@@ -263,7 +263,7 @@ test("a document that says how in a way that cannot be is refused", async () => 
   expect(await ruleOf({ ...one, identity: SIGNED }, { ...two, identity: exchange })).toMatch(/^identity-/);
 });
 
-test("what is logged or recorded has no token in it", async () => {
+test("the log has no token in it", async () => {
   expect(tokens.length).toBeGreaterThan(100);
   expect(worker.log()).toContain("IdentityError");
   expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);

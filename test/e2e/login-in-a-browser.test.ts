@@ -65,7 +65,7 @@ test("the endpoint says in a browser that it is for a client", async () => {
   expect(JSON.parse(await told("text/event-stream"))).toMatchObject({ error: { message: "Authorization required" } });
 });
 
-test("whoever comes back to a page after the decision is told that it is over, and perhaps done", async () => {
+test("a person who comes back to a page after the decision is told that it is over, and perhaps done", async () => {
   const { url, key } = await keyLogin();
   const browser = person();
   const signIn = onPage(await browser.open(await authorizeUrl(await beginning(url))));

@@ -60,7 +60,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     );
   }
 
-  test("who brings nothing sees the scopes of everybody, and calls what is theirs", async () => {
+  test("a request without a credential sees the scopes of everybody, and calls what is theirs", async () => {
     const { url } = await tenantOf(await startAuthorizationServer());
     expect(toolsOf(await listAs(url, revision))).toEqual(["whoami"]);
     const client = await mcpClient(revision, url);
@@ -69,7 +69,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect((await client.request("prompts/get", { name: "hello" })).status).toBe(200);
   });
 
-  test("what they do not see answers 401 with a challenge, whether or not it is there", async () => {
+  test("a call of what everybody does not see answers 401 with a challenge, whether or not it is there", async () => {
     const { id, url } = await tenantOf(await startAuthorizationServer());
     for (const name of ["whoami_later", "whoami_never", "WHOAMI", "whoami ", "code__whoami_later", "search"]) {
       expectLogin(await send(url, revision, callOf(name)), `/mcp/${id}`);
@@ -182,7 +182,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect((await send(url, revision, ["prompts/get", { name: "secret" }], { token: little })).status).toBe(403);
   });
 
-  test("what a scope shows that nobody can ask for stays hidden", async () => {
+  test("a tool of a scope that nobody can ask for stays hidden", async () => {
     const server = await startAuthorizationServer();
     const scopes = { claim: "groups", values: { staff: ["public"], admins: ["everything"] } };
     const { id, url } = await tenantOf(server, { mode: "oauth" }, { scopes });
@@ -250,7 +250,7 @@ test("over HTTP+SSE the POST of such a call is answered 401, and its stream goes
   expect(JSON.stringify(result)).toContain("anonymous");
 });
 
-test("what runs without its request runs as nobody, where nobody asked for it", async () => {
+test("a call that runs without its request runs as nobody, where nobody signed in", async () => {
   const server = await startAuthorizationServer();
   const { url } = await tenantOf(server, { scopes: { ...SCOPES, public: { tools: ["whoami_later"] } } });
   const client = await mcpClient("2025-11-25", url);
@@ -258,7 +258,7 @@ test("what runs without its request runs as nobody, where nobody asked for it", 
   expect(JSON.stringify(result)).toContain('\\"id\\":\\"anonymous\\"');
 });
 
-test("what is taken from everybody is refused from the acknowledgement on", async () => {
+test("a tool that is taken from everybody is refused from the acknowledgement on", async () => {
   const { id, url, auth } = await tenantOf(await startAuthorizationServer());
   expect((await send(url, "2026-07-28", callOf("whoami"))).status).toBe(200);
   await admin.apply(id, { mode: "mixed", auth: { ...auth, anonymous: { scopes: [] } }, scopes: SCOPES });

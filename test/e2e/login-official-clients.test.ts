@@ -47,13 +47,4 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
     expect(store.asked).toBeUndefined();
     expect((store.kept as { access_token: string }).access_token).not.toBe(before.access_token);
   });
-
-  test("has to log in again where the person's key was revoked", async () => {
-    const { id, url, token, key } = await tenantByKey();
-    const { store } = await logIn(url, byKey(token));
-    const access = (store.kept as { access_token: string }).access_token;
-    expect((await listAs(url, "2026-07-28", access)).status).toBe(200);
-    await admin.ask("DELETE", `/tenants/${id}/keys/${key}`);
-    expect((await listAs(url, "2026-07-28", access)).status).toBe(401);
-  });
 });

@@ -124,7 +124,7 @@ const toolsOf = ({ text }: RawReply) =>
   (JSON.parse(text) as { result: { tools: { name: string }[] } }).result.tools.map(({ name }) => name);
 
 describe.each(ERAS)("in era $era", ({ revision }) => {
-  test("whom an OpenID provider names calls as its subject, and sees what their groups let them", async () => {
+  test("a person whom an OpenID provider names calls as its subject, and sees what their groups let them", async () => {
     const place = await oidcTenant({ ...BY_GROUPS, claims: ["email"] }, NAMED);
     const token = await accessAt(place);
     expect(await whoamiAs(place.url, revision, token)).toEqual({
@@ -139,13 +139,13 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect(toolsOf(await listAs(place.url, revision, bobs))).toEqual([]);
   });
 
-  test("whom GitHub names calls as the number that it gave them", async () => {
+  test("a person whom GitHub names calls as the number that it gave them", async () => {
     const place = await githubTenant({ claims: ["login"], request: "read:user" });
     const who = await whoamiAs(place.url, revision, await accessAt(place));
     expect(who).toMatchObject({ id: `oauth ${github.issuer} 1001`, subject: "1001", claims: { login: "alice" } });
   });
 
-  test("who signs in to the tenant's product, with a password of theirs there, calls as its user", async () => {
+  test("a person who signs in to the tenant's product with a password calls as its user", async () => {
     const place = await productTenant(BY_GROUPS, NAMED);
     const browser = new LoginBrowser();
     const begun = await beginLogin({ issuer: place.issuer });
@@ -221,7 +221,7 @@ async function sentBackAgain(browser: LoginBrowser, { url }: Begun, back: string
   return new URL(back).searchParams.has("code") ? (await browser.go(url)).location : null;
 }
 
-test("who is somebody else is let go to the provider from the page, by a client of an own scheme too", async () => {
+test("a person who is somebody else can go to the provider from the page, with a client of its own scheme too", async () => {
   const place = await oidcTenant();
   const browser = new LoginBrowser();
   const begun = await beginLogin({ issuer: place.issuer, redirect: "com.example.app:/callback" });
@@ -232,7 +232,7 @@ test("who is somebody else is let go to the provider from the page, by a client 
   expect(again.location?.startsWith(`${openId.issuer}/authorize?`)).toBe(true);
 });
 
-test("who signed in here is asked to have no scope of the tokens that their provider gives to others", async () => {
+test("a person who signed in here is not asked for scopes of tokens that their provider gives to others", async () => {
   const login = { via: "oidc", issuer: openId.issuer, ...nextClient(), ...BY_GROUPS };
   const issuers = [{ issuer: openId.issuer, scopes: { claim: "scope", values: { all: ["all"] } } }];
   const place = await nextTenant(login, { ...NAMED, auth: { login, issuers } });
@@ -293,6 +293,6 @@ test("a document with a secret in it, or without what its way needs, is refused"
   expect(await ruleOf({ via: "oidc", clientId: "c" })).toContain("is needed to sign in by oidc");
 });
 
-test("what is logged has no token, code or secret in it", () => {
+test("the log has no token, code or secret in it", () => {
   expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\.|access-\w|refresh-\w|s3cret|0123456789abcdef/);
 });

@@ -76,7 +76,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect(await whoamiAs(url, revision, token, "whoami_later")).toMatchObject({ kind: "oauth", subject: "alice" });
   });
 
-  test("whoever brings nothing is told where the metadata is, which names the endpoint and its servers", async () => {
+  test("a request without a token is told where the metadata is, which names the endpoint and its servers", async () => {
     const server = await startAuthorizationServer();
     const { id, url } = await tenantOf(server, {}, { title: "Acme", profiles: { small: {} } });
     expectChallenge(await listAs(url, revision), `/mcp/${id}`);
@@ -132,32 +132,26 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   const LATER = Math.floor(Date.now() / 1000) + 600;
   const EARLIER = LATER - 1200;
-  const claimed: readonly { what: string; claims: Json; why: string }[] = [
-    { what: "no audience", claims: { aud: undefined }, why: "it is for another audience" },
-    { what: "an audience that only begins alike", claims: { aud: "URL/" }, why: "it is for another audience" },
-    {
-      what: "an issuer that the tenant does not name",
-      claims: { iss: "https://x.example" },
-      why: "it has another issuer",
-    },
-    { what: "an end that is past", claims: { exp: EARLIER }, why: "it has expired" },
-    { what: "no end", claims: { exp: undefined }, why: "it does not say when it ends" },
-    { what: "a beginning that is to come", claims: { nbf: LATER }, why: "it is not valid yet" },
-    { what: "no subject", claims: { sub: undefined }, why: "it names nobody" },
-    { what: "an empty subject", claims: { sub: "" }, why: "it names nobody" },
-    {
-      what: "a key that its bearer has to prove",
-      claims: { cnf: { jkt: "x" } },
-      why: "it is bound to a key that no bearer proves",
-    },
+  const claimed: readonly (readonly [Json, string])[] = [
+    [{ aud: undefined }, "it is for another audience"],
+    [{ aud: "URL/" }, "it is for another audience"],
+    [{ iss: "https://x.example" }, "it has another issuer"],
+    [{ exp: EARLIER }, "it has expired"],
+    [{ exp: undefined }, "it does not say when it ends"],
+    [{ nbf: LATER }, "it is not valid yet"],
+    [{ sub: undefined }, "it names nobody"],
+    [{ sub: "" }, "it names nobody"],
+    [{ cnf: { jkt: "x" } }, "it is bound to a key that no bearer proves"],
   ];
 
-  test.each(claimed)("a token with $what is refused", async ({ claims, why }) => {
+  test("a token with a claim that is wrong is refused for it", async () => {
     const server = await startAuthorizationServer();
     const { id, url } = await tenantOf(server);
-    const aud = claims.aud === "URL/" ? `${url}/` : url;
-    const token = await server.token({ ...claims, ...(!("aud" in claims) || claims.aud ? { aud } : {}) });
-    expectChallenge(await listAs(url, revision, token), `/mcp/${id}`, why);
+    for (const [claims, why] of claimed) {
+      const aud = claims["aud"] === "URL/" ? `${url}/` : url;
+      const token = await server.token({ ...claims, ...(!("aud" in claims) || claims["aud"] ? { aud } : {}) });
+      expectChallenge(await listAs(url, revision, token), `/mcp/${id}`, why);
+    }
     expect((await listAs(url, revision, await server.token({ aud: url }))).status).toBe(200);
   });
 
@@ -193,7 +187,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     }
   });
 
-  test("of two servers of a tenant neither signs for the other", async () => {
+  test("two servers of a tenant do not sign for each other", async () => {
     const [one, two] = await Promise.all([startAuthorizationServer(), startAuthorizationServer()]);
     const id = await admin.tenant({
       mode: "oauth",
@@ -246,7 +240,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     }
   });
 
-  test("whoever is suspended is refused, whatever token they bring", async () => {
+  test("a person who is suspended is refused with each of their tokens", async () => {
     const server = await startAuthorizationServer();
     const { id, url } = await tenantOf(server);
     const principal = `oauth ${server.issuer} alice`;
@@ -356,6 +350,6 @@ test("a document whose issuers cannot be read, are there twice or name no scope 
   expect(await ruleOf({ ...issuers({ ...one, scopes }), ...named })).toContain('did you mean \\"writer\\"?');
 });
 
-test("what is logged has no token in it", () => {
+test("the log has no token in it", () => {
   expect(worker.log()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
 });
