@@ -192,6 +192,7 @@ test("a host that takes its time is waited for five seconds", async () => {
   vi.advanceTimersByTime(4_999);
   expect(signal?.aborted).toBe(false);
   vi.advanceTimersByTime(1);
+  expect(signal?.aborted).toBe(true);
   expect(await found).toMatchObject({ kind: "clientRefusal" });
 });
 

@@ -67,6 +67,11 @@ describe.each(REVISIONS)("a prompt in %s", (revision) => {
     expect(backend.asked).toEqual(isRefused ? [] : [["getPrompt", "bare", {}]]);
   });
 
+  test("takes an argument of null for one that is left out", async () => {
+    const { backend } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: null } });
+    expect(backend.asked).toEqual([["getPrompt", "p", ARGUMENTS]]);
+  });
+
   test("is satisfied by a required argument that is empty", async () => {
     const { error } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, topic: "" } });
     expect(error).toBeUndefined();
