@@ -44,8 +44,14 @@ describe("the table", () => {
     expect([...new Set(reserved)].toSorted((a, b) => b - a)).toEqual([-32020, -32021, -32022]);
   });
 
-  test("each error has a text", () => {
-    expect(KEYS.filter((key) => ERRORS[key].message === "")).toEqual([]);
+  test("each error has an integer code and a status of success or of an error", () => {
+    for (const key of KEYS) {
+      for (const era of ["2025", "2026"] as const) {
+        const status = errorStatus(key, era);
+        expect([key, Number.isInteger(errorCode(key, era))]).toEqual([key, true]);
+        expect([key, status === 200 || (status >= 400 && status < 600)]).toEqual([key, true]);
+      }
+    }
   });
 });
 
