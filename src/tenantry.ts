@@ -17,7 +17,7 @@ export { definePrompt, type Prompt } from "./content/define/prompt.ts";
 export { defineResource, defineTemplate, type Resource, type ResourceTemplate } from "./content/define/resource.ts";
 
 export type { Context } from "./calls/typed-context.ts";
-export type { CompletionAbout } from "./calls/run-completer.ts";
+export type { CompletionContext } from "./calls/run-completer.ts";
 export type { Infer } from "./calls/schema.ts";
 export type { Root } from "./calls/context.ts";
 export type { JsonObject } from "./protocol/jsonrpc.ts";

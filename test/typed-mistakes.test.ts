@@ -12,7 +12,7 @@ const MOST_LINES = 5;
 
 const HEAD = `
 import * as z from "zod";
-import { createWorker, definePrompt, defineResource, defineTemplate, defineTool, type CompletionAbout, type Context } from "tenantry";
+import { createWorker, definePrompt, defineResource, defineTemplate, defineTool, type CompletionContext, type Context } from "tenantry";
 interface Bindings { DB: string }
 interface Row { id: number; note: string | null }
 declare function row(): Promise<Row>;
@@ -185,7 +185,7 @@ export const template = defineTemplate({
   name: "n",
   complete: {
     id: (value, about) => [value, about.arguments.rest ?? ""],
-    rest: (_value, { ctx }: CompletionAbout<string, Mine>) => [ctx.settings.plan],
+    rest: (_value, { ctx }: CompletionContext<string, Mine>) => [ctx.settings.plan],
   },
   read: ({ id, rest, page, size }, ctx: Mine) => id + rest + (page ?? size ?? "") + ctx.settings.plan,
 });

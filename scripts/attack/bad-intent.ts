@@ -42,7 +42,7 @@ async function preflights(target: Target): Promise<Row> {
 async function rotatedKey(target: Target): Promise<Row> {
   const tenant = await target.tenant({ mode: "key" });
   const stolen = await target.key(tenant);
-  const rotated = await target.admin("POST", `/tenants/${tenant}/keys/own/rotate`, {}, stolen.token);
+  const rotated = await target.admin("POST", `/tenants/${tenant}/keys/self/rotate`, {}, stolen.token);
   await target.must("DELETE", `/tenants/${tenant}/keys/${stolen.id}`);
   const { token } = rotated.json;
   const key = typeof token === "string" ? token : undefined;

@@ -26,7 +26,7 @@ async function denied(target: Target): Promise<Row> {
   const before = {
     mode: "key",
     maxStalenessMs: 200,
-    retirementDays: 30,
+    deprecatedNameDays: 30,
     profiles: { p: {} },
     scopes: { s: { tools: ["*"], resources: ["*"] } },
   };
@@ -60,7 +60,7 @@ function wasRun(text: string): boolean {
 
 async function prompts(target: Target): Promise<Row> {
   const gaveWay: string[] = [];
-  const tenant = await target.tenant({ retirementDays: 30 });
+  const tenant = await target.tenant({ deprecatedNameDays: 30 });
   const prompt = { messages: [{ role: "user", content: { type: "text", text: "taken" } }] };
   await target.must("PUT", `/tenants/${tenant}/prompts/taken?wait=1`, prompt);
   const { status } = await target.call(tenant, "prompts/get", { name: "taken" });

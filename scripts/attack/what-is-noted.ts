@@ -69,7 +69,7 @@ async function filled(target: Target): Promise<Row> {
     usage = await linesOf("usage/calls?open=1");
   }
   const calls = await linesOf("calls");
-  const { json } = await target.admin("GET", `/tenants/${tenant}/faults?limit=100`);
+  const { json } = await target.admin("GET", `/tenants/${tenant}/errors?limit=100`);
   const faults = (json["items"] as Json[] | undefined)?.length ?? Infinity;
   const largest = Math.max(...calls.map(({ length }) => length));
   const gaveWay = [
@@ -118,17 +118,17 @@ async function ofOthers(target: Target): Promise<Row> {
   const gaveWay: string[] = [];
   const paths = [
     ...["calls", "usage/calls", "faults", "webhooks", "kept"].map((what) => `/tenants/${other}/${what}`),
-    "/faults",
-    "/faults?requestId=a",
-    "/counters",
-    `/tenants/${own}/kept`,
+    "/errors",
+    "/errors?requestId=a",
+    "/metrics",
+    `/tenants/${own}/backup`,
   ];
   for (const path of paths) {
     const { status } = await target.admin("GET", path, undefined, token);
     if (status !== 403 && status !== 404) gaveWay.push(`${path}: ${status}`);
   }
   const forged = { keys: [], suspensions: [], secrets: [] };
-  const { status } = await target.admin("PUT", `/tenants/${own}/kept`, forged, token);
+  const { status } = await target.admin("PUT", `/tenants/${own}/backup`, forged, token);
   if (status !== 403) gaveWay.push(`a restore by a tenant-admin: ${status}`);
   return rowOf(
     "11 what is noted of others",

@@ -21,7 +21,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
   ],
   internal: [
     "something failed in the Worker, or in an author's code",
-    "`tenantry logs ID`, with the id in the message, or the Worker's log",
+    "`tenantry errors ID`, with the id in the message, or the Worker's log",
   ],
   headerMismatch: [
     "a header says something else than the body",
@@ -136,7 +136,7 @@ export const PROBLEM_WORDS: Readonly<Record<string, Words>> = {
     "`application/json`, or the type of the file",
   ],
   "invalid-input": ["members break rules", "`errors` has each with its path, its rule and the nearest name"],
-  internal: ["something failed in the Worker", "`tenantry logs ID`, with `requestId`"],
+  internal: ["something failed in the Worker", "`tenantry errors ID`, with `requestId`"],
   busy: ["an object is away or has too much to do", "try again after `Retry-After`; the command line does"],
 };
 

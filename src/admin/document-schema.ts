@@ -207,7 +207,7 @@ const shared = {
   profiles: record(ProfileName, Profile, BOUNDS.few),
   prompts: record(ToolName, DocumentPrompt, BOUNDS.few),
   upstreams: record(textUpTo(100, 1), Upstream, BOUNDS.few),
-  services: list(ServiceName, { max: 50, isDistinct: true }),
+  serviceBindings: list(ServiceName, { max: 50, isDistinct: true }),
   upstreamBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }), most: whole(0, 50) }),
   authBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }) }),
   audit: object(
@@ -222,7 +222,7 @@ const shared = {
     ),
     10,
   ),
-  retirementDays: z.number().min(0).max(365),
+  deprecatedNameDays: z.number().min(0).max(365),
 } as const;
 
 export const Document = object(

@@ -13,14 +13,14 @@ import { StreamInterview } from "./stream-interview.ts";
 import type { Context } from "./typed-context.ts";
 
 /** What a completer is told beside what was typed. `Name`: of all that may have been chosen before. */
-export interface CompletionAbout<Name extends string = string, Ctx = Context> {
+export interface CompletionContext<Name extends string = string, Ctx = Context> {
   readonly arguments: Readonly<Partial<Record<Name, string>>>;
   readonly ctx: Ctx;
 }
 
-/** A method's type, so that an author may say more of `ctx`: `({ ctx }: CompletionAbout<string, Context<Env, Settings>>)`. */
+/** A method's type, so that an author may say more of `ctx`: `({ ctx }: CompletionContext<string, Context<Env, Settings>>)`. */
 export type Completer<Name extends string = string> = {
-  of(value: string, about: CompletionAbout<Name>): readonly string[] | Promise<readonly string[]>;
+  of(value: string, about: CompletionContext<Name>): readonly string[] | Promise<readonly string[]>;
 }["of"];
 
 const TIMEOUT_MS = 10_000;

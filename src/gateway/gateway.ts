@@ -17,7 +17,7 @@ import { upstreamSources } from "./upstream-source.ts";
 
 export interface GatewayOptions {
   /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
-  readonly services?: Services;
+  readonly serviceBindings?: Services;
   /**
    * The most pages that one reading takes of all lists of an upstream. Each is a subrequest, of which the free plan of
    * Cloudflare allows 50 in an invocation: there 30 leave room for the rest.
@@ -47,8 +47,8 @@ function checkBounds(bounds: UpstreamBounds): void {
 
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
 export function upstreamsFeature(options: GatewayOptions): GatewayFeature {
-  refuseStray("gateway", options, "services pages bounds");
-  const { services = {}, pages = Infinity, bounds } = options;
+  refuseStray("gateway", options, "serviceBindings pages bounds");
+  const { serviceBindings: services = {}, pages = Infinity, bounds } = options;
   if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
     throw new TypeError("gateway({ pages }) is a whole number from 1");
   }

@@ -47,5 +47,5 @@ export function outboundFetch(leaving: LeavingFor, service?: Service): Fetch {
 
 function refuse(error: unknown): never {
   if (!(error instanceof OutboundError)) throw error;
-  throw new McpFault({ kind: "unreachable", code: error.rule, sent: "no" }, error);
+  throw new McpFault({ kind: "unreachable", code: error.code, sent: "no" }, error);
 }

@@ -6,7 +6,7 @@ import { rpcErrorOf, type RpcError } from "../mcp-client/message.ts";
 import type { Era } from "../protocol/era.ts";
 import { errorCode, ERRORS, failure, type Failure } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import type { OutboundRule } from "../outbound/outbound-error.ts";
+import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 
 export interface ErrorGround {
@@ -36,7 +36,7 @@ export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
   return failure("faultyServer", `${server}: ${describeFault(fault)}`, data);
 }
 
-const OWN_BOUNDS: ReadonlySet<string> = new Set<OutboundRule>(["connections", "over"]);
+const OWN_BOUNDS: ReadonlySet<string> = new Set<OutboundErrorCode>(["connections", "over"]);
 
 /** It was not even asked, because too much is under way here. */
 export function isOwnBound(fault: Fault): boolean {

@@ -3,7 +3,7 @@
 
 import type { BrokenMember } from "../deployment/deployment.ts";
 import { refusedAsWritten } from "../outbound/destination.ts";
-import type { OutboundRule } from "../outbound/outbound-error.ts";
+import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { clientHeaderIn } from "./guard/client-headers.ts";
 import { MAX_RETRIES, type TenantDocument, type UpstreamDocument } from "../tenants/document/tenant-document.ts";
@@ -27,7 +27,7 @@ export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** What a URL breaks, of the rules by which requests leave. */
-const URL_RULES: Readonly<Partial<Record<OutboundRule, string>>> = {
+const URL_RULES: Readonly<Partial<Record<OutboundErrorCode, string>>> = {
   credentials: "must hold no name and no password: use headers",
   scheme: "must begin with https:",
   port: "must have a port from 1024 on, or 443",
@@ -41,7 +41,7 @@ export interface UrlRules {
 }
 
 export function brokenUpstreams(
-  { upstreams = {}, services = [] }: TenantDocument,
+  { upstreams = {}, serviceBindings: services = [] }: TenantDocument,
   rules: UrlRules,
 ): readonly BrokenMember[] {
   const ids = Object.keys(upstreams);
@@ -85,7 +85,7 @@ function serviceRules(
   const checks: readonly (readonly [member: string, isRight: boolean, rule: string])[] = [
     ["url", url === undefined, "is not there beside a service"],
     ["service", Object.hasOwn(exposed, service), "is no service that this Worker exposes"],
-    ["service", granted.includes(service), "is not granted to this tenant: an operator writes it in services"],
+    ["service", granted.includes(service), "is not granted to this tenant: an operator writes it in serviceBindings"],
     ["path", /^\/(?:[\w~-][\w.~-]*(?:\/|$))*$/.test(path), "must be a path, such as /mcp"],
   ];
   return checks.filter(([, isRight]) => !isRight).map(([member, , rule]) => [member, rule] as const);

@@ -62,7 +62,7 @@ export interface TenantOutside {
    * Resolves when what the author's function said before is in force nowhere any more, streams included: at once where
    * nobody was served lately, else when the last lease has ended. For a function in `tenants`; others never change.
    */
-  changed(): Promise<void>;
+  invalidate(): Promise<void>;
   /** Runs a tool as a request would have it run. What a tool says went wrong is a result with `isError`. */
   callTool(name: string, args: JsonObject | undefined, how: CallAs): Promise<CalledTool>;
   readResource(uri: string, how: CallAs): Promise<{ readonly contents: readonly JsonObject[] }>;
@@ -99,7 +99,7 @@ export function tenantOutside(where: Where): TenantOutside {
     announce: (changed) =>
       refusing(async () => inTime(announceTo((await enterAs(where, ITSELF)).contentStub(), changed))),
     resources: Object.fromEntries(resources) as ResourceStore,
-    changed: () => refusing(() => changedTenant(where)),
+    invalidate: () => refusing(() => changedTenant(where)),
     callTool: (name, args, how) => call("tools/call", { name, arguments: args }, how),
     readResource: (uri, how) => call("resources/read", { uri }, how),
     getPrompt: (name, args, how) => call("prompts/get", { name, arguments: args }, how),

@@ -3,7 +3,7 @@
 import { ERRORS, type ErrorKey, type Failure } from "../protocol/errors.ts";
 
 /** A key of the table of errors, such as `unknownTenant`, `suspended`, `limited` or `unavailable`. */
-export type TenantRule = ErrorKey;
+export type TenantErrorCode = ErrorKey;
 
 interface Refused extends Pick<Failure, "error" | "message" | "data"> {
   readonly retryAfter?: number | undefined;
@@ -12,14 +12,14 @@ interface Refused extends Pick<Failure, "error" | "message" | "data"> {
 /** What everything rejects with that `tenant(env, id)` offers, where a request would be answered with an error. */
 export class TenantError extends Error {
   override readonly name = "TenantError";
-  readonly rule: TenantRule;
+  readonly code: TenantErrorCode;
   readonly data: unknown;
   /** Seconds after which it may go better. */
   readonly retryAfter: number | undefined;
 
   constructor({ error, message = ERRORS[error].message, data, retryAfter }: Refused) {
     super(message);
-    this.rule = error;
+    this.code = error;
     this.data = data;
     this.retryAfter = retryAfter;
   }

@@ -2,7 +2,7 @@
 // stands for. To be asked where a URL is written, and again before each request. An operator's exceptions pass.
 
 import { isPublicAddress, isPublicAnswer } from "./public-address.ts";
-import type { OutboundRule } from "./outbound-error.ts";
+import type { OutboundErrorCode } from "./outbound-error.ts";
 import type { Resolve } from "./resolve.ts";
 
 /** Names that lead inside a network, or nowhere, wherever they end a name; a name of one part always does. */
@@ -23,7 +23,7 @@ export type WrittenUrl = Readonly<Pick<URL, "protocol" | "username" | "password"
 export async function refusalOf(
   url: WrittenUrl,
   { allow = "", resolve }: Destinations,
-): Promise<OutboundRule | undefined> {
+): Promise<OutboundErrorCode | undefined> {
   const rule = refusedAsWritten(url, allow);
   if (rule !== undefined || resolve === undefined || isAllowed(url, allow)) return rule;
   const { hostname } = url;
@@ -34,7 +34,7 @@ export async function refusalOf(
 }
 
 /** The part that needs nobody. */
-export function refusedAsWritten(url: WrittenUrl, allow = ""): OutboundRule | undefined {
+export function refusedAsWritten(url: WrittenUrl, allow = ""): OutboundErrorCode | undefined {
   const { protocol, username, password, hostname, port } = url;
   if (username || password) return "credentials";
   if (isAllowed(url, allow)) return undefined;

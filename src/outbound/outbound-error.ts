@@ -20,10 +20,10 @@ const RULES = {
   time: "no answer came in time",
 } as const;
 
-export type OutboundRule = keyof typeof RULES;
+export type OutboundErrorCode = keyof typeof RULES;
 
 /** Whether it is this Worker that refused. */
-export function isOutboundRule(code: string): code is OutboundRule {
+export function isOutboundErrorCode(code: string): code is OutboundErrorCode {
   return Object.hasOwn(RULES, code);
 }
 
@@ -31,10 +31,10 @@ export function isOutboundRule(code: string): code is OutboundRule {
 export class OutboundError extends UserError {
   override readonly name = "OutboundError";
   override readonly isLogged = true;
-  readonly rule: OutboundRule;
+  readonly code: OutboundErrorCode;
 
-  constructor(rule: OutboundRule) {
-    super(`outbound request refused (${rule}): ${RULES[rule]}`);
-    this.rule = rule;
+  constructor(code: OutboundErrorCode) {
+    super(`outbound request refused (${code}): ${RULES[code]}`);
+    this.code = code;
   }
 }

@@ -4,8 +4,8 @@
 export interface Counts {
   readonly requests: number;
   /** Visits that were let in without asking, and those for which an authority was asked. */
-  readonly leasesHeld: number;
-  readonly leasesAsked: number;
+  readonly policyCacheHits: number;
+  readonly policyFetches: number;
   /** Calls that an object refused because too many came. */
   readonly overloads: number;
   /** Values that KV did not have. */
@@ -16,22 +16,22 @@ export interface Counts {
   readonly reconnections: number;
   /** Streams that were opened. */
   readonly streams: number;
-  /** Errors that were logged, and not kept for `tenantry logs`: too many at once, or their keeper was away. */
-  readonly faultsNotKept: number;
+  /** Errors that were logged, and not kept for `tenantry errors`: too many at once, or their keeper was away. */
+  readonly errorsDropped: number;
 }
 
 export type Counted = keyof Counts;
 
 const NONE: Counts = {
   requests: 0,
-  leasesHeld: 0,
-  leasesAsked: 0,
+  policyCacheHits: 0,
+  policyFetches: 0,
   overloads: 0,
   kvMisses: 0,
   refusals: 0,
   reconnections: 0,
   streams: 0,
-  faultsNotKept: 0,
+  errorsDropped: 0,
 };
 
 export class Counters {

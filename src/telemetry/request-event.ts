@@ -23,7 +23,7 @@ export interface RequestEvent {
   /** `complete`; `stream` for one that was opened; else a key of the table of errors; `toolError`: a result with `isError`. */
   readonly outcome: string;
   /** `asked`: the tenant's authority was asked for it. `none`: nobody was let in. */
-  readonly lease: "held" | "asked" | "none";
+  readonly policy: "cached" | "fetched" | "none";
   /** To Durable Objects of the Worker. */
   readonly objectCalls: number;
   readonly kvReads: number;
@@ -38,7 +38,7 @@ export interface RequestEvent {
   /** Of the trace of which it is a part; empty: of none. */
   readonly traceId: string;
   /** Errors that were heard meanwhile by `onError`. */
-  readonly faults: number;
+  readonly errors: number;
   /** For how many requests it stands: 1 for one that failed, 100 where one of a hundred is told of. */
   readonly weight: number;
   /** What this isolate counted since its last event, of all requests. */
@@ -91,7 +91,7 @@ export const BLOBS = [
   "method",
   "name",
   "outcome",
-  "lease",
+  "policy",
   "requestId",
   "traceId",
 ] as const satisfies readonly (keyof RequestEvent)[];
@@ -104,18 +104,18 @@ export const DOUBLES = [
   "bytesIn",
   "bytesOut",
   "messages",
-  "faults",
+  "errors",
 ] as const satisfies readonly (keyof RequestEvent)[];
 export const COUNTED = [
   "requests",
-  "leasesHeld",
-  "leasesAsked",
+  "policyCacheHits",
+  "policyFetches",
   "overloads",
   "kvMisses",
   "refusals",
   "reconnections",
   "streams",
-  "faultsNotKept",
+  "errorsDropped",
 ] as const satisfies readonly (keyof Counts)[];
 
 export const LEVELLED = ["openStreams", "backlog"] as const satisfies readonly (keyof Levels)[];

@@ -217,7 +217,7 @@ function ranOf({ record, store }: Case, message: JsonObject, told: Told): TestRu
     links: record.links,
     questions: record.questions,
     announcements: record.announcements,
-    faults: record.faults,
+    errors: record.faults,
     rounds: round,
     effects,
     repeated: [...new Set(again.map(({ what }) => what))],

@@ -48,7 +48,7 @@ export interface TestRun {
   readonly questions: readonly AskedQuestion[];
   readonly announcements: readonly Announcement[];
   /** What the operator would find in the log: exceptions, and what could not be sent. */
-  readonly faults: readonly unknown[];
+  readonly errors: readonly unknown[];
   /** How often the handler ran: in era 2026 once more after each question. */
   readonly rounds: number;
   readonly effects: readonly Effect[];

@@ -76,7 +76,7 @@ it("a declared tenant has what operators wrote on top of what the function says"
   const worker = { kind: "principal", name: "worker nightly", note: "Not now" };
   expect((await ask("POST", `/tenants/${id}/suspensions`, worker)).status).toBe(200);
   const as = { id: "nightly" };
-  await expect(mcp.tenant(bindings, id).callTool("see", {}, { as })).rejects.toMatchObject({ rule: "suspended" });
+  await expect(mcp.tenant(bindings, id).callTool("see", {}, { as })).rejects.toMatchObject({ code: "suspended" });
   expect((await ask("DELETE", `/tenants/${id}/suspensions/principal/worker%20nightly`)).status).toBe(200);
 });
 

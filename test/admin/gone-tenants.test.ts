@@ -59,7 +59,7 @@ async function keeping(): Promise<string> {
 
 async function drop(id: string): Promise<void> {
   rows.delete(id);
-  await mcp.tenant(bindings, id).changed();
+  await mcp.tenant(bindings, id).invalidate();
 }
 
 const stateOf = async (id: string) => {
@@ -71,7 +71,7 @@ const said = async (id: string, name: string) =>
 const refusedBy = (id: string) =>
   said(id, "kept").then(
     () => "nobody",
-    ({ rule }: { rule?: unknown }) => rule,
+    ({ code }: { code?: unknown }) => code,
   );
 const createdOf = async (id: string) => String((await ask("GET", `/tenants/${id}`)).body["created"]);
 
@@ -84,7 +84,7 @@ it("a tenant that the function no longer knows is shown as gone, and can be neit
   for (const path of ["keys", "document", "resources", "audit"]) {
     expect((await ask("GET", `/tenants/${id}/${path}`)).status, path).toBe(404);
   }
-  await expect(said(id, "kept")).rejects.toMatchObject({ rule: "unknownTenant" });
+  await expect(said(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
 });
 
 it("a tenant is unknown, and not gone, where the function cannot say", async () => {
@@ -104,7 +104,7 @@ it("a gone tenant is who it was when its row comes back, with everything that it
   const created = await createdOf(id);
   await drop(id);
   rows.set(id, { maxStalenessMs: 50 });
-  await mcp.tenant(bindings, id).changed();
+  await mcp.tenant(bindings, id).invalidate();
   expect(await said(id, "kept")).toContain("own:note");
   expect(await said(id, "secret")).toContain("hidden");
   expect(await createdOf(id)).toBe(created);
@@ -120,7 +120,7 @@ it("a gone tenant is deleted with everything that it kept, and the next one of i
   expect(await stateOf(id)).toBeUndefined();
   expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
   rows.set(id, { maxStalenessMs: 50 });
-  await mcp.tenant(bindings, id).changed();
+  await mcp.tenant(bindings, id).invalidate();
   expect(await said(id, "kept")).toContain("nothing");
   expect(await said(id, "secret")).not.toContain("hidden");
   expect(await ask("GET", `/tenants/${id}/suspensions`)).toMatchObject({ body: { items: [] } });
@@ -153,11 +153,11 @@ it("a gone tenant is deleted to the end though its row comes back meanwhile", as
   expect(cut.status).toBe(500);
   isCut = false;
   rows.set(id, { maxStalenessMs: 50 });
-  await mcp.tenant(bindings, id).changed();
+  await mcp.tenant(bindings, id).invalidate();
   expect(await stateOf(id)).toBe("deleting");
-  await expect(said(id, "kept")).rejects.toMatchObject({ rule: "unknownTenant" });
+  await expect(said(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(204);
-  await mcp.tenant(bindings, id).changed();
+  await mcp.tenant(bindings, id).invalidate();
   expect(await said(id, "kept")).toContain("nothing");
 });
 
@@ -168,7 +168,7 @@ describe("what stands open", () => {
     const stream = readerOf(await sendTo(worker, id, { method: "GET", headers, at: bindings }));
     rows.delete(id);
     const ended = stream.until("never said");
-    if (how === "changed() says so") await mcp.tenant(bindings, id).changed();
+    if (how === "changed() says so") await mcp.tenant(bindings, id).invalidate();
     else await expect.poll(() => refusedBy(id)).toBe("unknownTenant");
     expect(await ended).not.toContain("never said");
   });

@@ -20,7 +20,7 @@ type Made = Infer<typeof CreatedKey>;
 
 const DAY_MS = 86_400_000;
 const rotate = (id: string, token: string | null, json: unknown = {}) =>
-  ask("POST", `/tenants/${id}/keys/own/rotate`, { token, json });
+  ask("POST", `/tenants/${id}/keys/self/rotate`, { token, json });
 const madeBy = ({ body }: Answered) => body as Made;
 const detailOf = ({ body }: Answered) => (body as { detail?: string }).detail;
 
@@ -29,7 +29,7 @@ async function oldKey(id: string, about: Readonly<Record<string, unknown>> = {})
   const { id: key, token, hash } = await createKey();
   const created = new Date(Date.now() - DAY_MS - 1000).toISOString();
   const keys = [{ id: key, hash, name: "laptop", created, ...about }];
-  const put = await ask("PUT", `/tenants/${id}/kept`, { json: { keys, suspensions: [], secrets: [] } });
+  const put = await ask("PUT", `/tenants/${id}/backup`, { json: { keys, suspensions: [], secrets: [] } });
   expect(put.body).toEqual({ rows: 1 });
   return { key, token };
 }
@@ -104,7 +104,7 @@ it("rotating is refused where the key is revoked while the body comes", async ()
     },
   });
   const headers = { "content-type": "application/json" };
-  expect((await ask("POST", `/tenants/${id}/keys/own/rotate`, { token, body, headers })).status).toBe(401);
+  expect((await ask("POST", `/tenants/${id}/keys/self/rotate`, { token, body, headers })).status).toBe(401);
   expect((await ask("GET", `/tenants/${id}/keys`)).body).toEqual({ items: [] });
 });
 
@@ -138,7 +138,7 @@ it("an address that tries to rotate too often has to wait", async () => {
   const headers = { "cf-connecting-ip": "203.0.113.77", "content-type": "application/json" };
   const tried = async () => {
     const { token } = await createKey();
-    return ask("POST", `/tenants/${id}/keys/own/rotate`, { token, headers, body: "{}" });
+    return ask("POST", `/tenants/${id}/keys/self/rotate`, { token, headers, body: "{}" });
   };
   const statuses = new Set<number>();
   // On a machine that is busy there is room again meanwhile.

@@ -206,7 +206,7 @@ const WHOLE = {
       ],
     },
   },
-  retirementDays: 1.5,
+  deprecatedNameDays: 1.5,
 };
 
 const GOOD: ReadonlyMap<ZodType, unknown> = new Map<ZodType, unknown>([

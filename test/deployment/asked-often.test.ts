@@ -21,7 +21,7 @@ it("what was said of many tenants takes no more than everything that is held of 
   expect(held().length).toBeLessThanOrEqual(4);
   expect(Math.min(...held())).toBeGreaterThan(4 * MIB);
   instructions = "short";
-  for (const id of ids) await mcp.tenant(env, id).changed();
+  for (const id of ids) await mcp.tenant(env, id).invalidate();
   for (const id of ids) await mcp.tenant(env, id).resources.list();
   expect(held().length).toBe(8);
   expect(Math.max(...held())).toBeLessThan(MIB);

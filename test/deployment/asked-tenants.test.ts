@@ -185,7 +185,7 @@ describe("a function that has no answer", () => {
       .announce({ tools: true })
       .catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(TenantError);
-    expect(failed).toMatchObject({ rule: "unavailable", retryAfter: expect.any(Number) as number });
+    expect(failed).toMatchObject({ code: "unavailable", retryAfter: expect.any(Number) as number });
   });
 });
 
@@ -253,17 +253,17 @@ describe("a tenant that the database does not have any more", () => {
     rows.delete(id);
     // The lease still holds.
     expect((await send(mcp, id, ERAS[0])).status).toBe(200);
-    await mcp.tenant(env, id).changed();
+    await mcp.tenant(env, id).invalidate();
     expect((await send(mcp, id, ERAS[0])).status).toBe(401);
     const called: unknown = await mcp
       .tenant(env, id)
       .callTool("see", {}, { as: { id: "cron" } })
       .catch((error: unknown) => error);
-    expect(called).toMatchObject({ rule: "unknownTenant", message: `there is no tenant "${id}"` });
+    expect(called).toMatchObject({ code: "unknownTenant", message: `there is no tenant "${id}"` });
     await reader.until("never said");
     // And back, at once where its author says so.
     rows.set(id, {});
-    await mcp.tenant(env, id).changed();
+    await mcp.tenant(env, id).invalidate();
     expect((await send(mcp, id, ERAS[0])).status).toBe(200);
   });
 
@@ -273,7 +273,7 @@ describe("a tenant that the database does not have any more", () => {
     const session = await sessionAt(mcp, id);
     const reader = readerOf(await sendTo(mcp, id, { method: "GET", headers: session }));
     rows.set(id, { tools: ["write"], maxStalenessMs: 50 });
-    await mcp.tenant(env, id).changed();
+    await mcp.tenant(env, id).invalidate();
     expect(await reader.until("tools/list_changed")).toContain("notifications/tools/list_changed");
     await reader.cancel();
   });
@@ -281,8 +281,8 @@ describe("a tenant that the database does not have any more", () => {
   it("waits for nothing where nobody was served, and makes no tenant of a name that is none", async () => {
     const { mcp, add } = world();
     const { id } = add({ maxStalenessMs: 60_000 });
-    await mcp.tenant(env, id).changed();
-    await mcp.tenant(env, "No name").changed();
+    await mcp.tenant(env, id).invalidate();
+    await mcp.tenant(env, "No name").invalidate();
     expect((await send(mcp, id, ERAS[0])).status).toBe(200);
   });
 

@@ -340,7 +340,7 @@ describe("a feature", () => {
     [
       "gateway() with an option that it does not have",
       () => gateway({ page: 3 } as never),
-      'gateway: page is no member of it, only services, pages, bounds; did you mean "pages"?',
+      'gateway: page is no member of it, only serviceBindings, pages, bounds; did you mean "pages"?',
     ],
     [
       "gateway() with a bound that it does not have",

@@ -46,7 +46,7 @@ it.each(IDS.map((id) => [String(id).slice(0, 20), id] as const))(
         (error: unknown) => error,
       );
       expect(failed).toBeInstanceOf(Error);
-      if (failed instanceof TenantError) expect(failed.rule).toBe("unknownTenant");
+      if (failed instanceof TenantError) expect(failed.code).toBe("unknownTenant");
       else expect(failed).toBeInstanceOf(TypeError);
     }
   },

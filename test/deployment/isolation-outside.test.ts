@@ -136,8 +136,8 @@ async function ask(sight: Sight, method: string, params: Json = {}, more: Record
     const said = await (method === "resources/read" ? outside.readResource(uri, as) : outside.callTool(name, args, as));
     return { status: 200, headers: new Headers(), text: only(sight, JSON.stringify(said)) };
   } catch (error) {
-    const { message, rule } = error as { message: string; rule?: string };
-    return { status: rule === "limited" ? 429 : 400, headers: new Headers(), text: only(sight, message) };
+    const { message, code } = error as { message: string; code?: string };
+    return { status: code === "limited" ? 429 : 400, headers: new Headers(), text: only(sight, message) };
   }
 }
 

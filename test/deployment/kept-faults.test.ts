@@ -62,7 +62,7 @@ describe("an error whose id a client was told", () => {
   it("is found by that id alone, with its stack and its cause, and without what looks like a key", async () => {
     const requestId = await broken("faulty");
     await broken("faulty");
-    const found = await faultsAt(`/faults?requestId=${requestId}`);
+    const found = await faultsAt(`/errors?requestId=${requestId}`);
     expect(found).toMatchObject([
       { requestId, tenant: "faulty", method: "tools/call", name: "breaks", message: "Error: broken by [credential]" },
     ]);
@@ -74,10 +74,10 @@ describe("an error whose id a client was told", () => {
     const first = await broken("faulty");
     const second = await broken("faulty");
     const elsewhere = await broken("other");
-    const ids = (await faultsAt("/tenants/faulty/faults")).map(({ requestId }) => requestId);
+    const ids = (await faultsAt("/tenants/faulty/errors")).map(({ requestId }) => requestId);
     expect(ids.slice(0, 2)).toEqual([second, first]);
     expect(ids).not.toContain(elsewhere);
-    expect(await faultsAt(`/tenants/faulty/faults?requestId=${elsewhere}`)).toEqual([]);
+    expect(await faultsAt(`/tenants/faulty/errors?requestId=${elsewhere}`)).toEqual([]);
   });
 
   it("is shown to the tenant's own administrator without the stack, and to nobody else", async () => {
@@ -88,19 +88,19 @@ describe("an error whose id a client was told", () => {
       body: JSON.stringify({ name: `ann-${crypto.randomUUID()}`, role: "tenant-admin", tenants: ["faulty"] }),
     });
     const { token } = await made.json<{ token: string }>();
-    expect(await faultsAt(`/tenants/faulty/faults?requestId=${requestId}`, token)).toMatchObject([
+    expect(await faultsAt(`/tenants/faulty/errors?requestId=${requestId}`, token)).toMatchObject([
       { requestId, stack: "" },
     ]);
-    for (const path of [`/faults?requestId=${requestId}`, "/tenants/other/faults", "/counters"]) {
+    for (const path of [`/errors?requestId=${requestId}`, "/tenants/other/errors", "/metrics"]) {
       expect((await ask(path, token)).status, path).toBeGreaterThanOrEqual(403);
     }
-    expect((await ask("/faults", "nobody")).status).toBe(401);
+    expect((await ask("/errors", "nobody")).status).toBe(401);
   });
 });
 
 it("leaves room for others' errors, however often one tenant's callers make a tool fail", async () => {
   const ids = await Promise.all(Array.from({ length: 25 }, () => broken("faulty")));
-  const found = (await faultsAt("/faults?limit=100")).filter(({ requestId }) => ids.includes(requestId));
+  const found = (await faultsAt("/errors?limit=100")).filter(({ requestId }) => ids.includes(requestId));
   expect(found.length).toBeLessThanOrEqual(10);
 });
 
@@ -125,7 +125,7 @@ it("counts for operators what isolates see, refusals by the key of their error",
   // Somebody is private here, so a name of nobody is refused as a private one is.
   await send("/mcp/nobody", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
   const { counts, refusals, levels } = await (
-    await ask("/counters")
+    await ask("/metrics")
   ).json<{
     counts: Record<string, number>;
     refusals: Record<string, number>;
@@ -138,7 +138,7 @@ it("counts for operators what isolates see, refusals by the key of their error",
 
 it("says that nothing is kept where the Worker has no telemetry()", async () => {
   const bare = createWorker({ tenants: { faulty: {} }, features: [admin()] });
-  const request = new Request("https://mcp.example.com/admin/v1/faults", {
+  const request = new Request("https://mcp.example.com/admin/v1/errors", {
     headers: { authorization: `Bearer ${ROOT}` },
   });
   const answered = await bare.fetch(request, bindings, createExecutionContext());

@@ -24,14 +24,14 @@ it.each<[string, "ContentObject" | "TenantObject", (outside: Outside) => Promise
   ["announce", "ContentObject", (outside) => outside.announce({ tools: true })],
   ["resources.write", "ContentObject", (outside) => outside.resources.write({ uri: "a:b", name: "b", text: "b" })],
   ["resources.list", "ContentObject", (outside) => outside.resources.list({})],
-  ["changed", "TenantObject", (outside) => outside.changed()],
+  ["changed", "TenantObject", (outside) => outside.invalidate()],
 ])("%s rejects with a TenantError that says when to try again", async (_name, binding, use) => {
   const { id } = await servedTenant();
   const mcp = createWorker({ tenants: {}, hooks: { onError: () => {} } });
   const failed: unknown = await use(mcp.tenant(unreached(binding), id)).catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(TenantError);
   expect(failed).toMatchObject({
-    rule: "unavailable",
+    code: "unavailable",
     retryAfter: expect.any(Number) as number,
     cause: { message: "Network connection lost." },
   });

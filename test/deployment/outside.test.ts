@@ -176,7 +176,7 @@ describe("a call outside of a request", () => {
     ]);
     // Scopes that grant nothing show nothing.
     expect(await refused(outside().callTool("add", { a: 1, b: 2 }, { as }))).toMatchObject({
-      rule: "invalidParams",
+      code: "invalidParams",
       message: "Unknown tool: add",
     });
   });
@@ -187,7 +187,7 @@ describe("a call outside of a request", () => {
       messages: [{ role: "user", content: { type: "text", text: "hello" } }],
     });
     expect(await refused(outside().readResource("fixed:two", { as: NIGHTLY }))).toMatchObject({
-      rule: "resourceNotFound",
+      code: "resourceNotFound",
     });
   });
 
@@ -204,7 +204,7 @@ describe("a call outside of a request", () => {
 
   it("has the time limit of its tool, hooks around it, and its own name in what they hear", async () => {
     expect(await refused(outside().callTool("slow", {}, { as: NIGHTLY }))).toMatchObject({
-      rule: "timeout",
+      code: "timeout",
       data: { timeoutMs: 20 },
     });
     expect(await outside().callTool("add", { a: 1, b: 2 }, { as: { id: "bad" } })).toMatchObject({
@@ -236,16 +236,16 @@ describe("a call outside of a request", () => {
 describe("what a tenant does not allow", () => {
   it("is refused outside of a call, too", async () => {
     const unknown = await refused(mcp.tenant(env, "nobody-here").announce({ tools: true }));
-    expect([unknown.rule, unknown.message]).toEqual(["unknownTenant", 'there is no tenant "nobody-here"']);
+    expect([unknown.code, unknown.message]).toEqual(["unknownTenant", 'there is no tenant "nobody-here"']);
     expect(await refused(mcp.tenant(env, "NO/name").callTool("add", {}, { as: NIGHTLY }))).toMatchObject({
-      rule: "unknownTenant",
+      code: "unknownTenant",
     });
     expect(await refused(outside("narrow").callTool("who", {}, { as: NIGHTLY }))).toMatchObject({
-      rule: "invalidParams",
+      code: "invalidParams",
     });
     expect(
       await refused(outside("narrow").callTool("add", { a: 1, b: 2 }, { as: { ...NIGHTLY, profile: "none" } })),
-    ).toMatchObject({ rule: "unknownTenant" });
+    ).toMatchObject({ code: "unknownTenant" });
     await expect(outside("narrow").resources.write({ uri: "a:b", name: "n", text: "long" })).rejects.toThrow("bytes");
     await outside("narrow").resources.write({ uri: "a:b", name: "n", text: "abc" });
     await expect(outside("narrow").resources.write({ uri: "a:c", name: "n", text: "abc" })).rejects.toThrow();
@@ -267,7 +267,7 @@ describe("what a tenant does not allow", () => {
       { ...NIGHTLY, scopes: ["other"] },
       { ...NIGHTLY, profile: "small" },
     ]) {
-      expect(await refused(mcp.tenant(env, id).callTool("add", args, { as }))).toMatchObject({ rule: "invalidParams" });
+      expect(await refused(mcp.tenant(env, id).callTool("add", args, { as }))).toMatchObject({ code: "invalidParams" });
     }
   });
 
@@ -276,11 +276,11 @@ describe("what a tenant does not allow", () => {
     const call = (name: string) => mcp.tenant(env, id).callTool("add", { a: 1, b: 2 }, { as: { id: name } });
     await call("one");
     const limited = await refused(call("one"));
-    expect(limited).toMatchObject({ rule: "limited", data: { limit: "toolCalls" } });
+    expect(limited).toMatchObject({ code: "limited", data: { limit: "toolCalls" } });
     expect(limited.retryAfter).toBeGreaterThan(0);
     await call("two");
     await call("three");
-    expect(await refused(call("four"))).toMatchObject({ rule: "limited", data: { limit: "dailyToolCalls" } });
+    expect(await refused(call("four"))).toMatchObject({ code: "limited", data: { limit: "dailyToolCalls" } });
   });
 
   it.each([
@@ -291,17 +291,17 @@ describe("what a tenant does not allow", () => {
     const { id } = await servedTenant({ mode: "open", ...document });
     const at = mcp.tenant(env, id);
     expect(await refused(at.callTool("who", { text }, { as: NIGHTLY }))).toMatchObject({
-      rule: "tooLarge",
+      code: "tooLarge",
       message: expect.stringContaining("at most"),
     });
-    expect(await refused(at.getPrompt("hello", { text }, { as: NIGHTLY }))).toMatchObject({ rule: "tooLarge" });
+    expect(await refused(at.getPrompt("hello", { text }, { as: NIGHTLY }))).toMatchObject({ code: "tooLarge" });
     await at.callTool("who", { text: "x".repeat(500) }, { as: NIGHTLY });
   });
 
   it("is refused what nests deeper than a body may", async () => {
     const deep = JSON.parse(`${'{"a":'.repeat(1000)}1${"}".repeat(1000)}`) as never;
     expect(await refused(outside().callTool("who", { deep }, { as: NIGHTLY }))).toMatchObject({
-      rule: "invalidRequest",
+      code: "invalidRequest",
     });
   });
 
@@ -350,7 +350,7 @@ describe("what a tenant does not allow", () => {
     const why = await refused(at.callTool("add", { a: 1, b: 2 }, { as: NIGHTLY }));
     expect(why.message).toContain("Not now");
     const written = at.resources.write({ uri: "a:b", name: "n", text: "t" });
-    if (all) expect(await refused(written)).toMatchObject({ rule: "suspended" });
+    if (all) expect(await refused(written)).toMatchObject({ code: "suspended" });
     else await written;
   });
 
@@ -359,7 +359,7 @@ describe("what a tenant does not allow", () => {
     const away = { ...env, TenantObject: exports.TenantObject } as Env;
     Object.assign(away, { TenantObject: { getByName: () => keeperOf(() => Promise.reject(new Error("away"))) } });
     expect(await refused(mcp.tenant(away, id).announce({ tools: true }))).toMatchObject({
-      rule: "unavailable",
+      code: "unavailable",
       retryAfter: expect.any(Number) as number,
     });
     expect(faults.map(String)).toContain("Error: away");

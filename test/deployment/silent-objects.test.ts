@@ -73,7 +73,7 @@ it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
   ["announce", "DirectoryObject lookup", (tenant) => tenant.announce({ tools: true })],
   ["announce", "TenantObject policy.lease", (tenant) => tenant.announce({ tools: true })],
   ["announce", "ContentObject changes.announce", (tenant) => tenant.announce({ tools: true })],
-  ["changed", "TenantObject policy.changed", (tenant) => tenant.changed()],
+  ["changed", "TenantObject policy.changed", (tenant) => tenant.invalidate()],
   ["resources.write", "BODIES put", (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" })],
   [
     "resources.write",
@@ -98,5 +98,5 @@ it.each(OBJECT_FAULTS)("callTool says when to try again where the count of the d
   const calling = mcp.tenant(at.env, id).callTool("count", {}, { as: { id: "nightly" } });
   const failed: unknown = await calling.catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(TenantError);
-  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: expect.any(Number) as number });
+  expect(failed).toMatchObject({ code: "unavailable", retryAfter: expect.any(Number) as number });
 });

@@ -108,13 +108,13 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     const { events, send } = worldOf();
     await send(call("echo"), headersOf("echo"));
     await send(call("echo"), headersOf("echo"));
-    expect(events.at(-1)).toMatchObject({ lease: "held", objectCalls: 0 });
+    expect(events.at(-1)).toMatchObject({ policy: "cached", objectCalls: 0 });
     await expect
       .poll(async () => {
         await send(call("echo"), headersOf("echo"));
-        return events.at(-1)?.lease;
+        return events.at(-1)?.policy;
       })
-      .toBe("asked");
+      .toBe("fetched");
     expect(events.at(-1)?.objectCalls).toBe(1);
   });
 
@@ -159,8 +159,8 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     await send("{", { "mcp-protocol-version": revision });
     await send(call("echo"), { ...headersOf("echo"), path: "nobody" });
     await send(call("echo"), { ...headersOf("echo"), authorization: "Bearer tnt_wrong" });
-    expect(events.map(({ outcome, status, lease }) => [outcome, status, lease])).toEqual([
-      ["parseError", 400, "held"],
+    expect(events.map(({ outcome, status, policy }) => [outcome, status, policy])).toEqual([
+      ["parseError", 400, "cached"],
       ["unauthorized", 401, "none"],
       [expect.any(String), expect.any(Number), expect.any(String)],
     ]);

@@ -9,7 +9,7 @@ import {
   defineResource,
   defineTemplate,
   defineTool,
-  type CompletionAbout,
+  type CompletionContext,
   type Context,
 } from "../../src/tenantry.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
@@ -44,7 +44,7 @@ const worker = createWorker({
     defineTemplate({
       uriTemplate: "plan:of/{id}{?tone}",
       name: "plan",
-      complete: { id: (_value, { ctx }: CompletionAbout<string, Mine>) => [ctx.settings.plan] },
+      complete: { id: (_value, { ctx }: CompletionContext<string, Mine>) => [ctx.settings.plan] },
       read: ({ id, tone }, ctx: Mine) => `${id}: ${ctx.settings.plan} ${tone ?? "plain"}`,
     }),
   ],

@@ -94,7 +94,7 @@ test("a restored tenant is what it was, and a revoked key comes back only where 
   expect(restored).toMatchObject({ exit: 0, stderr: expect.stringContaining("1 definition approved again") });
   onTestFinished(async () => void (await elsewhere.ask("DELETE", `/tenants/${id}`)));
   expect(await shownOf(elsewhere, id)).toEqual(before);
-  const keptOf = (admin: FixtureAdmin) => admin.ask("GET", `/tenants/${id}/kept`);
+  const keptOf = (admin: FixtureAdmin) => admin.ask("GET", `/tenants/${id}/backup`);
   expect(await keptOf(elsewhere)).toEqual(await keptOf(at));
   await expect.poll(() => tools(there, id, key)).toEqual(["far__sing"]);
 

@@ -125,7 +125,7 @@ async function noted(tenant: TenantName): Promise<{ readonly faults: readonly Js
       .filter(({ name }) => name === "lab_echo")
       .reduce((sum, { calls }) => sum + Number(calls), 0);
   await expect.poll(usage, { timeout: 40_000 }).toBe(CALLERS.length * REVISIONS.length);
-  const faults = async () => itemsOf(await told(`/tenants/${tenant}/faults`, tenant));
+  const faults = async () => itemsOf(await told(`/tenants/${tenant}/errors`, tenant));
   await expect.poll(async () => (await faults()).length, { timeout: 20_000 }).toBe(REVISIONS.length);
   return { faults: await faults() };
 }
@@ -155,11 +155,11 @@ test("by the id of a request nobody finds another tenant's error", async () => {
   const [alpha, beta] = [await noted("alpha"), await noted("beta")];
   for (const { requestId } of beta.faults) {
     const query = `requestId=${String(requestId)}`;
-    expect(itemsOf(await told(`/tenants/alpha/faults?${query}`, "alpha"))).toEqual([]);
-    expect((await told(`/faults?${query}`, "alpha")).status).toBe(403);
-    expect((await told(`/tenants/beta/faults?${query}`, "alpha")).status).toBeGreaterThanOrEqual(403);
+    expect(itemsOf(await told(`/tenants/alpha/errors?${query}`, "alpha"))).toEqual([]);
+    expect((await told(`/errors?${query}`, "alpha")).status).toBe(403);
+    expect((await told(`/tenants/beta/errors?${query}`, "alpha")).status).toBeGreaterThanOrEqual(403);
     // Whoever operates the platform finds it, and that one alone.
-    const found = await told(`/faults?${query}`, "root");
+    const found = await told(`/errors?${query}`, "root");
     expect(itemsOf(found)).toHaveLength(1);
     expectNothingForeign({ tenant: "beta", profile: null, principal: "own" }, found.text);
   }
@@ -169,13 +169,13 @@ test("by the id of a request nobody finds another tenant's error", async () => {
 test("a cursor or a place of another tenant's list shows nothing but one's own", async () => {
   await Promise.all(TENANTS.map(noted));
   for (const from of TENANTS) {
-    const { cursor } = JSON.parse((await told(`/tenants/${from}/faults?limit=1`, from)).text) as { cursor: string };
+    const { cursor } = JSON.parse((await told(`/tenants/${from}/errors?limit=1`, from)).text) as { cursor: string };
     const lines = linesOf(await told(`/tenants/${from}/calls`, from));
     const heads = lines.filter(({ kind }) => kind === "head").map(({ sequence }) => Number(sequence));
     for (const to of TENANTS.filter((one) => one !== from)) {
       const places = [0, 1, ...heads.map((head) => head - 1), ...heads, Number.MAX_SAFE_INTEGER];
       const paths = [
-        `/tenants/${to}/faults?cursor=${encodeURIComponent(cursor)}`,
+        `/tenants/${to}/errors?cursor=${encodeURIComponent(cursor)}`,
         ...places.map((after) => `/tenants/${to}/calls?after=${after}`),
         `/tenants/${to}/audit?cursor=${encodeURIComponent(cursor)}`,
       ];
@@ -250,10 +250,10 @@ test("a tenant that is made again under the name has nothing of what was noted b
   const again = async () => {
     const usage = linesOf(await told("/tenants/gamma/usage/calls?open=1", "root"));
     const calls = linesOf(await told("/tenants/gamma/calls", "root"));
-    const seen = itemsOf(await told("/tenants/gamma/faults", "root"));
+    const seen = itemsOf(await told("/tenants/gamma/errors", "root"));
     const ids = faults.map(async ({ requestId }) => {
-      const here = await told(`/tenants/gamma/faults?requestId=${String(requestId)}`, "root");
-      const anywhere = await told(`/faults?requestId=${String(requestId)}`, "root");
+      const here = await told(`/tenants/gamma/errors?requestId=${String(requestId)}`, "root");
+      const anywhere = await told(`/errors?requestId=${String(requestId)}`, "root");
       return [...itemsOf(here), ...itemsOf(anywhere).filter(({ message }) => message !== "")];
     });
     const { waiting, dropped } = JSON.parse((await told("/tenants/gamma/webhooks", "root")).text) as Json;

@@ -1,4 +1,4 @@
-// `tenantry watch` before a real Worker: what operators change is printed as it happens. Connections that break are in
+// `tenantry listen` before a real Worker: what operators change is printed as it happens. Connections that break are in
 // test/clients/cli/commands/watch.test.ts.
 
 import { expect, onTestFinished, test } from "vitest";
@@ -11,7 +11,7 @@ const admin = fixtureAdmin(origin, "watch");
 const URI = "lab://notes/watched";
 
 async function watching(id: string, ...args: string[]): Promise<StdioClient> {
-  const watch = new StdioClient(["watch", id, "--url", origin, ...args]);
+  const watch = new StdioClient(["listen", id, "--url", origin, ...args]);
   onTestFinished(async () => void (await watch.interrupt()));
   await watch.said("Ctrl+C ends it.");
   return watch;

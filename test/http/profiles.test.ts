@@ -245,7 +245,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     test("tells its successor when its time is over, by the name that has now", async () => {
       const id = await admin.tenant(renamed());
       // Less than the millisecond that passes before anybody can ask.
-      await admin.apply(id, renamed("echo", { retirementDays: 1e-9 }));
+      await admin.apply(id, renamed("echo", { deprecatedNameDays: 1e-9 }));
       const client = await open("p", id);
       const ended = (next: string) => ({ code: -32602, message: `Unknown tool: lab_echo; ${next}` });
       expect((await call(client, "lab_echo")).error).toEqual(ended("it is now called echo"));

@@ -44,7 +44,7 @@ async function ruleOf(fetching: Promise<Response>): Promise<string> {
   try {
     await (await fetching).text();
   } catch (error) {
-    if (error instanceof OutboundError) return error.rule;
+    if (error instanceof OutboundError) return error.code;
     throw error;
   }
   return "passed";

@@ -22,12 +22,12 @@ async function oldKey(tenant: string, days = 2, parent?: string): Promise<Made> 
   const { id, token, hash } = await createKey();
   const created = new Date(Date.now() - days * DAY_MS).toISOString();
   const key = { id, hash, name: "laptop", created, ...(parent === undefined ? {} : { parent }) };
-  await admin.ask("PUT", `/tenants/${tenant}/kept`, { keys: [key], suspensions: [], secrets: [] });
+  await admin.ask("PUT", `/tenants/${tenant}/backup`, { keys: [key], suspensions: [], secrets: [] });
   return { id, token };
 }
 
 async function rotatedByItself(tenant: string, token: string, overlapSeconds: number): Promise<Made> {
-  const response = await fetch(`${origin}/admin/v1/tenants/${tenant}/keys/own/rotate`, {
+  const response = await fetch(`${origin}/admin/v1/tenants/${tenant}/keys/self/rotate`, {
     method: "POST",
     headers: { ...bearer(token), "content-type": "application/json" },
     body: JSON.stringify({ overlapSeconds }),
@@ -62,7 +62,7 @@ test("a chain of keys ends from the one that is revoked on, also where it was br
   const second = await oldKey(tenant, 3, first.id);
   const third = await oldKey(tenant, 2, second.id);
   const fourth = await rotatedByItself(tenant, third.token, 60);
-  const { keys } = await admin.ask("GET", `/tenants/${tenant}/kept`);
+  const { keys } = await admin.ask("GET", `/tenants/${tenant}/backup`);
   expect((keys as { parent?: string }[]).map(({ parent }) => parent ?? null)).toEqual(
     expect.arrayContaining([null, first.id, second.id, third.id]),
   );

@@ -60,7 +60,7 @@ const READ = [
   ["/tenants", "DirectoryObject list"],
   [`/tenants/${TENANT}`, "DirectoryObject lookup"],
   [`/tenants/${TENANT}/audit`, "TenantObject policy.audit"],
-  [`/tenants/${TENANT}/kept`, "TenantObject policy.kept"],
+  [`/tenants/${TENANT}/backup`, "TenantObject policy.kept"],
   [`/tenants/${TENANT}/keys`, "TenantObject policy.keyPage"],
   [`/tenants/${TENANT}/limits`, "TenantObject limits.use"],
   [`/tenants/${TENANT}/resources`, "ContentObject content.list"],

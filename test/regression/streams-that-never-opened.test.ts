@@ -10,7 +10,7 @@ test("they are not among the open ones", async () => {
   onTestFinished(() => worker.stop());
   const open = async () => {
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
-    const counters = await (await fetch(`${worker.origin}/admin/v1/counters`, { headers })).text();
+    const counters = await (await fetch(`${worker.origin}/admin/v1/metrics`, { headers })).text();
     return /"openStreams":(\d+)/.exec(counters)?.[1];
   };
   const { headers, body } = write("2026-07-28", "subscriptions/listen", { notifications: { toolsListChanged: true } });

@@ -218,7 +218,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     const at = (url: string) => runTool(get, { url }, { era, fetch });
     expect((await at("https://example.com/a")).text).toBe("from https://example.com/a");
     expect((await at("http://127.0.0.1/a")).isError).toBe(true);
-    const { isError, faults } = await runTool(get, { url: "https://example.com/" }, { era });
+    const { isError, errors: faults } = await runTool(get, { url: "https://example.com/" }, { era });
     expect(isError).toBe(true);
     expect(faults).toMatchObject([{ message: expect.stringContaining("gives no fetch") }]);
   });

@@ -21,7 +21,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
       },
     });
     expect(await runTool(tool, {}, { era })).toMatchObject({ isError: true, text: "no ticket 7", faults: [] });
-    expect(new TenantError({ error: "suspended" }).rule).toBe("suspended");
+    expect(new TenantError({ error: "suspended" }).code).toBe("suspended");
   });
 
   it("a tool that reads settings and bindings of a type of their own is run with what the test gives", async () => {
@@ -48,7 +48,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
       throw new Error("no such claim");
     };
     const tool = defineTool({ name: "rename", visible, handler: () => "renamed" });
-    const { error, faults } = await runTool(tool, {}, { era });
+    const { error, errors: faults } = await runTool(tool, {}, { era });
     expect([error?.code, faults]).toEqual([-32602, [expect.objectContaining({ message: "no such claim" })]]);
   });
 });

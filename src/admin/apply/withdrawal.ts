@@ -25,8 +25,8 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
 
 /** Members that decide who gets in at all, and how much they may have. */
 function accessOf(document: TenantDocument): unknown {
-  const { mode, auth, allowedOrigins, hostnames, limits, search, retirementDays } = document;
-  return [mode, auth, allowedOrigins, hostnames, limits, search, retirementDays];
+  const { mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays: deprecatedNameDays } = document;
+  return [mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays];
 }
 
 /** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */

@@ -41,7 +41,7 @@ export const KEY_ENDPOINTS = endpoints({
     replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
   },
   // Before the one with a parameter, which it would be taken for.
-  "POST /tenants/{id}/keys/own/rotate": {
+  "POST /tenants/{id}/keys/self/rotate": {
     summary: "Make the key anew with which this is asked, once a day; the old one works on for the overlap",
     roles: [],
     isForKeys: true,

@@ -65,20 +65,20 @@ const FaultQuery = object(PageQuery, { requestId: textUpTo(200, 1) });
 const FAULTS = [{ status: 200, schema: pageShapeOf(FaultRow), about: "Errors, newest first" }];
 
 export const FAULT_ENDPOINTS = endpoints({
-  "GET /faults": {
+  "GET /errors": {
     summary: "Errors of all tenants; with requestId, those of the request whose client was told it",
     roles: ROLES.platformRead,
     query: FaultQuery,
     replies: FAULTS,
   },
-  "GET /tenants/{id}/faults": {
+  "GET /tenants/{id}/errors": {
     summary: "The last errors of a tenant's requests",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: FaultQuery,
     replies: FAULTS,
   },
-  "GET /counters": {
+  "GET /metrics": {
     summary: "What the isolate that answers has counted since it began",
     roles: ROLES.platformRead,
     replies: [

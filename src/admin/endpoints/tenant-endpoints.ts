@@ -173,13 +173,13 @@ export const SECRET_ENDPOINTS = endpoints({
 });
 
 export const KEPT_ENDPOINTS = endpoints({
-  "GET /tenants/{id}/kept": {
+  "GET /tenants/{id}/backup": {
     summary: "Read what a backup has beside the export",
     roles: ROLES.platform,
     params: TenantParams,
     replies: [{ status: 200, schema: KeptShape, about: "Keys by their hashes, sealed secrets" }],
   },
-  "PUT /tenants/{id}/kept": {
+  "PUT /tenants/{id}/backup": {
     summary: "Put back what is missing of a backup",
     roles: ROLES.platform,
     params: TenantParams,

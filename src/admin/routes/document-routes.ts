@@ -101,7 +101,7 @@ function shown(outcome: AppliedDocument): Infer<typeof Applied> {
  * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, and what bounds
  * the tenant-admin.
  */
-const OPERATORS_ONLY = ["extends", "hostnames", "upstreamBounds", "services", "authBounds"] as const;
+const OPERATORS_ONLY = ["extends", "hostnames", "upstreamBounds", "serviceBindings", "authBounds"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;

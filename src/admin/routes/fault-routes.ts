@@ -47,7 +47,7 @@ async function ledTo(desk: Desk, { requestId, tenant, message, ...rest }: NotedF
 }
 
 export const faultRoutes = routes(FAULT_ENDPOINTS, {
-  "GET /faults": async (call) => {
+  "GET /errors": async (call) => {
     expectTelemetry(call);
     const { requestId } = call.query;
     const page = await faultPage("faults", call.query, (ask) => remote(platformOf(call.env), faultTables).faults(ask));
@@ -56,14 +56,14 @@ export const faultRoutes = routes(FAULT_ENDPOINTS, {
     const items = await Promise.all([...tenants.values()].map((row) => ledTo(call, row)));
     return { body: { ...page, items: items.flat() } };
   },
-  "GET /tenants/{id}/faults": async (call) => {
+  "GET /tenants/{id}/errors": async (call) => {
     const { stub } = await findManaged(call, call.params.id);
     expectTelemetry(call);
     const page = await faultPage("tenant-faults", call.query, (ask) => remote(stub(), faultTables).faults(ask));
     if (call.caller.tenants === null) return { body: page };
     return { body: { ...page, items: page.items.map((row) => ({ ...row, stack: "" })) } };
   },
-  "GET /counters": async (call) => {
+  "GET /metrics": async (call) => {
     expectTelemetry(call);
     return { body: { counts: COUNTERS.total, refusals: COUNTERS.refusals, levels: { ...LEVELS } } };
   },

@@ -8,14 +8,14 @@ import { routes } from "../route.ts";
 import { KEPT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const keptRoutes = routes(KEPT_ENDPOINTS, {
-  "GET /tenants/{id}/kept": async (call) => {
+  "GET /tenants/{id}/backup": async (call) => {
     const managed = await findManaged(call, call.params.id);
     const record = await readRecord(managed);
     const { upstreams = {} } = record.effective;
     const approved = Object.keys(upstreams).length > 0 ? await remote(managed.stub(), reviewTables).approved() : {};
     return { body: { ...(await managed.policy.kept()), approved } };
   },
-  "PUT /tenants/{id}/kept": async (call) => {
+  "PUT /tenants/{id}/backup": async (call) => {
     const managed = await findManaged(call, call.params.id);
     await readRecord(managed);
     return { body: { rows: await managed.policy.putBack(call.body as never, call.caller) } };

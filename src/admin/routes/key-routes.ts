@@ -39,7 +39,7 @@ export const keyRoutes = routes(KEY_ENDPOINTS, {
     if (done.state === "full") throw full(`the tenant may have no more keys than ${most ?? MAX_KEYS}`);
     return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
   },
-  "POST /tenants/{id}/keys/own/rotate": async (call) => {
+  "POST /tenants/{id}/keys/self/rotate": async (call) => {
     const key = call.caller.name.slice(keyPrincipalId("").length);
     // What counts by caller would begin anew with each.
     return rotated(call, { ...call.params, key }, { ...call.body, leastAgeMs: DAY_MS });

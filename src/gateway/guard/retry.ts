@@ -3,7 +3,7 @@
 
 import { SYSTEM_CLOCK, pause } from "../../mcp-client/clock.ts";
 import { httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
-import { isOutboundRule } from "../../outbound/outbound-error.ts";
+import { isOutboundErrorCode } from "../../outbound/outbound-error.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import type { Deadline } from "../call-deadline.ts";
 
@@ -29,7 +29,7 @@ export async function waitToRetry(
 }
 
 function isUnanswered(fault: Fault): boolean {
-  if (fault.kind === "unreachable") return !isOutboundRule(fault.code);
+  if (fault.kind === "unreachable") return !isOutboundErrorCode(fault.code);
   if (fault.kind === "lost") return fault.stage === "headers";
   return NOBODY_THERE.has(httpStatusOf(fault) ?? 0);
 }

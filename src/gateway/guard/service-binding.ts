@@ -17,7 +17,10 @@ export function upstreamUrl({ url, service, path = "/mcp" }: UpstreamDocument): 
 }
 
 /** Why the service is not for this tenant; undefined: it is, or the upstream is none. */
-export function ungranted({ services = [] }: TenantDocument, { service }: UpstreamDocument): string | undefined {
+export function ungranted(
+  { serviceBindings: services = [] }: TenantDocument,
+  { service }: UpstreamDocument,
+): string | undefined {
   return service === undefined || services.includes(service)
     ? undefined
     : `the service ${service} is not granted to this tenant`;

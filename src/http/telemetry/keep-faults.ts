@@ -1,4 +1,4 @@
-// Owns keeping errors where `tenantry logs` finds them: in the object of their tenant, and in the platform's one what leads there.
+// Owns keeping errors where `tenantry errors` finds them: in the object of their tenant, and in the platform's one what leads there.
 // Refuses more of them than an operator reads: a storm of errors must not become one of writes.
 
 import type { Bindings, TrailVisit } from "../../deployment/deployment.ts";
@@ -79,7 +79,7 @@ export async function keepFault(error: unknown, place: FaultPlace, { env, visit 
   const isOfMany = mayKeep(`platform of ${record.tenant}`, record.tenant === "" ? MOST_IN_A_MINUTE : MOST_OF_ONE);
   const write = () => inTime(remote(object(), faultTables).noteFault(led), PLATFORM_WITHIN_MS);
   if (isOfMany) await kept("platform", write);
-  else COUNTERS.add("faultsNotKept");
+  else COUNTERS.add("errorsDropped");
 }
 
 async function kept(whose: string, write: () => Promise<unknown>): Promise<boolean> {
@@ -91,6 +91,6 @@ async function kept(whose: string, write: () => Promise<unknown>): Promise<boole
   } catch {
     // Counted below. Its keeper is away, which others hear of.
   }
-  COUNTERS.add("faultsNotKept");
+  COUNTERS.add("errorsDropped");
   return false;
 }

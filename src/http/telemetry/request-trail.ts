@@ -98,8 +98,8 @@ export class RequestTrail implements Trail {
     if (this.#isTold) return;
     this.#isTold = true;
     const outcome = this.#outcome ?? outcomeOfStatus(status, isStream);
-    const lease: RequestEvent["lease"] = this.#visit?.host ? (this.#asked ? "asked" : "held") : "none";
-    count(outcome, lease);
+    const policy: RequestEvent["policy"] = this.#visit?.host ? (this.#asked ? "fetched" : "cached") : "none";
+    count(outcome, policy);
     const weight = weightOf(outcome, this.#faults, { sample: this.#end.sample, chance: Math.random() });
     if (weight === 0) return;
     const noted = {
@@ -107,13 +107,13 @@ export class RequestTrail implements Trail {
       ms: Date.now() - this.#began,
       status,
       outcome,
-      lease,
+      policy,
       weight,
       messages: this.#messages,
       objectCalls: this.#objectCalls,
       kvReads: this.#kvReads,
       bytesOut: this.#bytesOut,
-      faults: this.#faults,
+      errors: this.#faults,
     };
     // The event is made off the path: whoever asked has their answer.
     const { request } = this.#came;
@@ -152,8 +152,8 @@ function outcomeOfStatus(status: number, isStream: boolean): string {
 
 const SERVED = new Set(["complete", "stream", "toolError"]);
 
-function count(outcome: string, lease: RequestEvent["lease"]): void {
+function count(outcome: string, policy: RequestEvent["policy"]): void {
   COUNTERS.add("requests");
-  if (lease !== "none") COUNTERS.add(lease === "asked" ? "leasesAsked" : "leasesHeld");
+  if (policy !== "none") COUNTERS.add(policy === "fetched" ? "policyFetches" : "policyCacheHits");
   if (!SERVED.has(outcome)) COUNTERS.refuse(outcome);
 }

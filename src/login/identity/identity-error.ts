@@ -20,16 +20,16 @@ const RULES = {
   sealed: "an operator has to set SECRETS_KEY for this Worker",
 } as const;
 
-export type IdentityRule = keyof typeof RULES;
+export type IdentityErrorCode = keyof typeof RULES;
 
 /** What `ctx.identity.token` rejects with. */
 export class IdentityError extends UserError {
   override readonly name = "IdentityError";
   override readonly isLogged = true;
-  readonly rule: IdentityRule;
+  readonly code: IdentityErrorCode;
 
-  constructor(rule: IdentityRule) {
-    super(`no token for this caller (${rule}): ${RULES[rule]}`);
-    this.rule = rule;
+  constructor(code: IdentityErrorCode) {
+    super(`no token for this caller (${code}): ${RULES[code]}`);
+    this.code = code;
   }
 }

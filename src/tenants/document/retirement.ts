@@ -26,7 +26,7 @@ export function retiredNames(
   catalog: CatalogNames,
   now: number,
 ): RetiredName[] {
-  const until = now + (after.retirementDays ?? DEFAULT_RETIREMENT_DAYS) * DAY;
+  const until = now + (after.deprecatedNameDays ?? DEFAULT_RETIREMENT_DAYS) * DAY;
   if (until <= now) return [];
   return viewsOf(before, after).flatMap((profile) =>
     KINDS.flatMap((kind) => {

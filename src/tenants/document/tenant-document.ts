@@ -280,7 +280,7 @@ export const BINDABLE = [
   "tools",
   "settings",
   "scopes",
-  "retirementDays",
+  "deprecatedNameDays",
   "upstreams",
   "auth",
   "audit",
@@ -324,9 +324,9 @@ export interface TenantDocument {
   readonly audit?: CallAuditDocument;
   readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
   /** The services that upstreams may be; only operators say so. */
-  readonly services?: readonly string[];
+  readonly serviceBindings?: readonly string[];
   /** How many days a name that is listed no more can still be called; 30 by default. */
-  readonly retirementDays?: number;
+  readonly deprecatedNameDays?: number;
 }
 
 export const DEFAULT_RETIREMENT_DAYS = 30;

@@ -25,7 +25,7 @@ const isBackup = (path: string) => path.endsWith("/kept");
 describe("roles", () => {
   const mayWrite = (role: RoleName, path: string): boolean => {
     // With the key itself, which no operator has.
-    if (path.endsWith("/keys/own/rotate")) return false;
+    if (path.endsWith("/keys/self/rotate")) return false;
     if (role === "owner") return true;
     if (path.startsWith("/operators")) return false;
     if (role === "operator") return true;

@@ -82,7 +82,7 @@ function expectHarmless({ form, around, stdout, stderr }: Ran): void {
 const PLACES: readonly Runs[] = [{ most: 2 }, { around: { tty: true, env: { TERM: "xterm" } } }, { first: ["--json"] }];
 
 test("every command is among them", () => {
-  expect(COMMANDS).toEqual(expect.arrayContaining(["tenant show", "export", "call", "watch", "stdio", "__complete"]));
+  expect(COMMANDS).toEqual(expect.arrayContaining(["tenant show", "export", "call", "listen", "stdio", "__complete"]));
   expect(COMMANDS.length).toBeGreaterThan(35);
 });
 
@@ -112,7 +112,7 @@ test.each(COMMANDS)("%s shows a refusal without what steers a terminal", async (
 });
 
 /** They say a refusal in MCP's words, or by its status alone. */
-const SPEAK_MCP = ["watch", "stdio", "call", "doctor", "connect"];
+const SPEAK_MCP = ["listen", "stdio", "call", "doctor", "connect"];
 
 const REFUSALS: FakeAdmin["intercept"][] = [
   () => ({

@@ -156,7 +156,7 @@ const READS = [
   "/tenants/ID/resources",
   "/tenants/ID/prompts",
   "/tenants/ID/upstreams",
-  "/tenants/ID/kept",
+  "/tenants/ID/backup",
   "/tenants/ID/export",
   "/audit",
   "/bases",

@@ -26,13 +26,13 @@ const SELF = () => ({
     return self.fetch(request);
   },
 });
-const worker = createWorker({ tenants: {}, features: [gateway({ services: { SELF } })] });
+const worker = createWorker({ tenants: {}, features: [gateway({ serviceBindings: { SELF } })] });
 
 const documentWith = (services: readonly string[] | undefined, more: TenantDocument = {}): TenantDocument => ({
   mode: "open",
   maxStalenessMs: 50,
   upstreams: { lab: { service: "SELF", path: "/mcp/lab", headers: { "x-own": "ours" } } },
-  ...(services && { services }),
+  ...(services && { serviceBindings: services }),
   ...more,
 });
 
@@ -190,21 +190,21 @@ describe("a service in a document", () => {
     [
       "not granted",
       documentWith([]),
-      ["upstreams.lab.service: is not granted to this tenant: an operator writes it in services"],
+      ["upstreams.lab.service: is not granted to this tenant: an operator writes it in serviceBindings"],
     ],
     [
       "not exposed",
-      { services: ["ELSE"], upstreams: { up: { service: "ELSE" } } },
+      { serviceBindings: ["ELSE"], upstreams: { up: { service: "ELSE" } } },
       ["upstreams.up.service: is no service that this Worker exposes"],
     ],
     [
       "of every object",
-      { services: ["constructor"], upstreams: { up: { service: "constructor" } } },
+      { serviceBindings: ["constructor"], upstreams: { up: { service: "constructor" } } },
       ["upstreams.up.service: is no service that this Worker exposes"],
     ],
     [
       "beside a URL",
-      { services: ["SELF"], upstreams: { up: { service: "SELF", url: "https://mcp.example.com/" } } },
+      { serviceBindings: ["SELF"], upstreams: { up: { service: "SELF", url: "https://mcp.example.com/" } } },
       ["upstreams.up.url: is not there beside a service"],
     ],
     ["neither", { upstreams: { up: {} } }, ["upstreams.up.url: must be a URL, such as https://mcp.example.com/mcp"]],

@@ -147,7 +147,7 @@ describe("the object of a tenant that nobody made", () => {
 
   it("answers an author who tells that it has changed, and stores nothing", async () => {
     const { tenant } = open;
-    await tenant(counted, "never-changed").changed();
+    await tenant(counted, "never-changed").invalidate();
     expect(await tablesIn(exports.TenantObject.getByName("never-changed"))).toEqual([]);
   });
 });

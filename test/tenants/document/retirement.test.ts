@@ -61,6 +61,6 @@ it("can be called for as many days as the new document says, thirty where it say
   const until = (after: TenantDocument) =>
     retiredNames({ profiles: { p: {} } }, { ...after, profiles }, CATALOG, NOW).map((name) => name.until);
   expect(until({})).toEqual([NOW + 30 * DAY]);
-  expect(until({ retirementDays: 0.5 })).toEqual([NOW + DAY / 2]);
-  expect(until({ retirementDays: 0 })).toEqual([]);
+  expect(until({ deprecatedNameDays: 0.5 })).toEqual([NOW + DAY / 2]);
+  expect(until({ deprecatedNameDays: 0 })).toEqual([]);
 });

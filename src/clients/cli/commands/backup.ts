@@ -74,7 +74,7 @@ async function backUp(context: CommandContext, [id, out]: readonly [string, stri
     throw fileError(error, folder);
   });
   const params = { id };
-  const kept = { tenant: id, ...(await context.api.request("GET /tenants/{id}/kept", { params })) };
+  const kept = { tenant: id, ...(await context.api.request("GET /tenants/{id}/backup", { params })) };
   const audit = await collectPages(context.api.pages("GET /tenants/{id}/audit", { params }));
   const lines = audit.map((entry) => `${printableJson(entry)}\n`).join("");
   await writeWhole(folder, join(folder, AUDIT_FILE), lines);
@@ -108,8 +108,8 @@ async function restoreTenant(
     if (secrets.length < rows.secrets.length) {
       context.warn(`${count(rows.secrets.length, "secret")} of ${tenant} cannot be opened as ${id}: set them again`);
     }
-    const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/kept">["body"];
-    const done = await context.api.request("PUT /tenants/{id}/kept", { params: { id }, body });
+    const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/backup">["body"];
+    const done = await context.api.request("PUT /tenants/{id}/backup", { params: { id }, body });
     context.note(`${id}: ${count(done.rows, "row")} of keys, suspensions and secrets put back`);
   } else {
     context.note(

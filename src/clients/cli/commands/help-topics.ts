@@ -83,11 +83,11 @@ export const TOPICS: Readonly<Record<string, string>> = {
     billing: { service: BILLING, path: /mcp }   # a Worker beside this one
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
   authBounds: { hosts: ["*.idp.example.com"] }   # issuers that a tenant-admin may add to auth; only operators set it
-  services: [BILLING]            # Workers beside this one that its upstreams may name; only operators set it
+  serviceBindings: [BILLING]     # Workers beside this one that its upstreams may name; only operators set it
   audit: { calls: redacted, redact: [ssn, card.number], wait: false, days: 30 }   # or digest, or off: docs/audit.md
   webhooks:                      # told what happens to the tenant: docs/webhooks.md
     ops: { url: https://ops.example.com/hooks, secret: "{{secret:HOOK}}", events: [upstream.down], enabled: true }
-  retirementDays: 30             # how long a retired tool name stays callable
+  deprecatedNameDays: 30             # how long a retired tool name stays callable
 
 Patterns: * stands for any run of characters, ? for one.
 Look before you leap: tenantry diff -f tenant.yaml`,
@@ -135,8 +135,8 @@ A client shows what goes wrong in its log of the server's stderr. To see it your
 
   tenantry usage --tenant acme       what was called how often: usage(), docs/usage.md
   tenantry calls show acme           who called what: callAudit() and audit in the document, docs/audit.md
-  tenantry logs ID                   the error that a client was told by this id: telemetry(), docs/telemetry.md
-  tenantry counters                  what one isolate has counted: telemetry(), docs/telemetry.md
+  tenantry errors ID                   the error that a client was told by this id: telemetry(), docs/telemetry.md
+  tenantry metrics                  what one isolate has counted: telemetry(), docs/telemetry.md
   tenantry webhook list acme         who is told what happens: webhooks(), docs/webhooks.md
   tenantry audit acme                what operators did; every tenant has it
   tenantry backup acme               the tenant into a folder; tenantry restore brings it back: docs/operations.md`,

@@ -163,7 +163,7 @@ async function rotateOwn(
   if (key === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
   const { base } = context.api;
   const api = createAdminApi({ url: base, token: key.token, tokenFrom: key.from }, context.terminal.signal);
-  showMade(context, await api.request("POST /tenants/{id}/keys/own/rotate", { params: { id: tenant }, body }));
+  showMade(context, await api.request("POST /tenants/{id}/keys/self/rotate", { params: { id: tenant }, body }));
 }
 
 async function revokeKey(

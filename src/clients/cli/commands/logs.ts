@@ -1,4 +1,4 @@
-// Owns `tenantry logs`: errors, by the id that a client was told, or the last ones of a tenant; and what an isolate counted.
+// Owns `tenantry errors`: errors, by the id that a client was told, or the last ones of a tenant; and what an isolate counted.
 
 import type { Command } from "commander";
 import type { FaultRow, Infer } from "../../../admin/contract.ts";
@@ -19,7 +19,7 @@ interface LogsOptions {
 
 export function addLogsCommands(program: Command, terminal: Terminal): void {
   const logs = program
-    .command("logs")
+    .command("errors")
     .description("Show the error behind an id that a client was told, or the last errors.")
     .argument("[request-id]", "as the client shows it")
     .option("--tenant <tenant>", "of this tenant alone; its own administrators have to say it")
@@ -28,19 +28,19 @@ export function addLogsCommands(program: Command, terminal: Terminal): void {
       "after",
       `
 Examples:
-  tenantry logs 8f3a2c71-0b1d-4c57-9e0a-5d2b6f7e1a90
-  tenantry logs --tenant acme --limit 5
+  tenantry errors 8f3a2c71-0b1d-4c57-9e0a-5d2b6f7e1a90
+  tenantry errors --tenant acme --limit 5
 
 Errors are kept for two weeks, the last 200 of each tenant, where the Worker has telemetry(): docs/telemetry.md.`,
     );
   act(logs, terminal, showLogs);
 
   const counters = program
-    .command("counters")
+    .command("metrics")
     .description(
       "Show what one isolate of the Worker has counted since it began, and what is open in it now: leases, refusals, overloads, streams.",
     )
-    .addHelpText("after", "\nExamples:\n  tenantry counters\n  tenantry counters --json");
+    .addHelpText("after", "\nExamples:\n  tenantry metrics\n  tenantry metrics --json");
   act(counters, terminal, showCounters);
 }
 
@@ -52,8 +52,8 @@ async function showLogs(
   const query = { requestId };
   const pages =
     tenant === undefined
-      ? context.api.pages("GET /faults", { query }, limit + 1)
-      : context.api.pages("GET /tenants/{id}/faults", { params: { id: tenant }, query }, limit + 1);
+      ? context.api.pages("GET /errors", { query }, limit + 1)
+      : context.api.pages("GET /tenants/{id}/errors", { params: { id: tenant }, query }, limit + 1);
   const faults = newestOf(context, await collectPages(pages), limit);
   if (requestId !== undefined && faults.length === 0) {
     const why = "the id is another, it is older than two weeks, or only the Worker's log has it, under requestId";
@@ -61,7 +61,7 @@ async function showLogs(
   }
   if (faults.length === 0) context.note("No errors are kept of the last two weeks.");
   if (requestId === undefined && faults.some(({ message }) => message === "")) {
-    context.note("What has - for its error is kept with its tenant: tenantry logs REQUEST, or --tenant, shows it.");
+    context.note("What has - for its error is kept with its tenant: tenantry errors REQUEST, or --tenant, shows it.");
   }
   context.show(faults, () => (requestId === undefined ? listed(faults, context) : faults.map(whole).join("\n\n")));
 }
@@ -92,7 +92,7 @@ function whole({ at, tenant, method, name, message, stack, requestId }: Fault): 
 }
 
 async function showCounters(context: CommandContext): Promise<void> {
-  const { counts, refusals, levels = {} } = await context.api.request("GET /counters");
+  const { counts, refusals, levels = {} } = await context.api.request("GET /metrics");
   context.show({ counts, refusals, levels }, () => {
     const shown = (by: Readonly<Record<string, number>>) =>
       Object.entries(by).map(([name, count]) => [name, String(count)]);

@@ -1,4 +1,4 @@
-// Owns `tenantry watch`: what a tenant announces, as it happens, through `subscriptions/listen` of its MCP endpoint.
+// Owns `tenantry listen`: what a tenant announces, as it happens, through `subscriptions/listen` of its MCP endpoint.
 
 import type { Command } from "commander";
 import { pause } from "../../../mcp-client/clock.ts";
@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 export function addWatchCommand(program: Command, terminal: Terminal): void {
-  const watch = withKeyOptions(program.command("watch"))
+  const watch = withKeyOptions(program.command("listen"))
     .description("Print what a tenant announces, as it happens, until Ctrl+C.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
     .option("--tools", "when the list of tools changes")
@@ -43,10 +43,10 @@ export function addWatchCommand(program: Command, terminal: Terminal): void {
       "after",
       `
 Examples:
-  tenantry watch demo                                        all three lists
-  tenantry watch acme/public --tools --key-file key.txt
-  tenantry watch acme --resource file:///handbook/holidays.md
-  tenantry watch acme --json | jq --unbuffered .method       one JSON message a line
+  tenantry listen demo                                        all three lists
+  tenantry listen acme/public --tools --key-file key.txt
+  tenantry listen acme --resource file:///handbook/holidays.md
+  tenantry listen acme --json | jq --unbuffered .method       one JSON message a line
 
 When the connection drops, it is made again, and stderr says so: what changed meanwhile is not printed.`,
     );

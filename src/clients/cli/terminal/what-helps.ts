@@ -32,7 +32,7 @@ const HELP: Readonly<Record<CauseCode, Help>> = {
   "answer-too-slow": "the server is slow: raise timeoutMs",
   "list-refused": "the server's own error: ask it with another client",
   "too-much": "more than a tenant takes: ask the server's operator for a smaller list",
-  "service-missing": "services of gateway() and of the document: docs/gateway.md",
+  "service-missing": "serviceBindings of gateway() and of the document: docs/gateway.md",
   waiting: ({ tenant, upstream }) => `tenantry upstream pending ${tenant} ${upstream}, then approve or reject`,
   "uri-listed": "two upstreams have this URI: uris says whose it is",
   "uri-stored": "what the tenant stores is read; uris gives it to the upstream",

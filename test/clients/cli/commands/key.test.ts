@@ -51,7 +51,7 @@ test("a key is rotated with itself, and no operator's token goes there", async (
   };
   const { exit, stdout } = await cli.run(["key", "rotate", "acme", "--overlap", "7d"], { env: { TENANTRY_KEY: KEY } });
   expect({ exit, stdout }).toEqual({ exit: 0, stdout: "tnt_shown_once\n" });
-  expect(sent).toEqual([["POST", "/admin/v1/tenants/acme/keys/own/rotate", `Bearer ${KEY}`]]);
+  expect(sent).toEqual([["POST", "/admin/v1/tenants/acme/keys/self/rotate", `Bearer ${KEY}`]]);
 });
 
 test.each(["rotate", "revoke"])("a key is named by its name for key %s", async (verb) => {

@@ -9,7 +9,7 @@ const ID = "io.modelcontextprotocol/subscriptionId";
 
 async function watching(args: readonly string[] = [], script?: (exchange: Exchange) => void) {
   const endpoint = await ScriptedServer.start(script);
-  const watch = new StdioClient(["watch", "acme", "--url", new URL(endpoint.url).origin, ...args]);
+  const watch = new StdioClient(["listen", "acme", "--url", new URL(endpoint.url).origin, ...args]);
   onTestFinished(async () => void (await watch.interrupt()));
   return { endpoint, watch };
 }
@@ -106,6 +106,6 @@ test.each([
 test("a server that is not there is unreachable, and not waited for", async () => {
   const { endpoint } = await watching();
   await endpoint.stop();
-  const watch = new StdioClient(["watch", endpoint.url]);
+  const watch = new StdioClient(["listen", endpoint.url]);
   expect((await watch.end()).exit).toBe(6);
 });

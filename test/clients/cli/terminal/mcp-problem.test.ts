@@ -15,7 +15,7 @@ const challenged = (challenge: string) => (one: Exchange) => {
   one.json({ jsonrpc: "2.0", id: one.message["id"] as string, error }, 401, { "www-authenticate": challenge });
 };
 
-describe.each([["call"], ["watch"]])("tenantry %s", (command) => {
+describe.each([["call"], ["listen"]])("tenantry %s", (command) => {
   test.each([
     { challenge: `Bearer realm="x", resource_metadata="${METADATA}"`, args: [], says: NOTHING },
     { challenge: `bearer Resource_Metadata=${METADATA}`, args: [], says: NOTHING },
