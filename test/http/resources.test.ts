@@ -214,21 +214,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await search(`creme BRULEE ${word}`)).toEqual([`${base}/both`]);
     });
 
-    test.each([
-      '"',
-      "*",
-      "AND OR NOT",
-      "NEAR(a b)",
-      "title:x",
-      "a AND",
-      "(",
-      "--",
-      "'; DROP TABLE resources",
-      "",
-      "\u0000",
-      "🦘",
-    ])("takes %j as words, whatever it means to a database", async (query) => {
-      expect(Array.isArray(await search(query))).toBe(true);
+    test("takes as words whatever means something to a database", async () => {
+      const operators = ['"', "*", "AND OR NOT", "NEAR(a b)", "title:x", "a AND", "(", "--", "", "\u0000", "🦘"];
+      for (const query of [...operators, "'; DROP TABLE resources"]) {
+        expect({ query, found: await search(query) }).toEqual({ query, found: expect.any(Array) as string[] });
+      }
       expect(await search(word)).toHaveLength(5);
     });
 
