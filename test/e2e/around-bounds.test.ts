@@ -103,7 +103,7 @@ describe.each(ERAS)("in era $era a middleware", ({ era, revision }) => {
     client = await mcpClient(revision, `${worker.origin}/mcp/acme`);
   });
 
-  it("that tries again for ever ends", async () => {
+  it("ends where it tries again for ever", async () => {
     const before = Number(textOf(await call(client, "count", "none")));
     expect(textOf(await call(client, "count", "retries_for_ever"))).toMatch(MASKED);
     expect(Number(textOf(await call(client, "count", "none"))) - before).toBe(11);

@@ -170,7 +170,7 @@ describe("a session's object that cannot be reached", () => {
     onTestFinished(() => workers[worker].reconnect("SessionObject"));
   }
 
-  test("by who takes what is posted refuses it under its id, with a status that its client understands", async () => {
+  test("from the Worker that takes a POST refuses it under its id, with a status that its client understands", async () => {
     const connection = await connect();
     await cut("two");
     const { status, id, error, headers } = await connection.send({ jsonrpc: "2.0", id: "mine", method: "ping" });
@@ -185,7 +185,7 @@ describe("a session's object that cannot be reached", () => {
       "initialize",
       { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } },
     ],
-  ])("by who holds the stream is the answer of a %s, under its id", async (_what, method, params) => {
+  ])("from the Worker that holds the stream is the answer to a %s, under its id", async (_what, method, params) => {
     const connection = await connect();
     await cut("one");
     expect((await connection.request("mine", method, params)).error).toMatchObject({ code: -32603 });

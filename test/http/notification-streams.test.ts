@@ -168,7 +168,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
       expect(await narrow.before(END)).toEqual([]);
     });
 
-    test("and tells what it saw, when that is hidden from now on", async () => {
+    test("after a change that hides what it showed before", async () => {
       const tenant = await admin.tenant(DOCUMENT);
       const { write: put } = writerOf(tenant);
       await put("lab://open/a", "old");

@@ -125,7 +125,7 @@ describe("an answer", () => {
     expect(told.map((line) => (JSON.parse(line.slice(6)) as Json)["id"])).toEqual(["call"]);
   });
 
-  test("of one question is none to the next", async () => {
+  test("to one question does not answer the next one", async () => {
     const { client, stream, done } = await start("lab_rounds", { key: crypto.randomUUID() });
     const isQuestion = ({ method }: Json) => method === "elicitation/create";
     const first = await stream.message(isQuestion);

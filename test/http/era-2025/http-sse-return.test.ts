@@ -197,7 +197,7 @@ describe("a client that comes back", () => {
     expect((await after.event("late")).message.result).toMatchObject({ content: [{ text: "accept" }] });
   });
 
-  test("and initializes is another client: no answer to an earlier one's request is taken for its own", async () => {
+  test("with initialize is another client: no answer to an earlier one's request is taken for its own", async () => {
     const url = named();
     const before = await connectSse(url);
     await initializeSse(before);
