@@ -12,8 +12,8 @@ import { connectSse, initializeSse, type SseConnection } from "../support/sse-co
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
-const AT_ONCE = 20;
-const TURNS = 5;
+const AT_ONCE = 12;
+const TURNS = 3;
 const YES = { action: "accept", content: { yes: true } };
 
 let storage: string;
@@ -116,7 +116,7 @@ describe("while every object is reset all the time", () => {
 
   test("a client that loses its stream again and again goes on by its last event's id, with every event once", async () => {
     const reports = 20;
-    const ids = Array.from({ length: 5 }, (_none, at) => `report-${at}`);
+    const ids = Array.from({ length: 3 }, (_none, at) => `report-${at}`);
     const said: Json[] = [];
     let connection = await connect();
     let last = connection.endpointId;
