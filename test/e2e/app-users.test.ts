@@ -1,8 +1,8 @@
 // An app that mounts tenantry says who calls: the principal everywhere, in the tenant that the app names. Whatever the app says
 // that cannot be read, and a failure of it, lets nobody in.
 
-import { beforeAll, describe, expect, test } from "vitest";
-import { as, clientAs, startUsersApp, textOf, whoIs, type UsersApp } from "../support/app-users.ts";
+import { describe, expect, test } from "vitest";
+import { as, clientAs, startUsersApp, textOf, whoIs } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
 import { bearer } from "../support/fixture-admin.ts";
 import { ResumableCall } from "../support/resumable-call.ts";
@@ -12,10 +12,7 @@ import { sendRaw, write } from "../support/raw-http.ts";
 
 const ADA = { tenant: "acme", id: "7" };
 
-let app: UsersApp;
-beforeAll(async () => {
-  app = await startUsersApp();
-});
+const app = await startUsersApp();
 
 const READ = { reader: { tools: ["whoami"] }, payer: { tools: ["pay"] } };
 const namesAs = async (user: Json, revision: string, url: string) => {
