@@ -22,3 +22,7 @@ test("a sentence over the limit is cut at a word, with an ellipsis inside the li
   expect(firstSentence("one two three four", 12)).toBe("one two…");
   expect(firstSentence("x".repeat(50), 12)).toBe(`${"x".repeat(11)}…`);
 });
+
+test("a sentence is not cut inside a surrogate pair", () => {
+  for (const limit of [8, 9, 10, 11]) expect(firstSentence("\u{1f600}".repeat(20), limit).isWellFormed()).toBe(true);
+});

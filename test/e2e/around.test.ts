@@ -56,7 +56,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     await expect.poll(noted).toEqual([began(method, name), `tenant ${name} ${args}`, "worker ends failure"]);
   });
 
-  it("of a template runs for what matches it, and another is looked for where there is no such resource", async () => {
+  it("runs for what matches its template, and another template is looked for where there is no such resource", async () => {
     const { error } = await client.request("resources/read", { uri: "failing://none" });
     expect(error?.message).toBe("Resource not found");
     await expect.poll(noted).toContain("template failing://none");

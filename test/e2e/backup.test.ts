@@ -4,20 +4,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin, type FixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";
+import { startGatewayWorker } from "../support/gateway-tenant.ts";
 import { client2026, type Json } from "../support/mcp-client.ts";
 import { startUpstream } from "../support/upstream.ts";
-import { bundleWorker, startWorker } from "../support/start-worker.ts";
 
-const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const modules = await bundleWorker("gateway-worker");
-const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
-const workers = [await startWorker(modules, { vars }), await startWorker(modules, { vars })];
-afterAll(() => Promise.all(workers.map((worker) => worker.stop())));
-const [here = "", there = ""] = workers.map(({ origin }) => origin);
+const here = await startGatewayWorker();
+/** With the same SECRETS_KEY. */
+const there = await startGatewayWorker({ ANOTHER: "1" });
 const [at, elsewhere] = [fixtureAdmin(here, "backup"), fixtureAdmin(there, "backup")];
 
 const LISTS = ["resources", "keys", "secrets", "suspensions", "limits", "prompts", "upstreams/far/pending"] as const;

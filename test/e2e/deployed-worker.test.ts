@@ -12,23 +12,22 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
 import { mcpClient } from "../support/mcp-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
-import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/start-worker.ts";
+import { readModules, sharedWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
 let folder: string;
 let worker: OneWorker;
-let demo: OneWorker;
+const demo = await sharedWorker("demo-worker");
 
 beforeAll(async () => {
   folder = await deployedFolder();
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
   worker = await startWorker(await readModules(folder, "worker.js"), { vars });
-  demo = await startWorker(await bundleWorker("demo-worker"));
 }, BUILD_MS);
 
-afterAll(() => Promise.all([worker.stop(), demo.stop()]));
+afterAll(() => worker.stop());
 
 test("it starts with no tenant, serves nobody, and says what a URL looks like", async () => {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });

@@ -36,7 +36,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<{ stat
 const put = (at: number) =>
   ask("PUT", `/tenants/full/resources/content?uri=note://n-${at}`, `${at} ${"word ".repeat(8000)}`);
 
-test("is still braked, audited and deleted by operators", async () => {
+test("a tenant whose object is full is still suspended, audited and deleted by operators", async () => {
   const document = { mode: "open", maxStalenessMs: 50, profiles: { p: {} } };
   await ask("POST", "/tenants", { id: "full", document });
   const keys: string[] = [];

@@ -45,9 +45,9 @@ describe("POST /gateway/{tenant}", () => {
   });
 
   test("knows no server of which the view shows nothing", async () => {
-    const unknown = { code: -32001, message: "Server 'up' not found" };
-    expect((await wrapped(listing("up"), `${tenant.id}/none`)).error).toEqual(unknown);
-    expect((await wrapped(listing("nobody"))).error).toEqual({ code: -32001, message: "Server 'nobody' not found" });
+    expect((await wrapped(listing("up"), `${tenant.id}/none`)).error).toMatchObject({ code: -32001 });
+    const nobody = { code: -32001, message: "Server 'nobody' not found" };
+    expect((await wrapped(listing("nobody"))).error).toMatchObject(nobody);
     expect((await wrapped(listing("code"))).error?.code).toBe(-32001);
   });
 

@@ -1,7 +1,6 @@
 // Half of a surrogate pair in each text that a built-in tool takes: the tool says so or works, and is no fault of the server.
 
 import { expect, test } from "vitest";
-import { firstSentence } from "../../src/demo/first-sentence.ts";
 import { client2025, type Json } from "../support/mcp-client.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
@@ -56,7 +55,3 @@ test.each(["title", "text", "tags"])(
     expect(read.result).toMatchObject({ isError: true });
   },
 );
-
-test("an excerpt is not cut inside a pair", () => {
-  for (const limit of [8, 9, 10, 11]) expect(firstSentence("\u{1f600}".repeat(20), limit).isWellFormed()).toBe(true);
-});

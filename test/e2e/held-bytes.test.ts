@@ -121,7 +121,7 @@ async function untilNothingIsHeld(): Promise<number> {
   return held;
 }
 
-test("nothing is held when all have left, however they left", async () => {
+test("nothing is held when all clients have left, however they left", async () => {
   const rounds = sized({ usual: 4, long: 40 });
   const turns = fc.sample(fc.array(TURN, { minLength: 40, maxLength: 40 }), {
     numRuns: rounds,
@@ -139,7 +139,7 @@ test("nothing is held when all have left, however they left", async () => {
   expect(await untilNothingIsHeld()).toBe(0);
 });
 
-test("who announces bodies and sends none takes no room from others", async () => {
+test("a client that announces bodies and sends none takes no room from others", async () => {
   const { headers, body } = write("2025-11-25", "ping");
   const from = (address: string) => ({ ...headers, "cf-connecting-ip": address });
   const silent = Array.from({ length: 1400 }, () => {

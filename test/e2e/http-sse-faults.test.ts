@@ -12,8 +12,8 @@ import { connectSse, initializeSse, type SseConnection } from "../support/sse-co
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
-const AT_ONCE = 20;
-const TURNS = 5;
+const AT_ONCE = 12;
+const TURNS = 3;
 const YES = { action: "accept", content: { yes: true } };
 
 let storage: string;
@@ -116,7 +116,7 @@ describe("while every object is reset all the time", () => {
 
   test("a client that loses its stream again and again goes on by its last event's id, with every event once", async () => {
     const reports = 20;
-    const ids = Array.from({ length: 5 }, (_none, at) => `report-${at}`);
+    const ids = Array.from({ length: 3 }, (_none, at) => `report-${at}`);
     const said: Json[] = [];
     let connection = await connect();
     let last = connection.endpointId;
@@ -170,7 +170,7 @@ describe("a session's object that cannot be reached", () => {
     onTestFinished(() => workers[worker].reconnect("SessionObject"));
   }
 
-  test("by who takes what is posted refuses it under its id, with a status that its client understands", async () => {
+  test("from the Worker that takes a POST refuses it under its id, with a status that its client understands", async () => {
     const connection = await connect();
     await cut("two");
     const { status, id, error, headers } = await connection.send({ jsonrpc: "2.0", id: "mine", method: "ping" });
@@ -185,7 +185,7 @@ describe("a session's object that cannot be reached", () => {
       "initialize",
       { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } },
     ],
-  ])("by who holds the stream is the answer of a %s, under its id", async (_what, method, params) => {
+  ])("from the Worker that holds the stream is the answer to a %s, under its id", async (_what, method, params) => {
     const connection = await connect();
     await cut("one");
     expect((await connection.request("mine", method, params)).error).toMatchObject({ code: -32603 });

@@ -6,7 +6,7 @@ import { client2026 } from "../support/mcp-client.ts";
 import { STREAM_KINDS, type Listen, type Listening } from "../support/notification-streams.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
-const STREAMS = 500;
+const STREAMS = 200;
 /** Streams of one kind that are opened at the same time. */
 const AT_ONCE = 25;
 const LIST_CHANGED = "notifications/resources/list_changed";

@@ -12,8 +12,8 @@ import {
   type WorkerPair,
 } from "../support/worker-pair.ts";
 
-const CALLS = 1000;
-const MOST = 100;
+const CALLS = 400;
+const MOST = 50;
 const REVISION = "2026-07-28";
 const CALL = { name: "flow_logs", arguments: { level: "info", logger: "test", data: "x" } };
 
@@ -58,7 +58,7 @@ function print(what: string, served: number): void {
   process.stdout.write(`${CALLS} calls at once to 2 isolates, ${what}: ${served} served of ${MOST}\n`);
 }
 
-describe("1,000 calls at once over a limit of 100, to two isolates", () => {
+describe("many calls at once over a limit, to two isolates", () => {
   test("are never more than the limit where a daily limit is exact, and no fewer", async () => {
     const tenant = await newTenant({ dailyToolCalls: MOST, exact: true });
     const { served, refused } = await flood(tenant);
@@ -92,7 +92,7 @@ describe("1,000 calls at once over a limit of 100, to two isolates", () => {
   });
 });
 
-describe("1,000 calls at once over a limit of 100, to two isolates of a location with the platform's limiter", () => {
+describe("many calls at once over a limit, to two isolates of a location with the platform's limiter", () => {
   let located: WorkerPair;
   beforeAll(async () => {
     located = await startWorkerPair({}, undefined, true);
@@ -108,7 +108,7 @@ describe("1,000 calls at once over a limit of 100, to two isolates of a location
 
   test("pass a limit of messages a minute by what comes before the limiter has answered, and then both isolates pause", async () => {
     // The limiter counts by minutes of the clock: in the middle of this test none begins.
-    await expect.poll(() => Date.now() % 60_000, { timeout: 60_000, interval: 500 }).toBeLessThan(35_000);
+    await expect.poll(() => Date.now() % 60_000, { timeout: 60_000, interval: 500 }).toBeLessThan(48_000);
     const tenant = await newTenant({ addressMessages: MOST }, {}, located);
     await located.one.reset();
     const { served, refused } = await flood(tenant, located);
@@ -143,7 +143,7 @@ test("a daily limit of each key is each key's own, and other messages do not cou
   }
 });
 
-test("what one isolate counted of a daily limit another one knows some seconds later", async () => {
+test("calls that one isolate counted of a daily limit are known to another some seconds later", async () => {
   const tenant = await newTenant({ dailyToolCalls: 10 });
   const status = async ({ origin }: { readonly origin: string }) => (await send(origin, tenant)).status;
   const { one, two } = workers;
@@ -155,7 +155,7 @@ test("what one isolate counted of a daily limit another one knows some seconds l
 test("a limit that was met is one row of the audit log, however many were refused", async () => {
   const tenant = await newTenant({ addressMessages: 5 });
   const { refused } = await flood(tenant);
-  expect(refused.length).toBeGreaterThan(900);
+  expect(refused.length).toBeGreaterThan(0.8 * CALLS);
   const noted = async () => {
     const { items } = await workers.one.admin("GET", `/tenants/${tenant}/audit`);
     return (items as Json[]).filter(({ action }) => action === "limit.met");
@@ -187,7 +187,7 @@ test("each message of a batch over the limit has an error of its own, and the ot
   expect(await second.json()).toHaveLength(50);
 });
 
-test("what is refused for its shape counts like everything else", async () => {
+test("a message that is refused for its shape counts like any other", async () => {
   const tenant = await newTenant({ addressMessages: 10 });
   const post = async (body: string) => {
     const headers = { "content-type": "application/json", "mcp-protocol-version": REVISION };

@@ -155,7 +155,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect((await call(alice)).api["iss"]).toBe(`${origin}/login/${id}`);
   });
 
-  test("whoever has no token is told why, and what helps", async () => {
+  test("a handler that gets no token for its caller is told why, and what helps", async () => {
     const server = await startAuthorizationServer();
     const { id, url } = await tenantWith(server, SIGNED);
     const key = await admin.key(id);
@@ -201,7 +201,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   test.each([
     { via: "signed", how: () => SIGNED },
     { via: "exchange", how: (server: AuthorizationServer) => exchangeAt(server) },
-  ])("200 parallel calls of two people reach the API as who called, by $via", async ({ via, how }) => {
+  ])("60 parallel calls of two people reach the API as who called, by $via", async ({ via, how }) => {
     const server = await startAuthorizationServer();
     const { url } = await tenantWith(server, how(server));
     const api = await echoApi();
@@ -210,7 +210,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       people.map(async (sub) => clientAs(url, await tokenOf(server, { aud: url, sub, email: `${sub}@example.com` }))),
     );
     const tools = via === "exchange" ? kinds.slice(0, 2) : kinds;
-    const calls = Array.from({ length: 200 }, async (_none, at) => {
+    const calls = Array.from({ length: 60 }, async (_none, at) => {
       const [sub = "", client] = [people[at % 2], clients[at % 2]];
       const tool = tools[at % tools.length] ?? "";
       const scopes = [`s${at % 5}`];
@@ -221,7 +221,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       ([sub, scope, { as, api: heard }]) => as !== sub || heard["sub"] !== sub || heard["scope"] !== scope,
     );
     expect(mixed).toEqual([]);
-    expect(api.heard).toHaveLength(200);
+    expect(api.heard).toHaveLength(60);
   });
 });
 

@@ -103,7 +103,7 @@ describe.each(["/ai", "/cut"])("under %s", (path) => {
   });
 });
 
-test("what is not under its path is the app's", async () => {
+test("a path outside of tenantry's is the app's", async () => {
   expect(await (await fetch(worker.origin)).text()).toBe("the app's own page");
   expect((await fetch(`${worker.origin}/mcp/acme`, { method: "POST" })).status).toBe(404);
 });

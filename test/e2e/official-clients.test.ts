@@ -143,7 +143,7 @@ describe.each(CLIENTS)("the official $title", ({ slug, connect }) => {
 });
 
 describe("note_delete asks the person at the v2 client", () => {
-  test("and deletes when the answer is yes", async () => {
+  test("deletes the note when the answer is yes", async () => {
     const { client, asked } = await connectAnswering({ action: "accept", content: { confirm: true } });
     const id = "v2-confirmed";
     await write(client, { id, title: "Confirmed", text: "Gone after a yes." });
@@ -152,7 +152,7 @@ describe("note_delete asks the person at the v2 client", () => {
     expect(await client.callTool({ name: "note_read", arguments: { id } })).toMatchObject({ isError: true });
   });
 
-  test("and keeps the note when the person declines", async () => {
+  test("keeps the note when the person declines", async () => {
     const { client, asked } = await connectAnswering({ action: "decline" });
     const id = "v2-declined";
     await write(client, { id, title: "Declined", text: "Still here." });

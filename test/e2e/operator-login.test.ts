@@ -32,7 +32,7 @@ async function freshCommandLine(): Promise<CommandLine> {
   return new CommandLine(folder, { HOME: folder, TENANTRY_URL: worker.origin, BROWSER: browser });
 }
 
-test("whoever signs in works with the server as who they are, until they log out", async () => {
+test("a person who signs in works with the server as themselves, until they log out", async () => {
   const cli = await freshCommandLine();
   issuer.claims = { sub: "00u1", email: "alice@example.com", groups: ["staff"] };
   // What was got ends at once, so that every command needs the next one.
@@ -57,7 +57,7 @@ test("whoever signs in works with the server as who they are, until they log out
   expect([exit, stderr]).toEqual([4, expect.stringContaining("run tenantry login")]);
 });
 
-test("whoever has no role is told why, and keeps nothing", async () => {
+test("a person without a role is told why, and nothing is kept", async () => {
   const cli = await freshCommandLine();
   issuer.claims = { groups: ["guests"] };
   issuer.lives = 3600;

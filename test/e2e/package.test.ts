@@ -154,7 +154,7 @@ test("a page that a message or the README names is in the tarball", () => {
 describe("its README", () => {
   const readme = () => readFileSync(join(unpacked, "README.md"), "utf8");
 
-  test("is for who installs it, and not for who has a checkout", () => {
+  test("is for a person who installs it, not for one who has a checkout", () => {
     expect(readme()).toMatch(/^npx tenantry init shop/m);
     expect(readme()).toMatch(/^npm install tenantry zod$/m);
     expect(readme()).not.toMatch(/npm ci|npm run|npm start --/);

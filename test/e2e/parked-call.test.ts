@@ -10,7 +10,7 @@ import { client2025, client2026, post, type Client, type Json } from "../support
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 /** Calls of one session that wait at the same time, and what becomes of one becomes of all. */
-const CALLS = 5;
+const CALLS = 3;
 /** How often each answer is given, to the Workers in turn, all at once. */
 const ANSWERS = 4;
 const YES = { action: "accept", content: { yes: true } };
@@ -73,16 +73,8 @@ const deaths = [
   },
   { what: "every object was reset", die: () => workers.crash() },
   {
-    what: "its Worker's process was killed",
+    what: "its Worker's process was killed, with the connection",
     die: async () => {
-      await workers.stop();
-      workers = await startWorkerPair({}, storage);
-    },
-  },
-  {
-    what: "its client's connection is gone and its Worker's process was killed",
-    die: async (parked: readonly Parked[]) => {
-      await Promise.all(parked.map(({ call }) => call.drop()));
       await workers.stop();
       workers = await startWorkerPair({}, storage);
     },

@@ -183,7 +183,7 @@ test(title, { timeout: 400_000 }, async () => {
   }
 });
 
-test("what the requests stored is still listed, by messages that the official schema knows", async () => {
+test("resources that the requests stored are still listed, by messages that the official schema knows", async () => {
   const client = client2026(`${origin}/mcp/rough`);
   let cursor: unknown;
   let listed = 0;

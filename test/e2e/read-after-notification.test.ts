@@ -6,7 +6,7 @@ import { client2026, type Client, type Json } from "../support/mcp-client.ts";
 import { listen2025, listen2026, type Listening } from "../support/notification-streams.ts";
 import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
-const WRITES = 100;
+const WRITES = 50;
 const BURST = 10;
 const URI = "lab://counters/one";
 const UPDATED = "notifications/resources/updated";

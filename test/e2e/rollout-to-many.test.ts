@@ -7,7 +7,7 @@ import { client2026 } from "../support/mcp-client.ts";
 import { sized } from "../support/tier.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
-const TENANTS = sized({ usual: 300, long: 3000 });
+const TENANTS = sized({ usual: 120, long: 3000 });
 const LANES = 8;
 /** Tenants that have clients, spread over all: their leases have to end. */
 const ASKED = 20;

@@ -6,20 +6,17 @@ import { sendRaw, write } from "../support/raw-http.ts";
 import { sharedWorkerPair, type SharedWorkerPair } from "../support/worker-pair.ts";
 
 const LEASE_MS = 5000;
-const NAMES = 80;
 
 let workers: SharedWorkerPair;
 beforeAll(async () => {
   workers = await sharedWorkerPair();
   // By the other Worker: the one that is asked knows none of them.
-  for (let at = 0; at < NAMES; at += 1)
+  const document = { mode: "key", allowedOrigins: ["https://a.example"] };
+  const made = Array.from({ length: FIRST.length + LATER }, async (_none, at) => {
     await workers.two.admin("POST", "/tenants", { id: tenantName(at), document: {} });
-  for (let at = 0; at < NAMES; at += 1) {
-    await workers.two.admin("PUT", `/tenants/${tenantName(at)}/document`, {
-      mode: "key",
-      allowedOrigins: ["https://a.example"],
-    });
-  }
+    await workers.two.admin("PUT", `/tenants/${tenantName(at)}/document`, document);
+  });
+  await Promise.all(made);
 });
 
 const tenantName = (at: number) => `secret-${String(at).padStart(2, "0")}`;
@@ -48,6 +45,9 @@ async function approach(name: string, { method, credential, origin, profile }: A
   return JSON.stringify([reply.status, told, reply.text]).replaceAll(name, "NAME");
 }
 
+/** Names whose leases have ended when they are asked for. */
+const LATER = 3;
+
 const madeUp = async () => (await createKey()).token;
 
 const FIRST: readonly Approach[] = ["POST", "GET", "DELETE", "PUT", "OPTIONS"].flatMap((method) => [
@@ -62,7 +62,7 @@ const FIRST: readonly Approach[] = ["POST", "GET", "DELETE", "PUT", "OPTIONS"].f
 ]);
 
 test("a tenant's and nobody's answer the same, however they are approached", async () => {
-  for (const [at, first] of FIRST.entries()) {
+  const approached = FIRST.map(async (first, at) => {
     const [one, other] = [await madeUp(), await madeUp()];
     const given = first.credential === "made up" ? { credential: one } : {};
     const more = { method: first.method };
@@ -79,13 +79,14 @@ test("a tenant's and nobody's answer the same, however they are approached", asy
       const [tenants, nobodys] = [await approach(tenantName(at), next), await approach(nobodyName(at), next)];
       expect({ first, which, told: nobodys }).toEqual({ first, which, told: tenants });
     }
-  }
+  });
+  await Promise.all(approached);
 });
 
-test("and once what an isolate knows of either has ended", async () => {
+test("a tenant's and nobody's answer the same once what an isolate knows of either has ended", async () => {
   const [known, fresh] = [await madeUp(), await madeUp()];
   const later = [{ method: "POST" }, { method: "POST", credential: known }, { method: "POST", credential: fresh }];
-  const names = later.map((_next, at) => NAMES - 1 - at);
+  const names = later.map((_next, at) => FIRST.length + at);
   for (const at of names) {
     for (const name of [tenantName(at), nobodyName(at)]) await approach(name, { method: "POST", credential: known });
   }

@@ -9,8 +9,8 @@ import { listen2025, reopen2025, STREAM_KINDS, type Listening } from "../support
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
 const CRASH_EVERY_MS = 200;
-const SESSIONS = 6;
-const CALLS_EACH = 5;
+const SESSIONS = 3;
+const CALLS_EACH = 4;
 const REPORTS = 20;
 const EVERY_MS = 50;
 /** A client that loses its connection after so many reports. */
@@ -116,7 +116,7 @@ const faults = [
 
 describe.each(faults)("after $fault", ({ strike }) => {
   test.each(STREAM_KINDS)("an update still reaches $kind, again and again", async ({ listen }) => {
-    const uris = freshUris(5);
+    const uris = freshUris(2);
     const streams = await Promise.all([listen(urlOf(0), uris), listen(urlOf(1), uris)]);
     onTestFinished(async () => {
       await Promise.all(streams.map(({ events }) => events.close()));

@@ -7,7 +7,7 @@ import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
-const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN });
+const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1" });
 
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
   const url = () => `${worker.origin}/mcp/acme`;

@@ -117,12 +117,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     }
   });
 
-  it("what is told apart by who calls is nobody else's to keep", async () => {
+  it("a list that differs by caller may be kept by no shared cache", async () => {
     const { result } = await (await at("nobody")).request("tools/list");
     expect(result["cacheScope"] ?? "private").toBe("private");
   });
 
-  it("what the tenant's settings say shows a tool, and an operator may change them", async () => {
+  it("a setting of the tenant shows a tool, and an operator may change it", async () => {
     for (const [tenant, sees] of [
       ["gold", true],
       ["other", false],

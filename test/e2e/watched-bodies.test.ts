@@ -1,21 +1,27 @@
 // A small body that does not come is ended ten seconds after it began, whoever else is there: nobody, a client that has left,
 // one that was answered long ago, or a hundred of the same kind. In workerd, where no timer is its own.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
 import { SlowClient, statusIn } from "../support/slow-client.ts";
-import { startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
+import {
+  startWorkerPair,
+  sharedWorkerPair,
+  type SharedWorkerPair,
+  type WatchedWorker,
+} from "../support/worker-pair.ts";
 
 const { headers, body } = write("2026-07-28", "tools/list");
 const SENT = JSON.stringify(body);
 const DECLARED = 100;
 
 /** Three times two isolates: what one watches is nothing to another. */
-const pairs: WorkerPair[] = [];
+const pairs: SharedWorkerPair[] = [];
 beforeAll(async () => {
-  pairs.push(...(await Promise.all([startWorkerPair(), startWorkerPair(), startWorkerPair()])));
+  const own = await Promise.all([startWorkerPair(), startWorkerPair()]);
+  pairs.push(...own, await sharedWorkerPair());
+  return () => Promise.all(own.map((pair) => pair.stop()));
 });
-afterAll(() => Promise.all(pairs.map((pair) => pair.stop())));
 
 function isolate(which: number): WatchedWorker {
   const worker = pairs[which >> 1]?.both[which % 2];

@@ -124,7 +124,7 @@ describe.each(ERAS)("params in era $era", ({ era, revision }) => {
     ]) {
       const reply = await errorOf("resources/read", { uri });
       const code = era === "2026" ? -32602 : -32002;
-      expect(expectRefusal(reply, revision, { ...INVALID, code }).data).toEqual({ uri });
+      expect(expectRefusal(reply, revision, { ...INVALID, code }).data).toMatchObject({ uri });
     }
   });
 
@@ -151,7 +151,7 @@ describe.each(ERAS)("params in era $era", ({ era, revision }) => {
     expectRefusal(old, "2025-06-18", INVALID);
   });
 
-  test("what the store refuses is an error of the tool, and stores nothing", async () => {
+  test("a resource that the store refuses is an error of the tool, and nothing is stored", async () => {
     const before = await stored("");
     for (const args of [
       { uri: "bad" },

@@ -168,7 +168,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
       expect(await narrow.before(END)).toEqual([]);
     });
 
-    test("and tells what it saw, when that is hidden from now on", async () => {
+    test("after a change that hides what it showed before", async () => {
       const tenant = await admin.tenant(DOCUMENT);
       const { write: put } = writerOf(tenant);
       await put("lab://open/a", "old");
@@ -297,15 +297,15 @@ describe("subscriptions/listen", () => {
     expect(methodsOf(await one.before(END))).toEqual([TOLD[list]]);
   });
 
-  test.each([7, 0, "text", ""])("tags everything with its own id, %j, beside others'", async (id) => {
+  test("tags everything with its own id beside others'", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
-    const listenings = [id, "another"].map((one) => listenTo(revision, urlOf(tenant), { uris: [END], id: one }));
-    const [mine, another] = await Promise.all(listenings);
+    const ids = [7, 0, "text", "", "another"];
+    const listenings = await Promise.all(ids.map((id) => listenTo(revision, urlOf(tenant), { uris: [END], id })));
     await put(END);
-    for (const [of, listening] of [[id, mine] as const, ["another", another] as const]) {
-      for (const message of [await listening?.next(), await listening?.next()]) {
-        expect(message?.["params"]).toMatchObject({ _meta: { "io.modelcontextprotocol/subscriptionId": of } });
+    for (const [at, { next }] of listenings.entries()) {
+      for (const message of [await next(), await next()]) {
+        expect(message["params"]).toMatchObject({ _meta: { "io.modelcontextprotocol/subscriptionId": ids[at] } });
       }
     }
   });
@@ -314,16 +314,10 @@ describe("subscriptions/listen", () => {
   test.each<[string, unknown, string]>([
     ["nothing", undefined, "notifications"],
     ["null", null, "notifications"],
-    ["an array", [], "notifications"],
-    ["a text", "tools", "notifications"],
     ["a flag that is a text", { toolsListChanged: "true" }, "notifications.toolsListChanged"],
-    ["a flag that is null", { promptsListChanged: null }, "notifications.promptsListChanged"],
-    ["a flag that is a number", { resourcesListChanged: 1 }, "notifications.resourcesListChanged"],
     ["a URI in the place of URIs", { resourceSubscriptions: END }, path],
-    ["URIs as members", { resourceSubscriptions: { [END]: true } }, path],
     ["a URI that is a number", { resourceSubscriptions: [END, 5] }, `${path}.1`],
     ["a URI that is none", { resourceSubscriptions: ["no uri"] }, `${path}.0`],
-    ["an empty URI", { resourceSubscriptions: [""] }, `${path}.0`],
     ["more URIs than there may be", { resourceSubscriptions: Array(1001).fill(END) }, path],
   ])("refuses %s, and says what is wrong", async (_what, notifications, wrong) => {
     const { status, headers, error } = await client2026(`${origin}/mcp/lab`).request(

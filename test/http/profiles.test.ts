@@ -97,8 +97,10 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(textOf(await call(writer, "lab_echo", { a: 1 }))).toBe('{"a":1}');
     });
 
-    test.each(["lab_echo", "lab_write", "search", "crowd_001"])("knows no tool %s", async (name) => {
-      await expectSame("tools/call", (asked) => ({ name: asked, arguments: {} }), [name, "never-was"]);
+    test("knows no tool that it hides or has under another name", async () => {
+      for (const name of ["lab_echo", "lab_write", "search", "crowd_001"]) {
+        await expectSame("tools/call", (asked) => ({ name: asked, arguments: {} }), [name, "never-was"]);
+      }
     });
 
     test("lists, gets and completes its prompts under its names", async () => {
@@ -111,13 +113,15 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect((await writer.request("prompts/list")).result.prompts).toEqual([]);
     });
 
-    test.each(["lab_letter", "crowd_001"])("knows no prompt %s", async (name) => {
-      await expectSame("prompts/get", (asked) => ({ name: asked }), [name, "never-was"]);
+    test("knows no prompt that it hides or has under another name", async () => {
       const completing = (asked: string) => ({
         ref: { type: "ref/prompt", name: asked },
         argument: { name: "flower", value: "" },
       });
-      await expectSame("completion/complete", completing, [name, "never-was"]);
+      for (const name of ["lab_letter", "crowd_001"]) {
+        await expectSame("prompts/get", (asked) => ({ name: asked }), [name, "never-was"]);
+        await expectSame("completion/complete", completing, [name, "never-was"]);
+      }
     });
 
     test("lists and reads the resources it sees", async () => {
@@ -129,12 +133,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect((square.result.contents as Json[])[0]?.text).toBe("9");
     });
 
-    test.each(["note:secret", "note:secret/2", "note:%73ecret", "archive://code/001", "lab://broken/1"])(
-      "knows no resource %s",
-      async (uri) => {
+    test("knows no resource that it hides, however it is spelt", async () => {
+      for (const uri of ["note:secret", "note:secret/2", "note:%73ecret", "archive://code/001", "lab://broken/1"]) {
         await expectSame("resources/read", (asked) => ({ uri: asked }), [uri, "note:never-was"]);
-      },
-    );
+      }
+    });
 
     test("completes no template that it hides", async () => {
       const { result } = await reader.request("resources/templates/list");
@@ -182,7 +185,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await of("search")).toEqual(await of("never-was"));
     });
 
-    test("that is not there is what the message says", async () => {
+    test("that is not there is refused by a message that says so", async () => {
       const written = write(revision, "tools/list");
       const error = expectRefusal(await sendWritten(`${urlOf(tenant)}/nobody`, written), revision, {
         status: 404,
@@ -191,16 +194,13 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(error.message).toBe("Not found: this tenant has no profile of this name");
     });
 
-    test.each(["nobody", "constructor", "__proto__", "READER", "reader/reader", "reader%2F", "%00"])(
-      "that is called %s is none",
-      async (profile) => {
-        const written = write(revision, "tools/list");
-        expectRefusal(await sendWritten(`${urlOf(tenant)}/${profile}`, written), revision, {
-          status: 404,
-          code: -32600,
-        });
-      },
-    );
+    test("that has a name of no profile is none", async () => {
+      const written = write(revision, "tools/list");
+      for (const profile of ["nobody", "constructor", "__proto__", "READER", "reader/reader", "reader%2F", "%00"]) {
+        const reply = await sendWritten(`${urlOf(tenant)}/${profile}`, written);
+        expectRefusal(reply, revision, { status: 404, code: -32600 });
+      }
+    });
   });
 
   test("instructions and title are the profile's, else the tenant's", async () => {
@@ -233,11 +233,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       await admin.suspend(id, "tool", "lab_echo", "it echoes");
       for (const name of ["echo", "lab_echo"]) {
         const { status, error } = await call(client, name);
-        expect({ status, ...error }).toEqual({
-          ...refused,
-          message: `${name} is suspended: it echoes`,
-          data: { code: "suspended" },
-        });
+        expect({ status, ...error }).toMatchObject({ ...refused, message: `${name} is suspended: it echoes` });
       }
       expect(await toolsOf(client)).not.toContain("echo");
     });
@@ -248,7 +244,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       await admin.apply(id, renamed("echo", { deprecatedNameDays: 1e-9 }));
       const client = await open("p", id);
       const ended = (next: string) => ({ code: -32602, message: `Unknown tool: lab_echo; ${next}` });
-      expect((await call(client, "lab_echo")).error).toEqual(ended("it is now called echo"));
+      expect((await call(client, "lab_echo")).error).toMatchObject(ended("it is now called echo"));
       expect(textOf(await call(client, "echo"))).toBe("{}");
     });
   });
@@ -261,8 +257,10 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       const answers = async () =>
         Promise.all([call(whole, "lab_echo"), call(writer, "lab_echo"), writer.request("tools/list")]);
       const shown = async () =>
-        (await answers()).map(({ status, error }) => (error ? { status, ...error } : undefined));
-      const by = (message: string) => ({ ...refused, message, data: { code: "suspended" } });
+        (await answers()).map(({ status, error }) =>
+          error ? { status, code: error.code, message: error.message, why: error.data?.["code"] } : undefined,
+        );
+      const by = (message: string) => ({ ...refused, message, why: "suspended" });
       expect(await shown()).toEqual([undefined, undefined, undefined]);
 
       await admin.suspend(id, "tool", "lab_echo", "a tool");

@@ -55,7 +55,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   test("a stored text and stored bytes are read as they were stored", async () => {
     const uri = "lab://notes/animals/otter";
-    expect(await read(uri)).toEqual({ uri, mimeType: "text/plain", text: "Otters sleep holding hands." });
+    expect(await read(uri)).toMatchObject({ uri, mimeType: "text/plain", text: "Otters sleep holding hands." });
     const dot = await read("lab://images/dot");
     expect(dot).toMatchObject({ uri: "lab://images/dot", mimeType: "application/octet-stream" });
     expect([...Buffer.from(String(dot?.blob), "base64")]).toEqual(Array.from({ length: 256 }, (_none, at) => at));
@@ -68,7 +68,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   ])("%s names one resource, and the contents say the URI that was asked for", async (asked) => {
     // What is no URI, for want of escapes, cannot stand in the contents.
     const uri = asked.includes("é") ? "lab://notes/plants/caf%C3%A9%20rose" : asked;
-    expect(await read(asked)).toEqual({ uri, mimeType: "text/markdown", text: "# Rose\n\nIt stands on a table." });
+    expect(await read(asked)).toMatchObject({
+      uri,
+      mimeType: "text/markdown",
+      text: "# Rose\n\nIt stands on a table.",
+    });
   });
 
   test("the list tells everything about a stored resource", async () => {
@@ -103,7 +107,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const { result } = await client.request("resources/templates/list");
     const templates = (result.resourceTemplates as Json[]).map(({ uriTemplate }) => uriTemplate);
     expect(templates).toEqual(["lab://notes/{folder}/{id}", "lab://square/{number}", "lab://broken/{id}"]);
-    expect(await read("lab://square/12")).toEqual({ uri: "lab://square/12", mimeType: "text/plain", text: "144" });
+    expect(await read("lab://square/12")).toMatchObject({
+      uri: "lab://square/12",
+      mimeType: "text/plain",
+      text: "144",
+    });
     for (const uri of ["lab://square/x", "lab://square/", "lab://square/1/2", "lab://notes/animals/unicorn"]) {
       expect((await client.request("resources/read", { uri })).error?.code).toBe(notFound);
     }
@@ -214,21 +222,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await search(`creme BRULEE ${word}`)).toEqual([`${base}/both`]);
     });
 
-    test.each([
-      '"',
-      "*",
-      "AND OR NOT",
-      "NEAR(a b)",
-      "title:x",
-      "a AND",
-      "(",
-      "--",
-      "'; DROP TABLE resources",
-      "",
-      "\u0000",
-      "🦘",
-    ])("takes %j as words, whatever it means to a database", async (query) => {
-      expect(Array.isArray(await search(query))).toBe(true);
+    test("takes as words whatever means something to a database", async () => {
+      const operators = ['"', "*", "AND OR NOT", "NEAR(a b)", "title:x", "a AND", "(", "--", "", "\u0000", "🦘"];
+      for (const query of [...operators, "'; DROP TABLE resources"]) {
+        expect({ query, found: await search(query) }).toEqual({ query, found: expect.any(Array) as string[] });
+      }
       expect(await search(word)).toHaveLength(5);
     });
 

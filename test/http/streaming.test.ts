@@ -208,7 +208,7 @@ describe("log messages", () => {
     expect(levelsOf((await loud.request("tools/call", steps)).messages)).toEqual([]);
   });
 
-  test("and progress in one stream keep their order", async () => {
+  test("keep their order with progress in one stream", async () => {
     const meta = { [LOG_LEVEL]: "debug", progressToken: 1 };
     const { messages } = await listen("2026-07-28", "lab_steps", { steps: 2 }, { meta });
     const order = messages.map(({ method }) => method ?? "result");

@@ -9,11 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { startBrowser, type BrowserPage, type Look } from "../support/browser.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { bundleWorker, startWorker } from "../support/start-worker.ts";
+import { sharedWorker } from "../support/start-worker.ts";
 
-const worker = await startWorker(await bundleWorker("pages-worker"), { vars: { ADMIN_TOKEN } });
-afterAll(() => worker.stop());
-const { origin } = worker;
+const { origin } = await sharedWorker("pages-worker", { ADMIN_TOKEN });
 const admin = fixtureAdmin(origin, "pages");
 const open = await startBrowser();
 
@@ -40,7 +38,6 @@ beforeAll(async () => {
   key = (await admin.key(ids.key)).token;
 });
 
-/** What the page gives to the clipboard. */
 /** What is copied when the button says so, which it does for a moment. */
 async function copied(page: BrowserPage, button: string): Promise<string> {
   await page.evaluate(
@@ -138,7 +135,7 @@ describe("a person", () => {
     ]);
   });
 
-  test("is told of a wrong key, and what a tool that changes something is not tried for", async () => {
+  test("is told of a wrong key, and that a tool that changes something is not tried here", async () => {
     const page = await opened(`/mcp/${ids.key}`);
     await page.fill("#key", "tnt_wrong");
     await page.click("#use");

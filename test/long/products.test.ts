@@ -77,7 +77,7 @@ describe("examples/tickets: a tracker with D1", () => {
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ id: 7, state: "closed" });
   });
 
-  test("what is not there is said to the caller, and what is broken is not", async () => {
+  test("a ticket that is not there is said to the caller, and a broken database is not", async () => {
     const acme = await connected(`${origin}/mcp/acme`);
     const missing = await acme.callTool({ name: "close_ticket", arguments: { id: 4711 } });
     expect(missing).toMatchObject({ isError: true, content: [{ type: "text", text: "There is no ticket 4711." }] });
@@ -179,7 +179,7 @@ describe("examples/rest-api: a REST API as tools", () => {
     expect(new Set(asked.map((line) => line.split(" /")[0]))).toEqual(new Set(["Bearer key-of-the-city"]));
   });
 
-  test("what is large is a resource, and what is binary an image", async () => {
+  test("a large answer is a resource, and a binary one an image", async () => {
     const { content } = await client.callTool({ name: "export_books", arguments: {} });
     const [link] = content;
     expect(link).toMatchObject({ type: "resource_link", name: "books.csv", mimeType: "text/csv" });
@@ -199,7 +199,7 @@ describe("examples/rest-api: a REST API as tools", () => {
     await Promise.all([ended, slow.left.promise]);
   });
 
-  test("a 404 is told to the model, and a 500 only to who runs this", async () => {
+  test("a 404 is told to the model, and a 500 only to the person who runs this", async () => {
     const missing = await client.callTool({ name: "cover", arguments: { id: "nosuch" } });
     expect(textOf(missing)).toBe("The library does not have this.");
     const broken = await client.callTool({ name: "cover", arguments: { id: "broken" } });
@@ -220,7 +220,7 @@ describe("examples/mounted-app: beside an app with its own users", () => {
     expect(await (await fetch(origin)).text()).toBe("Hello, stranger");
   });
 
-  test("who is signed in to the app is the same person in every tool, and sees what is theirs", async () => {
+  test("a person who is signed in to the app is the same in every tool, and sees what is theirs", async () => {
     const ann = await connected(`${origin}/ai/mcp/red`, "token-of-ann");
     const ben = await connected(`${origin}/ai/mcp/red`, "token-of-ben");
     expect(textOf(await ann.callTool({ name: "whoami", arguments: {} }))).toBe("Ann of the team red");
@@ -229,7 +229,7 @@ describe("examples/mounted-app: beside an app with its own users", () => {
     expect(await toolNamesOf(ben)).toEqual(["whoami"]);
   });
 
-  test("who is not signed in gets the app's own answer, and nobody another team", async () => {
+  test("a person who is not signed in gets the app's own answer, and nobody gets another team", async () => {
     const stranger = await fetch(`${origin}/ai/mcp/red`, { method: "POST", body: "{}" });
     expect(stranger.status).toBe(401);
     expect(await stranger.json()).toEqual({ error: "Make a token in the settings first" });
@@ -285,7 +285,7 @@ describe("examples/mounted-app: beside an app with its own users", () => {
       await call.drop();
     });
 
-    test("what is a team's is its members', and no other team's", async () => {
+    test("a team's resources are its members', and no other team's", async () => {
       const listed = async (name: string) => {
         const { result } = await client2026(`${origin}/ai/mcp`, {}, {}, as(name)).request("resources/list");
         return result["resources"];

@@ -1,4 +1,4 @@
-// What `node scripts/verify-deployment.ts --local` says of the Worker, and of one with five faults.
+// What `node scripts/verify-deployment.ts --local` says of the Worker, and of one with four faults.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -49,7 +49,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
         structuredContent: { message: "no ticket 7", data: { ticket: 7 } },
       });
     } else {
-      expect(error).toEqual({ code: -32602, message: "no ticket 7", data: { ticket: 7 } });
+      expect(error).toMatchObject({ code: -32602, message: "no ticket 7", data: { ticket: 7 } });
     }
     expect(worker.log().slice(before)).not.toContain("no ticket 7");
   });
@@ -61,13 +61,13 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const [first] = (result["content"] ?? []) as { text: string }[];
     const told = what === "a tool" ? first?.text : error?.message;
     const [, id = "none"] = MASKED.exec(told ?? "") ?? [];
-    if (error) expect(error.data).toEqual({ requestId: id });
+    if (error) expect(error.data).toMatchObject({ requestId: id });
     const logged = () => loggedFaults(worker.log()).filter(({ requestId }) => requestId === id);
     await expect.poll(logged).toHaveLength(1);
     const { stack, ...line } = logged()[0] ?? {};
     const name = NAMES[what];
     const why = "Error: D1_ERROR: no such table: tickets";
-    expect(line).toEqual({
+    expect(line).toMatchObject({
       message: `other: ${method} ${name}, request ${id}: ${why}`,
       tenant: "other",
       profile: null,

@@ -47,7 +47,7 @@ test.each(ERAS)("in era $era an error is one line, and its stack leads to file a
       .find((line) => line.startsWith("{") && line.includes(requestId));
   await expect.poll(lineOf).toBeDefined();
   const { stack, ...told } = JSON.parse(lineOf() ?? "") as Record<string, string>;
-  expect(told).toEqual({
+  expect(told).toMatchObject({
     message: `acme: tools/call fails, request ${requestId}: Error: D1_ERROR: no such table: tickets`,
     tenant: "acme",
     profile: null,

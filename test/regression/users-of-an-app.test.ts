@@ -1,8 +1,8 @@
 // Every user of a mounted app was `anonymous`: one answered another's `requestState`, used their session, read their stream and
 // their stored call. Now the app says who calls, and each has their own.
 
-import { beforeAll, expect, test } from "vitest";
-import { as, clientAs, startUsersApp, textOf, type UsersApp } from "../support/app-users.ts";
+import { expect, test } from "vitest";
+import { as, clientAs, startUsersApp, textOf } from "../support/app-users.ts";
 import { openEvents } from "../support/event-reader.ts";
 import { ResumableCall } from "../support/resumable-call.ts";
 import { client2025, post } from "../support/mcp-client.ts";
@@ -10,12 +10,8 @@ import { client2025, post } from "../support/mcp-client.ts";
 const ADA = { tenant: "acme", id: "ada" };
 const BOB = { tenant: "acme", id: "bob" };
 
-let app: UsersApp;
-let url: string;
-beforeAll(async () => {
-  app = await startUsersApp();
-  url = app.url("/acme");
-});
+const app = await startUsersApp();
+const url = app.url("/acme");
 
 test("a requestState is taken from who got it alone", async () => {
   const asking = { elicitation: { form: {} } };

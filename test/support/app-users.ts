@@ -1,10 +1,9 @@
 // Owns a running app with users of its own, in which tenantry is mounted, and asking it as one of them. Refuses assertions.
 
-import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin, type FixtureAdmin } from "./fixture-admin.ts";
 import { mcpClient, type Client, type Json, type Reply } from "./mcp-client.ts";
-import { bundleWorker, startWorker, type OneWorker } from "./start-worker.ts";
+import { sharedWorker, type OneWorker } from "./start-worker.ts";
 
 export interface UsersApp extends Pick<OneWorker, "log"> {
   /** With the path under which tenantry is mounted. */
@@ -16,11 +15,9 @@ export interface UsersApp extends Pick<OneWorker, "log"> {
 }
 
 export async function startUsersApp(): Promise<UsersApp> {
-  const worker = await startWorker(await bundleWorker("app-users-worker"), { vars: { ADMIN_TOKEN } });
+  const worker = await sharedWorker("app-users-worker", { ADMIN_TOKEN });
   const base = `${worker.origin}/ai`;
   const admin = fixtureAdmin(base, "users");
-  // After those of the tenants that were made, which are removed before.
-  afterAll(() => worker.stop());
   return {
     base,
     admin,

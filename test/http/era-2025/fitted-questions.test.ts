@@ -63,7 +63,7 @@ describe.each(REVISIONS_2025.filter((revision) => revision < "2025-11-25"))("a f
     expect(JSON.parse(text)).toEqual({ size: "s", colours: ["blue"] });
   });
 
-  test("of several blocks is several messages for a model", async () => {
+  test("of several content blocks is put to a model as several messages", async () => {
     const said = { role: "assistant", content: { type: "text", text: "Yes." }, model: "m" };
     const { questions, text } = await asked(revision, "blocks", [said]);
     expect(questions[0]?.["messages"]).toEqual([

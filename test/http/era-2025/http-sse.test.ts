@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { mcpClient, post, type Json } from "../../support/mcp-client.ts";
-import { change, changedUri, connectSse, HELLO, initializeSse as begin } from "../../support/sse-connection.ts";
+import { connectSse, HELLO, initializeSse as begin } from "../../support/sse-connection.ts";
 
 const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
@@ -54,21 +54,6 @@ describe("a stream", () => {
 const YES = { action: "accept", content: { yes: true } };
 
 describe("a client that comes back", () => {
-  test("with the id of the last event goes on in its session: what it subscribed to, what it missed", async () => {
-    const before = await connect();
-    await before.request("hello", "initialize", HELLO);
-    const key = crypto.randomUUID();
-    const uri = changedUri(key);
-    await before.request(1, "resources/subscribe", { uri });
-    await before.stream.close();
-    await change(lab, key);
-    const after = await connect(lab, { "last-event-id": before.endpointId });
-    expect(after.endpoint).toBe(before.endpoint);
-    const told = await after.stream.message((message) => message.method === "notifications/resources/updated");
-    expect(told.params).toEqual({ uri });
-    expect((await after.request(2, "ping")).result).toMatchObject({ _meta: {} });
-  });
-
   test("is shown the result of a resumable call once, and not again", async () => {
     const url = `${origin}/mcp/conformance`;
     const before = await connect(url);
@@ -103,48 +88,18 @@ describe("a client that comes back", () => {
     expect(JSON.stringify(paid.message.result)).toContain("receipt");
     expect((await after.soFar()).filter(({ method }) => method === "elicitation/create")).toEqual([]);
   });
-
-  test("under the name it gave its stream needs no event id: it is asked again what is still open", async () => {
-    const url = `${lab}?stream=${crypto.randomUUID()}`;
-    const before = await connect(url);
-    await before.request("hello", "initialize", HELLO);
-    await before.send({
-      jsonrpc: "2.0",
-      id: "ask",
-      method: "tools/call",
-      params: { name: "lab_ask", arguments: { kind: "form" } },
-    });
-    const asked = await before.stream.message((message) => message.method === "elicitation/create");
-    await before.stream.close();
-    const after = await connect(url, { "mcp-protocol-version": "2024-11-05" });
-    const again = await after.stream.message((message) => message.method === "elicitation/create");
-    expect(again).toEqual(asked);
-    await after.send({ jsonrpc: "2.0", id: asked.id, result: YES });
-    expect(await after.stream.message((message) => message.id === "ask")).toMatchObject({
-      result: { content: [{ text: '{"yes":true}' }] },
-    });
-  });
-
-  test("takes its place: the older stream of the same session ends", async () => {
-    const url = `${lab}?stream=${crypto.randomUUID()}`;
-    const before = await connect(url);
-    const after = await connect(url);
-    expect(await before.stream.next()).toBeUndefined();
-    expect((await after.request(1, "ping")).id).toBe(1);
-  });
 });
 
 describe("what is refused", () => {
-  test.each([
-    ["a session id that nobody made", "x.AAAA"],
-    ["an empty one", ""],
-  ])("%s", async (_what, id) => {
-    const reply = await post(`${lab}?sessionId=${id}`, { jsonrpc: "2.0", id: 1, method: "ping" });
-    expect({ status: reply.status, code: reply.error?.code, id: reply.id }).toEqual({
-      status: 404,
-      code: -32600,
-      id: 1,
-    });
+  test("a session id that nobody made, or an empty one", async () => {
+    for (const session of ["x.AAAA", ""]) {
+      const { status, error, id } = await post(`${lab}?sessionId=${session}`, {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "ping",
+      });
+      expect({ session, status, code: error?.code, id }).toEqual({ session, status: 404, code: -32600, id: 1 });
+    }
   });
 
   test("the endpoint of another tenant", async () => {
@@ -167,17 +122,6 @@ describe("what is refused", () => {
     const { endpoint } = await connect();
     expect((await post(endpoint, "{")).error?.code).toBe(-32700);
     expect((await post(endpoint, { id: 1 })).error?.code).toBe(-32600);
-  });
-
-  test.each(["x", "n.1.a.b.c", "a.b~c~d"])("the event id %s", async (id) => {
-    const response = await fetch(lab, { headers: { accept: "text/event-stream", "last-event-id": id } });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { code: -32600 } });
-  });
-
-  test("a name of a stream that could be guessed", async () => {
-    const response = await fetch(`${lab}?stream=mine`, { headers: { accept: "text/event-stream" } });
-    expect(response.status).toBe(400);
   });
 
   test("a batch in a revision that has none, on the stream", async () => {

@@ -168,7 +168,7 @@ describe("what is done once", () => {
     expect(await stored("payments", args.key)).toEqual([]);
   });
 
-  test.each(ERAS)("and what is kept have one result under one name, in era $era too", async ({ revision }) => {
+  test.each(ERAS)("has one result under one name, like what is kept, in era $era", async ({ revision }) => {
     const args = fresh();
     const client = await mcpClient(revision, lab);
     const params = { name: "lab_pay_twice", arguments: args };
@@ -197,32 +197,39 @@ describe("an answer", () => {
   });
 
   const accepted = (content: unknown) => ({ action: "accept", content });
-  test.each([
-    ["nothing", undefined],
-    ["null", null],
-    ["a text", "yes"],
-    ["an array", []],
-    ["an empty object", {}],
-    ["an unknown action", { action: "maybe" }],
-    ["no content", { action: "accept" }],
-    ["content that is an array", accepted([])],
-    ["a missing member", accepted({ size: "small" })],
-    ["a value outside the enum", accepted({ size: "huge", pieces: 1 })],
-    ["a number out of range", accepted({ size: "small", pieces: 10 })],
-    ["a fraction", accepted({ size: "small", pieces: 1.5 })],
-    ["a number as text", accepted({ size: "small", pieces: "1" })],
-  ])("of the wrong shape, %s, is asked for again", async (_what, order) => {
-    const first = questionsOf(await call("lab_order"));
-    const again = questionsOf(await call("lab_order", {}, { state: first.state, answers: { order } }));
-    expect(again.requests).toEqual(first.requests);
+  test("of the wrong shape is asked for again, until one is right", async () => {
+    const { state: began, requests } = questionsOf(await call("lab_order"));
+    let state = began;
+    const wrong: readonly unknown[] = [
+      undefined,
+      null,
+      "yes",
+      [],
+      {},
+      { action: "maybe" },
+      { action: "accept" },
+      accepted([]),
+      accepted({ size: "small" }),
+      accepted({ size: "huge", pieces: 1 }),
+      accepted({ size: "small", pieces: 10 }),
+      accepted({ size: "small", pieces: 1.5 }),
+      accepted({ size: "small", pieces: "1" }),
+    ];
+    for (const order of wrong) {
+      const again = questionsOf(await call("lab_order", {}, { state, answers: { order } }));
+      expect({ order, requests: again.requests }).toEqual({ order, requests });
+      state = again.state;
+    }
     const right = accepted({ size: "large", pieces: 2 });
-    const done = await call("lab_order", {}, { state: again.state, answers: { order: right } });
+    const done = await call("lab_order", {}, { state, answers: { order: right } });
     expect(textOf(done)).toBe('{"size":"large","pieces":2}');
   });
 
-  test.each(["decline", "cancel"])("that is %s reaches the tool", async (action) => {
+  test("that declines or cancels reaches the tool", async () => {
     const { state } = questionsOf(await call("lab_order"));
-    expect(textOf(await call("lab_order", {}, { state, answers: { order: { action } } }))).toBe(action);
+    for (const action of ["decline", "cancel"]) {
+      expect(textOf(await call("lab_order", {}, { state, answers: { order: { action } } }))).toBe(action);
+    }
   });
 
   test("that comes with the first request is taken, under the names of questions only", async () => {
@@ -313,7 +320,7 @@ describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answ
   test("needs the client's capability, and the error names it", async () => {
     const { status, error } = await call("lab_ask", { kind }, {}, {});
     expect({ status, code: error?.code }).toEqual({ status: 400, code: -32021 });
-    expect(error?.data).toEqual({ requiredCapabilities: missing });
+    expect(error?.data).toMatchObject({ requiredCapabilities: missing });
   });
 
   test("is put on the call's stream in era 2025, where its answer comes in a POST of its own", async () => {

