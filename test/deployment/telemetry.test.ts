@@ -96,7 +96,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
         bytesIn: JSON.stringify(message).length,
         bytesOut: text.length,
         traceId: TRACE,
-        faults: 0,
+        errors: 0,
         weight: 1,
         counts: { requests: expect.any(Number) as number },
       },
@@ -124,7 +124,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     expect(events).toEqual([]);
     const { text } = await send(call("fails"), headersOf("fails"));
     const [event] = events;
-    expect(event).toMatchObject({ outcome: "toolError", name: "fails", faults: 1, weight: 1 });
+    expect(event).toMatchObject({ outcome: "toolError", name: "fails", errors: 1, weight: 1 });
     expect(text).toContain(event?.requestId);
     expect(faults).toEqual([
       [

@@ -22,7 +22,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
       },
     });
     const ran = await runTool(add, { a: 2 }, { era });
-    expect(ran).toMatchObject({ structured: { sum: 3 }, text: '{"sum":3}', isError: false, rounds: 1, faults: [] });
+    expect(ran).toMatchObject({ structured: { sum: 3 }, text: '{"sum":3}', isError: false, rounds: 1, errors: [] });
     expect(ran.error).toBeUndefined();
     expect(ran.progress).toEqual([{ progress: 1, total: 2, message: "half" }]);
     expect(ran.logs).toEqual([{ level: "debug", data: { a: 2 }, logger: "adder" }]);
@@ -218,9 +218,9 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     const at = (url: string) => runTool(get, { url }, { era, fetch });
     expect((await at("https://example.com/a")).text).toBe("from https://example.com/a");
     expect((await at("http://127.0.0.1/a")).isError).toBe(true);
-    const { isError, errors: faults } = await runTool(get, { url: "https://example.com/" }, { era });
+    const { isError, errors } = await runTool(get, { url: "https://example.com/" }, { era });
     expect(isError).toBe(true);
-    expect(faults).toMatchObject([{ message: expect.stringContaining("gives no fetch") }]);
+    expect(errors).toMatchObject([{ message: expect.stringContaining("gives no fetch") }]);
   });
 
   it("links, announcements and what is stored are there to be looked at", async () => {
@@ -247,13 +247,13 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
   ])("a handler's mistake is named to its author: %s", async (says, mistake) => {
     const handler = async (_args: object, ctx: Context) => String(await mistake(ctx));
     const ran = await runTool(defineTool({ name: "t", handler }), {}, { era });
-    expect(ran).toMatchObject({ isError: true, faults: [{ message: expect.stringContaining(says) }] });
+    expect(ran).toMatchObject({ isError: true, errors: [{ message: expect.stringContaining(says) }] });
   });
 
   it("a handler that throws is a result, and a fault of its operator", async () => {
     const fault = new Error("no");
     const bad = defineTool({ name: "bad", handler: () => Promise.reject(fault) });
-    expect(await runTool(bad, {}, { era })).toMatchObject({ isError: true, faults: [fault] });
+    expect(await runTool(bad, {}, { era })).toMatchObject({ isError: true, errors: [fault] });
   });
 
   it("prompts, resources, templates and their lists are run as tools are", async () => {

@@ -20,7 +20,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
         throw new UserError("no ticket 7");
       },
     });
-    expect(await runTool(tool, {}, { era })).toMatchObject({ isError: true, text: "no ticket 7", faults: [] });
+    expect(await runTool(tool, {}, { era })).toMatchObject({ isError: true, text: "no ticket 7", errors: [] });
     expect(new TenantError({ error: "suspended" }).code).toBe("suspended");
   });
 
@@ -48,7 +48,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
       throw new Error("no such claim");
     };
     const tool = defineTool({ name: "rename", visible, handler: () => "renamed" });
-    const { error, errors: faults } = await runTool(tool, {}, { era });
-    expect([error?.code, faults]).toEqual([-32602, [expect.objectContaining({ message: "no such claim" })]]);
+    const { error, errors } = await runTool(tool, {}, { era });
+    expect([error?.code, errors]).toEqual([-32602, [expect.objectContaining({ message: "no such claim" })]]);
   });
 });

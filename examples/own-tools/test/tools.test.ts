@@ -12,7 +12,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
   });
 
   it("refuses what is too heavy, before the handler sees it", async () => {
-    expect(await runTool(quoteShipping, { weightKg: 500 }, { era })).toMatchObject({ isError: true, faults: [] });
+    expect(await runTool(quoteShipping, { weightKg: 500 }, { era })).toMatchObject({ isError: true, errors: [] });
   });
 
   it("skips weekends", async () => {

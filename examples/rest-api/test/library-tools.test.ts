@@ -45,11 +45,11 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
 
   it("tells the model what is not there, and whoever runs this what is broken", async () => {
     const missing = await runTool(cover, { id: "b7" }, city);
-    expect(missing).toMatchObject({ isError: true, text: "The library does not have this.", faults: [] });
+    expect(missing).toMatchObject({ isError: true, text: "The library does not have this.", errors: [] });
     const broken = await runTool(cover, { id: "broken" }, city);
     expect(broken.isError).toBe(true);
     expect(broken.text).not.toMatch(/500|stack/);
-    expect(broken.faults).toMatchObject([{ message: "/books/broken/cover: 500" }]);
+    expect(broken.errors).toMatchObject([{ message: "/books/broken/cover: 500" }]);
   });
 
   it.each(["https://other.example/", "..", "b0/../..", "b0?as=admin", "%2e%2e"])(

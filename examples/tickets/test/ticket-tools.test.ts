@@ -47,7 +47,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
 
   it("closes one once, when the person has said so", async () => {
     const closed = await runTool(closeTicket, { id: 7 }, { ...acme(), answers: { sure: { close: true } } });
-    expect(closed).toMatchObject({ text: "Ticket 7 is closed.", repeated: [], faults: [] });
+    expect(closed).toMatchObject({ text: "Ticket 7 is closed.", repeated: [], errors: [] });
     expect((await platform.env.DB.prepare("SELECT ticket, what FROM history").all()).results).toEqual([
       { ticket: 7, what: "closed" },
     ]);
@@ -64,7 +64,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
 
   it("says that there is no such ticket, also of another company's", async () => {
     const refused = await runTool(closeTicket, { id: 9 }, acme());
-    expect(refused).toMatchObject({ isError: true, text: "There is no ticket 9.", faults: [], questions: [] });
+    expect(refused).toMatchObject({ isError: true, text: "There is no ticket 9.", errors: [], questions: [] });
     expect((await readFrom(ticketTemplate, "ticket://9", acme())).error?.message).toBe("There is no ticket 9.");
   });
 

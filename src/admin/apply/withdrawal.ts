@@ -25,7 +25,7 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
 
 /** Members that decide who gets in at all, and how much they may have. */
 function accessOf(document: TenantDocument): unknown {
-  const { mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays: deprecatedNameDays } = document;
+  const { mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays } = document;
   return [mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays];
 }
 

@@ -20,7 +20,7 @@ const sample = (path: string, tenant: string) =>
 const REFUSED = new Set([401, 403]);
 
 /** Hashes of keys and sealed secrets. */
-const isBackup = (path: string) => path.endsWith("/kept");
+const isBackup = (path: string) => path.endsWith("/backup");
 
 describe("roles", () => {
   const mayWrite = (role: RoleName, path: string): boolean => {

@@ -218,7 +218,7 @@ describe("a service in a document", () => {
   });
 
   it.each(["mcp", "//elsewhere", "/a/../b", "/a?b", "/a b", "@x", ""])("has no path %j", (path) => {
-    const document = { services: ["SELF"], upstreams: { up: { service: "SELF", path } } };
+    const document = { serviceBindings: ["SELF"], upstreams: { up: { service: "SELF", path } } };
     expect(broken(document)).toEqual(["upstreams.up.path: must be a path, such as /mcp"]);
   });
 });

@@ -28,7 +28,7 @@ test("an id that a client was told leads to the error, with its stack, and nothi
   const { cli, asked } = await answering([FAULT]);
   const { exit, stdout } = await cli.run(["errors", "8f3a2c71"]);
   expect(exit).toBe(0);
-  expect(asked.join()).toMatch(/\/admin\/v1\/faults\?.*requestId=8f3a2c71/);
+  expect(asked.join()).toMatch(/\/admin\/v1\/errors\?.*requestId=8f3a2c71/);
   for (const part of ["acme", "tools/call quote", "no such table", "at quote (worker.js:1:20)"])
     expect(stdout).toContain(part);
   expect(stdout).not.toContain("\u001b");
