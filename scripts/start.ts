@@ -11,15 +11,15 @@ import {
   DEFAULT_PORT,
   developmentOptions,
   developmentSecrets,
-  ENVIRONMENT,
+  WRANGLER_ENVIRONMENT,
   LOCAL_VARS,
-  keepSecretsKey,
-  startedAt,
-  type Started,
+  loadOrCreateSecretsKey,
+  probeServer,
+  type ServerStatus,
 } from "../src/clients/cli/local/development.ts";
-import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
+import { deleteEnvFile, writeEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
-import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
+import { deleteDevelopmentToken, writeDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
 const STATE = ".wrangler/state";
 const READY_WITHIN_MS = 60_000;
@@ -65,7 +65,7 @@ const envFile = {
   project: dirname(textOf("config") ?? "wrangler.toml"),
   port,
   environment: textOf("env"),
-  isNamed: given["env-file"] !== undefined,
+  hasOwnFiles: given["env-file"] !== undefined,
 };
 const lock = lockOrFail(textOf("persist-to") ?? STATE);
 let isStarted = false;
@@ -76,9 +76,9 @@ process.on("exit", () => {
 // Looked at before wrangler is started, because afterwards the other server would answer in our place.
 if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
 
-const adminToken = await keepDevelopmentToken(".", port, true);
-const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
-const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
+const adminToken = await writeDevelopmentToken(".", port, true);
+const secretsKey = await loadOrCreateSecretsKey(".wrangler/development-secrets-key");
+const envFiles = await writeEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
 const child = spawn(
   "wrangler",
   [
@@ -92,14 +92,14 @@ const child = spawn(
   ],
   {
     stdio: "inherit",
-    env: { ...process.env, ...ENVIRONMENT },
+    env: { ...process.env, ...WRANGLER_ENVIRONMENT },
   },
 );
 isStarted = true;
 if (child.pid !== undefined) lock.share(child.pid);
 process.on("exit", () => {
-  dropEnvFile(envFile);
-  dropDevelopmentToken(".", port);
+  deleteEnvFile(envFile);
+  deleteDevelopmentToken(".", port);
   dropEmpty(".wrangler/tmp");
   // What still runs still writes, and the lock is nobody's as soon as it has ended.
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) lock.release();
@@ -110,7 +110,7 @@ child.on("error", (error) => fail(`wrangler could not be started (${error.messag
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
 stopWithNpm();
 
-const { fault } = await untilStarted();
+const { error: fault } = await untilStarted();
 if (fault !== undefined) {
   console.error(
     `\n  This Worker cannot serve yet; until the mistake is corrected it answers every request with it:\n  ${fault}`,
@@ -120,10 +120,10 @@ console.log(
   `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run -s tenantry -- help\n  Stop           Ctrl+C\n`,
 );
 
-async function untilStarted(): Promise<Started> {
+async function untilStarted(): Promise<ServerStatus> {
   const deadline = Date.now() + READY_WITHIN_MS;
   for (;;) {
-    const started = await startedAt(url);
+    const started = await probeServer(url);
     if (started !== undefined) return started;
     if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
     await new Promise((looked) => setTimeout(looked, LOOK_EVERY_MS));

@@ -3,8 +3,8 @@
 
 import { en } from "zod/locales";
 import { config, toJSONSchema, type $ZodType } from "zod/v4/core";
-import { bringMiniWriter } from "./calls/schema.ts";
+import { setZodMiniWriter } from "./calls/schema.ts";
 
-bringMiniWriter((schema, how) => toJSONSchema(schema as unknown as $ZodType, how));
+setZodMiniWriter((schema, how) => toJSONSchema(schema as unknown as $ZodType, how));
 // As in zod itself, texts that the author has set are kept.
 if (!config().localeError) config(en());

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { recipeFor, RECIPES } from "../src/protocol/connect/recipes.ts";
+import { findRecipe, RECIPES } from "../src/protocol/connect/recipes.ts";
 import { blocksIn } from "./support/page-blocks.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -42,7 +42,7 @@ describe("docs/clients.md", () => {
   it.each(["claude-code", "vscode", "cursor", "inspector", "sdk-v2", "sdk-v1"])(
     "shows by hand what connect prints for %s",
     (client) => {
-      const { text = "", language } = recipeFor(client)?.snippet(DEMO) ?? {};
+      const { text = "", language } = findRecipe(client)?.snippet(DEMO) ?? {};
       const shown = blocksIn("docs/clients.md", page).filter((block) => block.language === language);
       const plain = (one: string) => (language === "json" ? JSON.stringify(JSON.parse(one)) : one.trim());
       expect(shown.map((block) => plain(block.text))).toContain(plain(text));

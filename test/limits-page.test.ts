@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { EDGE_PARTS } from "../src/limits/bucket.ts";
+import { PLATFORM_PARTS } from "../src/limits/bucket.ts";
 import { LIMIT_NAMES, LIMITS } from "../src/limits/limit-table.ts";
 import { MAX_BATCH } from "../src/protocol/classify.ts";
 import { MAX_CONTAINERS } from "../src/protocol/jsonrpc.ts";
@@ -48,6 +48,6 @@ test("the page has what nobody raises, with its number", () => {
 });
 
 test("the limiter that wrangler.toml shows counts in the parts in which the code reports", () => {
-  expect(read("wrangler.toml")).toContain(`simple = { limit = ${EDGE_PARTS}, period = 60 }`);
-  expect(page).toContain(`simple = { limit = ${EDGE_PARTS}, period = 60 }`);
+  expect(read("wrangler.toml")).toContain(`simple = { limit = ${PLATFORM_PARTS}, period = 60 }`);
+  expect(page).toContain(`simple = { limit = ${PLATFORM_PARTS}, period = 60 }`);
 });

@@ -9,7 +9,7 @@ import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { Document } from "../src/admin/document-schema.ts";
-import { faultsOf } from "../src/admin/validate.ts";
+import { validationErrors } from "../src/admin/validate.ts";
 import { isObject } from "../src/protocol/jsonrpc.ts";
 import { blocksIn, pageBlocks, type PageBlock } from "./support/page-blocks.ts";
 import { projectOf, typeErrors } from "./support/page-project.ts";
@@ -88,11 +88,11 @@ describe("a tenant document", () => {
   );
 
   it.each(documents)("in $at is taken by the schema", ({ value }) => {
-    expect(faultsOf(Document, documentIn(value))).toEqual([]);
+    expect(validationErrors(Document, documentIn(value))).toEqual([]);
   });
 
   it("would be seen wrong", () => {
-    expect(faultsOf(Document, documentIn(parse("id: acme\nprofile: {}")))).toHaveLength(1);
+    expect(validationErrors(Document, documentIn(parse("id: acme\nprofile: {}")))).toHaveLength(1);
   });
 });
 

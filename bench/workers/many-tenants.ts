@@ -1,15 +1,15 @@
 // The Worker of the table of many tenants: its bindings count what is called, and its directory and its tenants can be filled
 // without the admin API, which would take hours. It runs twice, as in production: the objects live in another isolate.
 import * as z from "zod";
-import { countedBindings } from "../../src/telemetry/counted-bindings.ts";
-import { meaning, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { instrumentBindings } from "../../src/telemetry/counted-bindings.ts";
+import { createTenantStub, ANY_UID } from "../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { namespaceOf, withNamespaces } from "../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../src/tenants/directory/shard.ts";
-import { SHARDS } from "../../src/tenants/directory/shards.ts";
-import { validSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { SHARD_COUNT } from "../../src/tenants/directory/shards.ts";
+import { getFreshPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { DirectoryObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
@@ -49,9 +49,9 @@ class FillableTenant extends TenantObject {
   async make(maxStalenessMs: number): Promise<void> {
     const document = { mode: "open", maxStalenessMs } as const;
     const birth = { created: CREATED, own: document, effective: document, actor: { name: "bench" }, action: "create" };
-    await remote(
-      meaning(() => this, WHOEVER),
-      policyTables,
+    await createRpcClient(
+      createTenantStub(() => this, ANY_UID),
+      policyStore,
     ).create(birth);
   }
 }
@@ -66,12 +66,12 @@ function noCalls(): Calls {
 let counted: Env | undefined;
 
 function countedOnce(env: Env): Env {
-  return (counted ??= countedBindings(withNamespaces(env), {
-    called: (method) => {
+  return (counted ??= instrumentBindings(withNamespaces(env), {
+    onObjectCall: (method) => {
       calls.objects[method] = (calls.objects[method] ?? 0) + 1;
     },
-    overloaded: () => {},
-    read: () => {
+    onOverload: () => {},
+    onKvRead: () => {
       calls.reads += 1;
     },
   }));
@@ -93,14 +93,14 @@ export default {
         return Response.json(taken);
       }
       default:
-        calls[validSnapshot(pathname.slice("/mcp/".length)) ? "held" : "asked"] += 1;
+        calls[getFreshPolicy(pathname.slice("/mcp/".length)) ? "held" : "asked"] += 1;
         return worker.fetch(request, countedOnce(env), ctx);
     }
   },
 };
 
 async function enter({ names }: Entering, env: Env): Promise<void> {
-  const shards = Map.groupBy(names, (name) => shardOf(name, SHARDS));
+  const shards = Map.groupBy(names, (name) => shardOf(name, SHARD_COUNT));
   const entering = Array.from(shards, ([shard, own]) => {
     const object: unknown = namespaceOf(env, "DirectoryObject").getByName(`names-${shard}`);
     return (object as DurableObjectStub<FillableDirectory>).enter(own);

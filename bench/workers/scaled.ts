@@ -2,15 +2,15 @@
 // Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
 // are ended by the method that DELETE ends in.
 import * as z from "zod";
-import { keptUnder, meaning, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
-import { endedTables } from "../../src/tenants/authority/ended-tables.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { storageKey, createTenantStub, ANY_UID } from "../../src/tenants/authority/incarnation.ts";
+import { endedSessionStore } from "../../src/tenants/authority/ended-tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { namespaceOf } from "../../src/tenants/directory/namespaces.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { digestOf } from "../../src/content/store/open-store.ts";
-import { contentTables, type PutResource } from "../../src/content/store/content-tables.ts";
+import { contentStore, type PutResource } from "../../src/content/store/content-tables.ts";
 import { ContentObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
@@ -36,9 +36,9 @@ const worker = createWorker({
 
 class FillableContent extends ContentObject {
   async store(resources: PutResource[], incarnation: string): Promise<void> {
-    const content = remote(
-      meaning(() => this, incarnation),
-      contentTables,
+    const content = createRpcClient(
+      createTenantStub(() => this, incarnation),
+      contentStore,
     );
     for (const resource of resources) await content.put(resource);
   }
@@ -47,19 +47,19 @@ class FillableContent extends ContentObject {
 class FillableTenant extends TenantObject {
   async madeAt(): Promise<string> {
     return String(
-      await remote(
-        meaning(() => this, WHOEVER),
-        policyTables,
-      ).incarnation(true),
+      await createRpcClient(
+        createTenantStub(() => this, ANY_UID),
+        policyStore,
+      ).tenantUid(true),
     );
   }
 
   async endSessions(count: number): Promise<void> {
     const expires = Date.now() + SESSION_LIFETIME_MS;
     const incarnation = await this.madeAt();
-    const ended = remote(
-      meaning(() => this, incarnation),
-      endedTables,
+    const ended = createRpcClient(
+      createTenantStub(() => this, incarnation),
+      endedSessionStore,
     );
     for (let at = 0; at < count; at += 1) await ended.endSession(crypto.randomUUID(), expires);
   }
@@ -96,7 +96,7 @@ async function end({ tenant, count }: Endings, env: Env): Promise<void> {
 
 async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
   const incarnation = await tenantOf(tenant, env).madeAt();
-  const kept = keptUnder(tenant, incarnation);
+  const kept = storageKey(tenant, incarnation);
   const resources: PutResource[] = [];
   for (let number = from; number < to; number += 1) {
     const text = textOf(number);
@@ -120,7 +120,7 @@ function putOf(number: number, { text, hash, size }: { text: string; hash: strin
     hash,
   };
   // Without a copy, whose removal by alarm would fall into a measurement.
-  return { row, searchText: text, copy: null, ifAbsent: false, resent: null, maxResources: null };
+  return { row, searchText: text, copy: null, ifAbsent: false, resendToken: null, maxResources: null };
 }
 
 export * from "../../src/objects.ts";

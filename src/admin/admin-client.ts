@@ -16,26 +16,26 @@ interface AdminClientOptions {
 /** The method and path of an endpoint, as `/admin/openapi.json` has them below /admin/v1. */
 export type AdminRoute = keyof Endpoints;
 
-type Sent<S> = S extends z.ZodType ? z.input<S> : never;
+type Input<S> = S extends z.ZodType ? z.input<S> : never;
 type RepliesOf<E> = E extends { readonly replies: readonly (infer R)[] } ? R : never;
 type DryRun = { readonly isOfDryRun: true };
 
-type ParamsOf<E> = E extends { readonly params: infer S } ? { readonly params: Readonly<Sent<S>> } : unknown;
+type ParamsOf<E> = E extends { readonly params: infer S } ? { readonly params: Readonly<Input<S>> } : unknown;
 /** Where a dry run has an answer of its own, `dryRun` of the client asks for one, and the query does not. */
-type Unsaid<E> = [Extract<RepliesOf<E>, DryRun>] extends [never] ? never : "dryRun";
-type Query<E, S> = { readonly [Name in keyof S as Exclude<Name, Unsaid<E>>]: S[Name] | undefined };
+type DryRunParam<E> = [Extract<RepliesOf<E>, DryRun>] extends [never] ? never : "dryRun";
+type Query<E, S> = { readonly [Name in keyof S as Exclude<Name, DryRunParam<E>>]: S[Name] | undefined };
 type QueryOf<E> = E extends { readonly query: infer S }
-  ? Partial<Query<E, Sent<S>>> extends Query<E, Sent<S>>
-    ? { readonly query?: Query<E, Sent<S>> }
-    : { readonly query: Query<E, Sent<S>> }
+  ? Partial<Query<E, Input<S>>> extends Query<E, Input<S>>
+    ? { readonly query?: Query<E, Input<S>> }
+    : { readonly query: Query<E, Input<S>> }
   : unknown;
 type BodyOf<E> = E extends { readonly body: "stream" }
   ? { readonly content: NonNullable<RequestInit["body"]> }
   : E extends { readonly body: infer S }
-    ? { readonly body: Readonly<Sent<S>> }
+    ? { readonly body: Readonly<Input<S>> }
     : unknown;
 
-interface Common {
+interface RequestInitOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -44,10 +44,10 @@ interface Common {
 export type AdminRequest<N extends AdminRoute> = ParamsOf<Endpoints[N]> &
   QueryOf<Endpoints[N]> &
   BodyOf<Endpoints[N]> &
-  Common;
+  RequestInitOptions;
 
-type Rest<T> = Partial<T> extends T ? [request?: T] : [request: T];
-export type AdminArguments<N extends AdminRoute> = Rest<AdminRequest<N>>;
+type OptionalArgument<T> = Partial<T> extends T ? [request?: T] : [request: T];
+export type AdminArguments<N extends AdminRoute> = OptionalArgument<AdminRequest<N>>;
 
 type Json<R> = R extends { readonly status: 304 } | { readonly mediaType: string }
   ? never
@@ -64,7 +64,7 @@ type AdminDryRunAnswer<N extends AdminRoute> = [Extract<RepliesOf<Endpoints[N]>,
 /** Endpoints that can say what they would do. */
 type AdminDryRun = {
   [N in AdminRoute]: Endpoints[N] extends { readonly query: infer S }
-    ? "dryRun" extends keyof Sent<S>
+    ? "dryRun" extends keyof Input<S>
       ? N
       : never
     : never;
@@ -114,7 +114,7 @@ export class AdminError extends Error {
 }
 
 /** What the types of an endpoint become at run time. */
-interface Asked extends Common {
+interface UntypedRequest extends RequestInitOptions {
   readonly params?: Readonly<Record<string, string | undefined>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
@@ -125,27 +125,28 @@ interface Asked extends Common {
 export function adminClient(options: AdminClientOptions): AdminClient {
   const base = baseOf(options.url);
   if (options.token?.trim() === "") throw new TypeError("token: is empty");
-  const send = options.fetch ?? fetchNaming;
-  const response = async (endpoint: string, asked: Asked = {}): Promise<Response> => {
-    const url = urlOf(base, endpoint, asked);
-    const answer = await send(url, initOf(endpoint, asked, options.token));
+  const send = options.fetch ?? fetchWithUrlInError;
+  const response = async (endpoint: string, adminRequest: UntypedRequest = {}): Promise<Response> => {
+    const url = urlOf(base, endpoint, adminRequest);
+    const answer = await send(url, initOf(endpoint, adminRequest, options.token));
     if (answer.ok || answer.status === 304) return answer;
-    throw await refusalOf(url, answer);
+    throw await toAdminError(url, answer);
   };
-  const request = async (endpoint: string, asked: Asked = {}): Promise<unknown> => {
-    const answer = await response(endpoint, asked);
+  const request = async (endpoint: string, adminRequest: UntypedRequest = {}): Promise<unknown> => {
+    const answer = await response(endpoint, adminRequest);
     if (answer.status === 204) return undefined;
     if (answer.status === 304) throw new AdminError(304, { title: "It has not changed: response() returns a 304" });
-    const json = parsed(await answer.text());
-    if (json === undefined) throw new AdminError(answer.status, nothingThere(urlOf(base, endpoint, asked), answer));
+    const json = parseJson(await answer.text());
+    if (json === undefined)
+      throw new AdminError(answer.status, notAdminApi(urlOf(base, endpoint, adminRequest), answer));
     return json;
   };
-  const dryRun = (endpoint: string, asked: Asked = {}) =>
-    request(endpoint, { ...asked, query: { ...asked.query, dryRun: true } });
-  async function* pages(endpoint: string, asked: Asked = {}): AsyncGenerator<readonly unknown[]> {
-    let cursor = asked.query?.["cursor"];
+  const dryRun = (endpoint: string, adminRequest: UntypedRequest = {}) =>
+    request(endpoint, { ...adminRequest, query: { ...adminRequest.query, dryRun: true } });
+  async function* pages(endpoint: string, adminRequest: UntypedRequest = {}): AsyncGenerator<readonly unknown[]> {
+    let cursor = adminRequest.query?.["cursor"];
     do {
-      const page = await request(endpoint, { ...asked, query: { ...asked.query, cursor } });
+      const page = await request(endpoint, { ...adminRequest, query: { ...adminRequest.query, cursor } });
       const { items, cursor: next } = page as { items: readonly unknown[]; cursor?: string };
       yield items;
       if (next !== undefined && next === cursor) throw new Error(`${endpoint}: the server sent the same cursor again`);
@@ -164,7 +165,7 @@ function baseOf(url: string): string {
 }
 
 /** Throws where a parameter is no part of a path: `..` as the name of a secret would lead to its tenant. */
-function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Asked): string {
+function urlOf(base: string, endpoint: string, { params = {}, query = {} }: UntypedRequest): string {
   const path = endpoint.slice(endpoint.indexOf("/")).replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name] ?? "";
     if (["", ".", ".."].includes(value)) throw new TypeError(`${name}: "${value}" names nothing`);
@@ -173,7 +174,7 @@ function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Aske
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    for (const one of values) if (one !== undefined) search.append(name, textOf(one));
+    for (const item of values) if (item !== undefined) search.append(name, textOf(item));
   }
   return `${base}/admin/v1${path}${search.size === 0 ? "" : `?${search.toString()}`}`;
 }
@@ -181,7 +182,11 @@ function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Aske
 /** A flag is 1 or 0. */
 const textOf = (value: unknown) => String(typeof value === "boolean" ? Number(value) : value);
 
-function initOf(endpoint: string, { body, content, headers, signal }: Asked, token: string | undefined): RequestInit {
+function initOf(
+  endpoint: string,
+  { body, content, headers, signal }: UntypedRequest,
+  token: string | undefined,
+): RequestInit {
   return {
     method: endpoint.slice(0, endpoint.indexOf(" ")),
     headers: {
@@ -199,22 +204,22 @@ function initOf(endpoint: string, { body, content, headers, signal }: Asked, tok
 }
 
 /** `fetch`, whose own error does not say whom it could not reach. */
-async function fetchNaming(url: string, init: RequestInit): Promise<Response> {
+async function fetchWithUrlInError(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
     const { message, cause } = error as Error;
-    const why = cause instanceof Error && cause.message !== "" ? cause.message : message;
-    throw new TypeError(`${url} cannot be reached: ${why}`, { cause: error });
+    const reason = cause instanceof Error && cause.message !== "" ? cause.message : message;
+    throw new TypeError(`${url} cannot be reached: ${reason}`, { cause: error });
   }
 }
 
-async function refusalOf(url: string, answer: Response): Promise<AdminError> {
+async function toAdminError(url: string, answer: Response): Promise<AdminError> {
   const { status, headers } = answer;
-  const said: unknown = parsed(await answer.text());
+  const body: unknown = parseJson(await answer.text());
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  const problem = isProblem(said) ? said : nothingThere(url, answer);
+  const problem = isProblem(body) ? body : notAdminApi(url, answer);
   return new AdminError(status, problem, Number.isNaN(seconds) ? undefined : seconds);
 }
 
@@ -225,7 +230,7 @@ function isProblem(value: unknown): value is AdminProblem {
 }
 
 /** undefined: no JSON. */
-function parsed(text: string): object | undefined {
+function parseJson(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;
   } catch {
@@ -234,11 +239,11 @@ function parsed(text: string): object | undefined {
 }
 
 /** Something else answered, with a page of its own: another server, or what stands before ours while that is away. */
-function nothingThere(url: string, { status, headers }: Response): AdminProblem {
+function notAdminApi(url: string, { status, headers }: Response): AdminProblem {
   if (status >= 500) return { title: `${url} answered ${status}, and not as the admin API does` };
   const location = headers.get("location");
-  const elsewhere = location === null ? "" : `, and leads to ${location}`;
+  const redirectHint = location === null ? "" : `, and leads to ${location}`;
   return {
-    title: `${url} answered ${status}${elsewhere}: no admin API is there. url is the Worker's own, without /mcp/TENANT`,
+    title: `${url} answered ${status}${redirectHint}: no admin API is there. url is the Worker's own, without /mcp/TENANT`,
   };
 }

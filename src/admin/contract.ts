@@ -16,22 +16,32 @@ import {
   TenantId,
   Upstream,
 } from "./document-schema.ts";
-import { Explained } from "./explain-schema.ts";
-import { FaultRow, FieldRules, Problem, Warned } from "./fault-schema.ts";
+import { Explanation } from "./explain-schema.ts";
+import { ErrorRow, FieldRules, Problem, warningMembers } from "./fault-schema.ts";
 import { GrantShape, LoginClientShape } from "./grant-schema.ts";
-import { LimitShown } from "./limit-schema.ts";
-import { RecordedLine, UsageLineShape, WebhooksShape, WebhookTested } from "./record-schema.ts";
-import { Decide, Decided, WaitingShape } from "./review-schema.ts";
-import { checked, list, MaybeText, MaybeTime, object, textUpTo, Timestamp, Uri, whole } from "./schema-parts.ts";
+import { LimitShape } from "./limit-schema.ts";
+import { RecordedLine, UsageLineShape, WebhooksShape, WebhookTestResult } from "./record-schema.ts";
+import { ReviewDecision, ReviewResult, PendingDefinitionShape } from "./review-schema.ts";
+import {
+  withRule,
+  list,
+  NullableText,
+  NullableTimestamp,
+  object,
+  textUpTo,
+  Timestamp,
+  Uri,
+  integer,
+} from "./schema-parts.ts";
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
-export { Explained } from "./explain-schema.ts";
-export { CountersShown, FaultRow, Problem } from "./fault-schema.ts";
+export { Explanation } from "./explain-schema.ts";
+export { MetricsShape, ErrorRow, Problem } from "./fault-schema.ts";
 export { GrantShape, LoginClientShape } from "./grant-schema.ts";
-export { RecordedLine, UsageLineShape, WebhooksShape, WebhookTested } from "./record-schema.ts";
-export { LimitSet, LimitsShown } from "./limit-schema.ts";
+export { RecordedLine, UsageLineShape, WebhooksShape, WebhookTestResult } from "./record-schema.ts";
+export { LimitValue, LimitsShape } from "./limit-schema.ts";
 export { SecretName, Timestamp } from "./schema-parts.ts";
-export { Decide, Decided, WaitingShape } from "./review-schema.ts";
+export { ReviewDecision, ReviewResult, PendingDefinitionShape } from "./review-schema.ts";
 export type { infer as Infer } from "zod";
 
 const Region = z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]);
@@ -41,7 +51,7 @@ const Jurisdiction = z.enum(["eu", "fedramp"]);
 export const NewTenant = object({ id: TenantId }, { document: Document, region: Region, jurisdiction: Jurisdiction });
 
 /** null: nobody said. */
-const Placed = { region: z.nullable(Region), jurisdiction: z.nullable(Jurisdiction) } as const;
+const placementMembers = { region: z.nullable(Region), jurisdiction: z.nullable(Jurisdiction) } as const;
 /**
  * `code`: declared in the Worker's code. `gone`: the author's function knew it and does so no more, and what it stored is
  * still there. `unknown`: the function cannot say now.
@@ -52,19 +62,19 @@ export const TenantShape = object({
   id: z.string(),
   created: Timestamp,
   state: TenantState,
-  ...Placed,
+  ...placementMembers,
   url: Uri,
   revision: z.int(),
   own: Document,
   effective: Document,
-  suspended: MaybeText,
+  suspended: NullableText,
 });
-export const MadeTenant = object(TenantShape.shape, Warned);
+export const CreatedTenant = object(TenantShape.shape, warningMembers);
 
 /** `suspended`: what the directory was last told, moments ago; null: it is not told of a tenant in code. */
 export const TenantSummary = object({
   id: z.string(),
-  created: MaybeTime,
+  created: NullableTimestamp,
   state: TenantState,
   suspended: z.nullable(z.boolean()),
 });
@@ -73,16 +83,16 @@ export const pageShapeOf = <T extends z.ZodType>(item: T) => object({ items: z.a
 
 const Changes = z.array(object({ path: z.string() }, { before: z.unknown(), after: z.unknown() }));
 
-export const Applied = object(
+export const ApplyResult = object(
   {
     revision: z.int(),
     changed: z.boolean(),
     dryRun: z.boolean(),
     /** From then on no isolate serves what was before; null: none does now. */
-    effectiveAt: MaybeTime,
+    effectiveAt: NullableTimestamp,
     changes: Changes,
   },
-  Warned,
+  warningMembers,
 );
 
 /** A prompt of the tenant's own document. */
@@ -97,13 +107,13 @@ export const ApiKey = object({
   id: z.string(),
   name: z.string(),
   scopes: z.nullable(z.array(z.string())),
-  profile: MaybeText,
+  profile: NullableText,
   created: Timestamp,
-  expires: MaybeTime,
-  lastUsed: MaybeTime.meta({
+  expires: NullableTimestamp,
+  lastUsed: NullableTimestamp.meta({
     description: "Exact to the hour: when it was seen first within the hour in which it was used last.",
   }),
-  retires: MaybeTime,
+  retires: NullableTimestamp,
 });
 
 export const CreatedKey = object({
@@ -111,12 +121,12 @@ export const CreatedKey = object({
   token: z.string().meta({ description: "Shown this once." }),
 });
 
-export const RotateKey = object({}, { overlapSeconds: whole(0, 2_592_000) });
+export const RotateKey = object({}, { overlapSeconds: integer(0, 2_592_000) });
 
 const MAX_SECRET_BYTES = 8192;
 
 export const NewSecret = object({
-  value: checked(textUpTo(MAX_SECRET_BYTES, 1).regex(/^\P{Cs}*$/u, "must be text"), (text) =>
+  value: withRule(textUpTo(MAX_SECRET_BYTES, 1).regex(/^\P{Cs}*$/u, "must be text"), (text) =>
     new TextEncoder().encode(text).byteLength > MAX_SECRET_BYTES ? `at most ${MAX_SECRET_BYTES} bytes` : undefined,
   ).meta({ "x-maxBytes": MAX_SECRET_BYTES, "x-rule": "must be text" }),
 });
@@ -138,7 +148,7 @@ export const NewBlock = object({ note: Note });
 /** A tool that is suspended in every tenant. */
 export const Block = object({ name: z.string(), note: z.string(), since: Timestamp });
 /** `rollout`: its version, for GET /rollouts/{version}. */
-export const BlockDone = object({ name: z.string(), changed: z.boolean(), rollout: z.int() }, Warned);
+export const BlockResult = object({ name: z.string(), changed: z.boolean(), rollout: z.int() }, warningMembers);
 /**
  * `incomplete`: some tenants could not be reached twice, or refused the base. Those that could not be reached are tried again, up
  * to hourly.
@@ -160,14 +170,14 @@ export const Rollout = object(
   /** Only of a dry run, for the first hundred tenants. */
   { changes: z.array(object({ tenant: z.string(), changes: Changes })) },
 );
-export const RollOut = object({}, { dryRun: z.boolean() });
+export const NewRollout = object({}, { dryRun: z.boolean() });
 /** `rollout`: its version, for GET /rollouts/{version}. */
-export const RollingOut = object({ rollout: z.int() });
+export const RolloutReference = object({ rollout: z.int() });
 
-export const Acknowledged = object({ revision: z.int(), changed: z.boolean(), effectiveAt: MaybeTime });
+export const ChangeResult = object({ revision: z.int(), changed: z.boolean(), effectiveAt: NullableTimestamp });
 
 export const Audience = z.array(z.enum(["user", "assistant"]));
-const about = {
+const resourceMembers = {
   uri: z.string(),
   name: z.string(),
   mimeType: z.string(),
@@ -180,12 +190,17 @@ const about = {
   lastModified: Timestamp,
   tags: z.array(z.string()),
 } as const;
-const perhaps = { title: z.string(), description: z.string(), audience: Audience, priority: z.number() } as const;
-export const ResourceAbout = object(about, perhaps);
+const optionalResourceMembers = {
+  title: z.string(),
+  description: z.string(),
+  audience: Audience,
+  priority: z.number(),
+} as const;
+export const ResourceAbout = object(resourceMembers, optionalResourceMembers);
 
 const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
 const Counts = object({ tools: z.int(), prompts: z.int(), resources: z.int(), resourceTemplates: z.int() });
-const Way = z.enum(["2025", "2026", "http-sse"]);
+const UpstreamTransport = z.enum(["2025", "2026", "http-sse"]);
 /** For people: the same words wherever one of these states is shown. */
 export const STATE_WORDS = {
   fresh: "fresh",
@@ -197,7 +212,7 @@ export const STATE_WORDS = {
 
 const Causes = z.array(object({ code: z.enum(CAUSES) }, { name: z.string() }));
 
-const aboutUpstream = {
+const upstreamMembers = {
   id: z.string(),
   url: z.string(),
   enabled: z.boolean(),
@@ -212,26 +227,26 @@ const aboutUpstream = {
    * configured, or could not be.
    */
   state: z.enum(["fresh", "lastGood", "degraded", "unread", "disabled"]),
-  why: MaybeText,
+  why: NullableText,
   /** `why` as codes. */
   causes: Causes,
   /** Since when it cannot be read. */
-  since: MaybeTime,
+  since: NullableTimestamp,
   /** When it was tried last, with or without success. */
-  lastRead: MaybeTime,
-  nextRead: MaybeTime,
+  lastRead: NullableTimestamp,
+  nextRead: NullableTimestamp,
   reading: z.boolean(),
 } as const;
 
 /** `content`: null where it was never read as it is configured. */
 export const UpstreamSummary = object({
-  ...aboutUpstream,
-  content: z.nullable(object({ way: Way, revision: z.string(), counts: Counts, quarantined: z.int() })),
+  ...upstreamMembers,
+  content: z.nullable(object({ way: UpstreamTransport, revision: z.string(), counts: Counts, quarantined: z.int() })),
 });
 
-const UpstreamRead = object(
+const UpstreamContentShape = object(
   {
-    way: Way,
+    way: UpstreamTransport,
     revision: z.string(),
     counts: Counts,
     /** Definitions that are not listed, each with its reason. */
@@ -244,7 +259,7 @@ const UpstreamRead = object(
     /** How many more are not listed. */
     unnamed: z.int(),
     /** What was not read, because it was too much. */
-    capped: MaybeText,
+    capped: NullableText,
     skipped: z.int(),
   },
   {
@@ -253,20 +268,20 @@ const UpstreamRead = object(
   },
 );
 
-export const UpstreamShape = object({ ...aboutUpstream, content: z.nullable(UpstreamRead) });
+export const UpstreamShape = object({ ...upstreamMembers, content: z.nullable(UpstreamContentShape) });
 
 /**
  * `fault`: why it could not be read; then there is no content. `causes`: the same as codes, or what its content lacks. `server`: what it
  * calls itself.
  */
-export const UpstreamTested = object(
+export const UpstreamTestResult = object(
   {
     works: z.boolean(),
-    fault: MaybeText,
+    fault: NullableText,
     causes: Causes,
     milliseconds: z.int(),
     server: z.nullable(object({}, { name: z.string(), version: z.string() })),
-    content: z.nullable(UpstreamRead),
+    content: z.nullable(UpstreamContentShape),
   },
   {
     /** Tools that are listed although a known client refuses them, the first hundred. */
@@ -275,7 +290,11 @@ export const UpstreamTested = object(
 );
 
 /** `effectiveAt`: from then on every isolate offers what was read; null: all do. */
-export const UpstreamRefreshed = object({ read: z.boolean(), effectiveAt: MaybeTime, upstream: UpstreamShape });
+export const UpstreamRefreshResult = object({
+  read: z.boolean(),
+  effectiveAt: NullableTimestamp,
+  upstream: UpstreamShape,
+});
 
 export const AuditRow = object({
   sequence: z.int(),
@@ -299,8 +318,8 @@ export const BaseSummary = object({ name: z.string(), revision: z.int(), tenants
 
 /** One line of an export. */
 export const ExportLine = z.discriminatedUnion("kind", [
-  object({ kind: z.literal("tenant"), id: z.string(), ...Placed, revision: z.int(), document: Document }),
-  object({ kind: z.literal("resource"), ...about }, perhaps),
+  object({ kind: z.literal("tenant"), id: z.string(), ...placementMembers, revision: z.int(), document: Document }),
+  object({ kind: z.literal("resource"), ...resourceMembers }, optionalResourceMembers),
 ]);
 
 export const Role = z.enum(["owner", "operator", "auditor", "tenant-admin"]);
@@ -314,7 +333,7 @@ export const Operator = object({
   role: Role,
   tenants: z.nullable(z.array(z.string())),
   created: Timestamp,
-  expires: MaybeTime,
+  expires: NullableTimestamp,
 });
 export const CreatedOperator = object({ ...Operator.shape, token: z.string() });
 
@@ -326,23 +345,23 @@ export const OperatorClientShape = object(
 
 /** What the description of the API refers to by name. */
 export const COMPONENTS = {
-  Acknowledged,
-  Applied,
+  Acknowledged: ChangeResult,
+  Applied: ApplyResult,
   AuditEntry: AuditRow,
   BaseDocument,
   BaseSummary,
   Block,
-  BlockDone,
+  BlockDone: BlockResult,
   CreatedKey,
   CreatedOperator,
-  Decide,
-  Decided,
-  Explained,
+  Decide: ReviewDecision,
+  Decided: ReviewResult,
+  Explained: Explanation,
   ExportLine,
-  Fault: FaultRow,
+  Fault: ErrorRow,
   Grant: GrantShape,
   Key: ApiKey,
-  Limit: LimitShown,
+  Limit: LimitShape,
   LoginClient: LoginClientShape,
   NamedPrompt,
   NewBlock,
@@ -357,8 +376,8 @@ export const COMPONENTS = {
   Prompt: DocumentPrompt,
   RecordedLine,
   Resource: ResourceAbout,
-  RollingOut,
-  RollOut,
+  RollingOut: RolloutReference,
+  RollOut: NewRollout,
   Rollout,
   RotateKey,
   Scope,
@@ -369,12 +388,12 @@ export const COMPONENTS = {
   TenantSummary,
   Upstream: UpstreamShape,
   UpstreamDocument: Upstream,
-  UpstreamRefreshed,
+  UpstreamRefreshed: UpstreamRefreshResult,
   UpstreamSummary,
-  UpstreamTested,
+  UpstreamTested: UpstreamTestResult,
   Usage,
   UsageLine: UsageLineShape,
-  Waiting: WaitingShape,
+  Waiting: PendingDefinitionShape,
   Webhooks: WebhooksShape,
-  WebhookTested,
+  WebhookTested: WebhookTestResult,
 } as const;

@@ -2,11 +2,11 @@
 // checked where a document meets its bases and the Worker's tools.
 
 import * as z from "zod";
-import { NEWS } from "../tenants/authority/tenant-news.ts";
+import { TENANT_EVENTS } from "../tenants/authority/tenant-news.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import {
   BOUNDS,
-  BUDGETS,
+  RESULT_BUDGETS,
   NAME,
   NAME_RULE,
   RENAMED,
@@ -19,18 +19,28 @@ import {
 import { LISTED_NAME, LISTED_NAME_RULE } from "../protocol/client-rules.ts";
 import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
 import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS, MODES } from "../tenants/document/tenant-document.ts";
-import { checked, list, matching, matchingUpTo, object, Origin, record, textUpTo, whole } from "./schema-parts.ts";
+import {
+  withRule,
+  list,
+  textMatching,
+  matchingUpTo,
+  object,
+  Origin,
+  record,
+  textUpTo,
+  integer,
+} from "./schema-parts.ts";
 
 /** Each limit that a tenant may have of its own, within what the table allows. */
-const LIMIT_SHAPES = Object.fromEntries(
-  TENANT_LIMITS.map((name) => [name, whole(LIMITS[name].least, LIMITS[name].most)]),
-) as Readonly<Record<TenantLimit, ReturnType<typeof whole>>>;
+const LIMIT_SCHEMAS = Object.fromEntries(
+  TENANT_LIMITS.map((name) => [name, integer(LIMITS[name].least, LIMITS[name].most)]),
+) as Readonly<Record<TenantLimit, ReturnType<typeof integer>>>;
 
 const RESERVED = ["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"];
 
-const Slug = matching(SLUG, SLUG_RULE);
+const Slug = textMatching(SLUG, SLUG_RULE);
 
-export const TenantId = checked(Slug, (text) => {
+export const TenantId = withRule(Slug, (text) => {
   if (text.startsWith("xn--")) return "must not start with xn--";
   return RESERVED.includes(text) ? "is a reserved word" : undefined;
 }).meta({
@@ -39,9 +49,9 @@ export const TenantId = checked(Slug, (text) => {
   example: "acme",
 });
 
-export const Name = matching(NAME, NAME_RULE);
+export const Name = textMatching(NAME, NAME_RULE);
 export const ProfileName = Slug;
-export const ToolName = matching(TOOL_NAME, TOOL_NAME_RULE);
+export const ToolName = textMatching(TOOL_NAME, TOOL_NAME_RULE);
 
 const Pattern = textUpTo(BOUNDS.pattern, 1).meta({
   description: "A name or URI; `*` stands for any run of characters, `?` for one.",
@@ -50,11 +60,11 @@ const Patterns = list(Pattern, { max: BOUNDS.patterns });
 const Text = textUpTo(BOUNDS.text);
 const LongText = textUpTo(BOUNDS.longText);
 
-const ListedName = matching(LISTED_NAME, LISTED_NAME_RULE);
+const ListedName = textMatching(LISTED_NAME, LISTED_NAME_RULE);
 const Renaming = object({}, { name: ListedName, title: Text, description: LongText });
 const NamedPatterns = object(
   {},
-  { allow: Patterns, deny: Patterns, rename: record(matching(RENAMED, RENAMED_RULE), Renaming, BOUNDS.renamed) },
+  { allow: Patterns, deny: Patterns, rename: record(textMatching(RENAMED, RENAMED_RULE), Renaming, BOUNDS.renamed) },
 );
 
 export const Profile = object(
@@ -67,7 +77,7 @@ export const Profile = object(
     prompts: NamedPatterns,
     resources: object({}, { allow: Patterns, deny: Patterns }),
     search: z.boolean(),
-    resultBudget: object({}, { bytes: whole(...BUDGETS.bytes), tokens: whole(...BUDGETS.tokens) }),
+    resultBudget: object({}, { bytes: integer(...RESULT_BUDGETS.bytes), tokens: integer(...RESULT_BUDGETS.tokens) }),
   },
 );
 
@@ -123,7 +133,7 @@ const UpstreamAuth = object(
   },
 );
 
-const ServiceName = matching(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, "1 to 63 letters, digits and -, a letter first");
+const ServiceName = textMatching(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, "1 to 63 letters, digits and -, a letter first");
 
 export const Upstream = object(
   {},
@@ -134,15 +144,15 @@ export const Upstream = object(
     era: z.literal(["auto", "2025", "2026"]),
     headers: record(textUpTo(100, 1), textUpTo(4000), 50),
     auth: UpstreamAuth,
-    timeoutMs: whole(100, 300_000),
-    retry: whole(0, MAX_RETRIES),
+    timeoutMs: integer(100, 300_000),
+    retry: integer(0, MAX_RETRIES),
     trust: z.enum(["auto", "review"]),
     uris: list(textUpTo(200, 1), { max: 20, isDistinct: true }),
     enabled: z.boolean(),
   },
 );
 
-const claimed = {
+const claimMembers = {
   scopes: object(
     { claim: textUpTo(200, 1), values: record(textUpTo(200, 1), list(Name, { max: BOUNDS.few }), BOUNDS.few) },
     { first: list(textUpTo(200, 1), { max: 50, isDistinct: true }) },
@@ -159,7 +169,7 @@ const claimed = {
 
 const Issuer = object(
   { issuer: textUpTo(200, 1) },
-  { audience: list(textUpTo(1000, 1), { min: 1, max: 10, isDistinct: true }), ...claimed },
+  { audience: list(textUpTo(1000, 1), { min: 1, max: 10, isDistinct: true }), ...claimMembers },
 );
 
 const Login = object(
@@ -174,16 +184,16 @@ const Login = object(
     productUrl: textUpTo(2048),
     productSecret: textUpTo(100),
     request: textUpTo(1000),
-    ...claimed,
-    accessMinutes: whole(5, 60),
-    signInHours: whole(1, 720),
+    ...claimMembers,
+    accessMinutes: integer(5, 60),
+    signInHours: integer(1, 720),
     clients: list(textUpTo(2048, 1), { min: 1, max: 100, isDistinct: true }),
     pinned: record(textUpTo(2048, 1), z.unknown(), 10),
   },
 );
 
 /** Members that a base has too. */
-const shared = {
+const baseMembers = {
   title: Text,
   description: Text,
   icon: Icon,
@@ -197,9 +207,9 @@ const shared = {
       anonymous: object({ scopes: list(Name, { max: 50, isDistinct: true }) }),
     },
   ),
-  maxStalenessMs: whole(50, MAX_STALENESS_MS),
+  maxStalenessMs: integer(50, MAX_STALENESS_MS),
   allowedOrigins: list(Origin, { max: 100, isDistinct: true }),
-  limits: object({}, { ...LIMIT_SHAPES, exact: z.boolean() }),
+  limits: object({}, { ...LIMIT_SCHEMAS, exact: z.boolean() }),
   search: z.boolean(),
   tools: record(Pattern, object({}, { enabled: z.boolean(), config: z.unknown() }), BOUNDS.few),
   settings: record(textUpTo(200, 1), z.unknown(), BOUNDS.few),
@@ -208,17 +218,17 @@ const shared = {
   prompts: record(ToolName, DocumentPrompt, BOUNDS.few),
   upstreams: record(textUpTo(100, 1), Upstream, BOUNDS.few),
   serviceBindings: list(ServiceName, { max: 50, isDistinct: true }),
-  upstreamBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }), most: whole(0, 50) }),
+  upstreamBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }), most: integer(0, 50) }),
   authBounds: object({}, { hosts: list(UpstreamHost, { max: 100, isDistinct: true }) }),
   audit: object(
     { calls: z.enum(["off", "digest", "redacted"]) },
-    { redact: list(textUpTo(200, 1), { max: 100, isDistinct: true }), wait: z.boolean(), days: whole(1, 400) },
+    { redact: list(textUpTo(200, 1), { max: 100, isDistinct: true }), wait: z.boolean(), days: integer(1, 400) },
   ),
   webhooks: record(
     Slug,
     object(
       { url: textUpTo(2048, 1), secret: textUpTo(100, 1) },
-      { events: list(z.enum(NEWS), { max: NEWS.length, isDistinct: true }), enabled: z.boolean() },
+      { events: list(z.enum(TENANT_EVENTS), { max: TENANT_EVENTS.length, isDistinct: true }), enabled: z.boolean() },
     ),
     10,
   ),
@@ -228,7 +238,7 @@ const shared = {
 export const Document = object(
   {},
   {
-    ...shared,
+    ...baseMembers,
     extends: list(Name, { max: 10, isDistinct: true }),
     hostnames: list(Hostname, { max: 20, isDistinct: true }),
   },
@@ -237,5 +247,5 @@ export const Document = object(
 /** A document that many tenants extend: it lacks the members that only one tenant can have. */
 export const BaseDocument = object(
   {},
-  { ...shared, bind: list(z.enum(BINDABLE), { max: BINDABLE.length, isDistinct: true }) },
+  { ...baseMembers, bind: list(z.enum(BINDABLE), { max: BINDABLE.length, isDistinct: true }) },
 );

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import type { Role } from "./contract.ts";
 import { TenantId, type Infer } from "./contract.ts";
-import { object, textUpTo, told } from "./schema-parts.ts";
+import { object, textUpTo, typeError } from "./schema-parts.ts";
 
 type AdminRole = Infer<typeof Role>;
 
@@ -21,7 +21,7 @@ export const ROLES = {
   tenantRead: [...READERS, "tenant-admin"],
 } as const satisfies Record<string, readonly AdminRole[]>;
 
-export interface Reply {
+export interface EndpointReply {
   readonly status: number;
   /** undefined: no body. */
   readonly schema?: z.ZodType;
@@ -41,7 +41,7 @@ export interface AdminEndpoint {
   readonly query?: z.ZodObject;
   /** "stream": raw bytes, which the handler reads. */
   readonly body?: z.ZodType | "stream";
-  readonly replies: readonly Reply[];
+  readonly replies: readonly EndpointReply[];
   /** Headers that the description names. The handler reads them itself. */
   readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
 }
@@ -51,23 +51,23 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type EndpointName = `${Method} /${string}`;
 
 /** Keeps the type of each of them. */
-export function endpoints<const T extends Readonly<Record<EndpointName, AdminEndpoint>>>(table: T): T {
+export function defineEndpoints<const T extends Readonly<Record<EndpointName, AdminEndpoint>>>(table: T): T {
   return table;
 }
 
 export const TenantParams = object({ id: TenantId });
 
 /** Parameters that several endpoints share. */
-export const Flag = z.boolean(told("1 or 0")).meta({ "x-rule": "1 or 0" });
-export const UnknownNames = Flag.meta({
+export const BooleanParam = z.boolean(typeError("1 or 0")).meta({ "x-rule": "1 or 0" });
+export const UnknownNamesParam = BooleanParam.meta({
   description: "A name that matches nothing yet is taken, with a warning, in place of being refused.",
 });
-const WHOLE = "must be a whole number";
-export const Position = (maximum: number, minimum = 0) =>
-  z.int(told(WHOLE)).min(minimum).max(maximum).meta({ "x-rule": WHOLE });
+const INTEGER_RULE = "must be a whole number";
+export const IntegerParam = (maximum: number, minimum = 0) =>
+  z.int(typeError(INTEGER_RULE)).min(minimum).max(maximum).meta({ "x-rule": INTEGER_RULE });
 export const PageQuery = {
   cursor: textUpTo(8192).exactOptional(),
-  limit: Position(1000, 1).default(100),
+  limit: IntegerParam(1000, 1).default(100),
 };
 
 /** An answer of lines of JSON, one text a line. */

@@ -2,7 +2,7 @@
 
 import { invalidFields, ProblemError } from "./problem.ts";
 
-const LIST = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;
+const ETAG_LIST = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;
 
 /** Tags without quotes, "*" for any; null where the header is absent. Weak tags match no write and are left out. */
 export function ifMatchOf(request: Request): readonly string[] | null {
@@ -19,21 +19,21 @@ export function ifAbsentOf(request: Request): boolean {
 }
 
 /** Whether a reader has this version already, by its If-None-Match. */
-export function isKnown(request: Request, etag: string): boolean {
+export function matchesIfNoneMatch(request: Request, etag: string): boolean {
   const tags = tagsOf(request, "if-none-match");
-  return tags?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === quoted(etag)) ?? false;
+  return tags?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === quoteEtag(etag)) ?? false;
 }
 
-export function quoted(tag: string | number): string {
+export function quoteEtag(tag: string | number): string {
   return `"${tag}"`;
 }
 
 /** The refusal of a write whose condition does not hold. `current`: the tag that is there now; null: nothing is. */
-export function changedMeanwhile(current: string | number | null): ProblemError {
-  const detail = current === null ? "There is nothing under this name" : `It is at ${quoted(current)} now`;
+export function preconditionFailed(current: string | number | null): ProblemError {
+  const detail = current === null ? "There is nothing under this name" : `It is at ${quoteEtag(current)} now`;
   return new ProblemError("precondition-failed", {
     detail,
-    ...(current === null ? {} : { headers: { etag: quoted(current) } }),
+    ...(current === null ? {} : { headers: { etag: quoteEtag(current) } }),
   });
 }
 
@@ -41,7 +41,7 @@ function tagsOf(request: Request, header: string): readonly string[] | null {
   const text = request.headers.get(header)?.trim();
   if (text === undefined) return null;
   if (text === "*") return ["*"];
-  if (!LIST.test(text))
+  if (!ETAG_LIST.test(text))
     throw invalidFields([header === "if-match" ? "If-Match" : "If-None-Match", "* or quoted entity tags"]);
   return text.split(",").map((tag) => tag.trim());
 }

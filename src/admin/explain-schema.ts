@@ -5,7 +5,7 @@ import * as z from "zod";
 import { CAUSES } from "../protocol/cause.ts";
 import { object } from "./schema-parts.ts";
 
-export const Explained = object(
+export const Explanation = object(
   { visible: z.boolean(), callable: z.boolean(), listedAs: z.nullable(z.string()), reasons: z.array(z.string()) },
   {
     /** Those of the reasons for which it is not visible, or not callable. */

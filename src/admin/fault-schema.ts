@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { object, Timestamp } from "./schema-parts.ts";
 
-export const FaultRow = object({
+export const ErrorRow = object({
   sequence: z.int(),
   at: Timestamp,
   requestId: z.string(),
@@ -15,7 +15,7 @@ export const FaultRow = object({
   stack: z.string(),
 });
 
-export const CountersShown = object(
+export const MetricsShape = object(
   { counts: z.record(z.string(), z.int()), refusals: z.record(z.string(), z.int()) },
   { levels: z.record(z.string(), z.int()) },
 );
@@ -24,7 +24,7 @@ export const CountersShown = object(
 export const FieldRules = z.array(object({ field: z.string(), rule: z.string() }));
 
 /** What was taken, and may not be what was meant: a pattern that matches nothing, a name that is nobody's yet. */
-export const Warned = { warnings: FieldRules } as const;
+export const warningMembers = { warnings: FieldRules } as const;
 
 /** RFC 9457. */
 export const Problem = object(

@@ -2,16 +2,16 @@
 // exported by contract.ts.
 
 import * as z from "zod";
-import { MaybeText, object, Timestamp } from "./schema-parts.ts";
+import { NullableText, object, Timestamp } from "./schema-parts.ts";
 
 /** What a person let a client do. `deny`: the tools that they left out; `allow`: only these, and none that come later; `toolsOnly`: no prompts and resources. */
 export const GrantShape = object({
   id: z.string(),
   client: object({ id: z.string(), name: z.string() }),
   principal: z.string(),
-  person: object({ name: MaybeText, email: MaybeText }),
+  person: object({ name: NullableText, email: NullableText }),
   url: z.string(),
-  profile: MaybeText,
+  profile: NullableText,
   scopes: z.nullable(z.array(z.string())),
   deny: z.array(z.string()),
   allow: z.nullable(z.array(z.string())),

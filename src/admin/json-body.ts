@@ -1,10 +1,10 @@
 // Owns reading a JSON body: within a size and a depth, without members that name something twice, which parsers resolve
 // each in their own way, and without halves of surrogate pairs, which no storage keeps. Refuses before anything is looked at.
 
-import { containersIn } from "../mcp-client/json-text.ts";
+import { countContainers } from "../mcp-client/json-text.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
-import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
-import { endedEarly, invalidFields, ProblemError, unreadBody } from "./problem.ts";
+import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
+import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
 /** How many objects and arrays may stand inside each other. */
@@ -15,8 +15,8 @@ export async function readJson(request: Request): Promise<unknown> {
   if (type !== "application/json") {
     throw new ProblemError("unsupported-media-type", { detail: "Content-Type must be application/json" });
   }
-  const text = await readText(request);
-  if (containersIn(text, MAX_CONTAINERS) > MAX_CONTAINERS) {
+  const text = await readJsonText(request);
+  if (countContainers(text, MAX_CONTAINERS) > MAX_CONTAINERS) {
     throw new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_CONTAINERS} objects and lists` });
   }
   let value: unknown;
@@ -26,17 +26,17 @@ export async function readJson(request: Request): Promise<unknown> {
     // The parser's own words quote what stands around the mistake, which may be the value of a secret.
     throw new ProblemError("bad-request", { detail: "The body is not JSON" });
   }
-  checkMembers(text);
+  checkJsonText(text);
   if (!isStorable(value)) throw invalidFields(["", "has a number that is too large, such as 1e400"]);
   return value;
 }
 
-async function readText(request: Request): Promise<string> {
-  const body = new RequestBody(request, MESSAGE_PACE);
+async function readJsonText(request: Request): Promise<string> {
+  const body = new RequestBody(request, MESSAGE_MIN_RATE);
   try {
-    const state = await body.read(MAX_JSON_BYTES).catch(endedEarly);
+    const state = await body.read(MAX_JSON_BYTES).catch(throwBodyError);
     const tooLarge = new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_JSON_BYTES} bytes` });
-    if (state !== "whole") throw unreadBody(state, tooLarge);
+    if (state !== "whole") throw unreadBodyProblem(state, tooLarge);
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(body.bytes);
   } catch (error) {
     if (error instanceof ProblemError) throw error;
@@ -46,32 +46,32 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
-interface Open {
+interface OpenContainer {
   /** The names that an object had so far; undefined: it is an array. */
   readonly keys: Set<string> | undefined;
   /** The name or the number of the member or element that is being read. */
-  at: string | number;
+  position: string | number;
 }
 
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
+const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
 /** Only as an escape: what is UTF-8 has no half of a pair in it. */
-const SURROGATE = /\\ud[89a-f]/i;
+const SURROGATE_ESCAPE = /\\ud[89a-f]/i;
 /** The rule for every text that is stored. */
-export const WHOLE_TEXT = "must be text without half of a surrogate pair";
+export const WELL_FORMED_RULE = "must be text without half of a surrogate pair";
 
 /** Refuses repeated names, deep nesting and broken texts, in one pass over brackets and strings. `text` must be JSON. */
-function checkMembers(text: string): void {
-  const path: Open[] = [];
+function checkJsonText(text: string): void {
+  const path: OpenContainer[] = [];
   let last = "";
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token !== ":") checkText(path, last);
+  for (const [token] of text.matchAll(JSON_TOKEN)) {
+    if (token !== ":") checkWellFormed(path, last);
     if (token === "{" || token === "[") {
-      if (path.length === MAX_DEPTH) throw invalidFields([fieldOf(path), `nests deeper than ${MAX_DEPTH} levels`]);
-      path.push({ keys: token === "{" ? new Set() : undefined, at: 0 });
+      if (path.length === MAX_DEPTH) throw invalidFields([pathOf(path), `nests deeper than ${MAX_DEPTH} levels`]);
+      path.push({ keys: token === "{" ? new Set() : undefined, position: 0 });
     } else if (token === "}" || token === "]") path.pop();
-    else if (token === ":") addKey(path, last);
-    else if (token === ",") toNext(path.at(-1));
+    else if (token === ":") addMemberName(path, last);
+    else if (token === ",") nextElement(path.at(-1));
     last = token;
   }
 }
@@ -82,28 +82,28 @@ function isStorable(value: unknown): boolean {
   return typeof value !== "object" || value === null || Object.values(value).every(isStorable);
 }
 
-function toNext(inside: Open | undefined): void {
-  if (typeof inside?.at === "number") inside.at += 1;
+function nextElement(container: OpenContainer | undefined): void {
+  if (typeof container?.position === "number") container.position += 1;
 }
 
 /** `token`: as JSON writes it. */
-function checkText(path: readonly Open[], token: string): void {
-  if (SURROGATE.test(token) && !(JSON.parse(token) as string).isWellFormed()) {
-    throw invalidFields([fieldOf(path), WHOLE_TEXT]);
+function checkWellFormed(path: readonly OpenContainer[], token: string): void {
+  if (SURROGATE_ESCAPE.test(token) && !(JSON.parse(token) as string).isWellFormed()) {
+    throw invalidFields([pathOf(path), WELL_FORMED_RULE]);
   }
 }
 
-function addKey(path: Open[], token: string): void {
-  const inside = path.at(-1);
-  if (!inside?.keys) return;
-  checkText(path, token);
+function addMemberName(path: OpenContainer[], token: string): void {
+  const container = path.at(-1);
+  if (!container?.keys) return;
+  checkWellFormed(path, token);
   const key = JSON.parse(token) as string;
-  inside.at = key;
-  if (key === "__proto__") throw invalidFields([fieldOf(path), "is not a name that can be used"]);
-  if (inside.keys.has(key)) throw invalidFields([fieldOf(path), "is there twice"]);
-  inside.keys.add(key);
+  container.position = key;
+  if (key === "__proto__") throw invalidFields([pathOf(path), "is not a name that can be used"]);
+  if (container.keys.has(key)) throw invalidFields([pathOf(path), "is there twice"]);
+  container.keys.add(key);
 }
 
-function fieldOf(path: readonly Open[]): string {
-  return path.map(({ at }) => String(at)).join(".");
+function pathOf(path: readonly OpenContainer[]): string {
+  return path.map(({ position: at }) => String(at)).join(".");
 }

@@ -2,34 +2,34 @@
 // came, so contract.ts does not export it.
 
 import * as z from "zod";
-import { list, matching, object, Timestamp } from "./schema-parts.ts";
+import { list, textMatching, object, Timestamp } from "./schema-parts.ts";
 
-const MANY = { max: 20_000 };
+const MAX_ROWS = { max: 20_000 };
 
 /** What only reading it would show to be wrong is not judged: operators of the platform alone may write it. */
-const Rows = {
+const backupMembers = {
   keys: list(
     object(
       // By another id nobody could revoke it.
       {
-        id: matching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
+        id: textMatching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
         hash: z.string(),
         name: z.string(),
         created: Timestamp,
       },
       { scopes: z.string(), profile: z.string(), expires: z.int(), retires: z.int(), parent: z.string() },
     ),
-    MANY,
+    MAX_ROWS,
   ),
   suspensions: list(
     object({ kind: z.string(), name: z.string(), note: z.string(), since: Timestamp, by_operator: z.int() }),
-    MANY,
+    MAX_ROWS,
   ),
-  secrets: list(object({ name: z.string(), sealed: z.string(), updated: Timestamp }), MANY),
+  secrets: list(object({ name: z.string(), sealed: z.string(), updated: Timestamp }), MAX_ROWS),
 } as const;
 
 /** Keys by their hashes; secrets as a Worker with the same SECRETS_KEY opens them, for a tenant of the same name. */
-export const PutBack = object(Rows);
+export const BackupRestore = object(backupMembers);
 /** `approved`: digests of definitions, by upstream. */
-export const KeptShape = object({ ...Rows, approved: z.record(z.string(), z.array(z.string())) });
-export const PutBackDone = object({ rows: z.int() });
+export const BackupShape = object({ ...backupMembers, approved: z.record(z.string(), z.array(z.string())) });
+export const RestoreResult = object({ rows: z.int() });

@@ -1,9 +1,9 @@
 // Owns the shapes of a tenant's limits, as the admin API shows and takes them.
 
 import * as z from "zod";
-import { MaybeTime, object } from "./schema-parts.ts";
+import { NullableTimestamp, object } from "./schema-parts.ts";
 
-export const LimitShown = object({
+export const LimitShape = object({
   name: z.string(),
   /** null: no limit. */
   value: z.nullable(z.int()),
@@ -14,9 +14,9 @@ export const LimitShown = object({
   /** null: only counted where calls come in. */
   used: z.nullable(z.int()),
   /** When somebody met it last; noted once an hour. */
-  met: MaybeTime,
+  met: NullableTimestamp,
 });
 
-export const LimitsShown = object({ exact: z.boolean(), items: z.array(LimitShown) });
+export const LimitsShape = object({ exact: z.boolean(), items: z.array(LimitShape) });
 
-export const LimitSet = object({ value: z.int() });
+export const LimitValue = object({ value: z.int() });

@@ -1,13 +1,13 @@
 // Owns what is offered in place of a name that is none, where a tenant may have written both it and all that there are: comparing
 // takes time, in which everybody waits. Refuses to look at all of very many, or at long ones.
 
-import { nearest } from "../protocol/nearest.ts";
+import { nearestName } from "../protocol/nearest.ts";
 
-const MOST_KNOWN = 2000;
-const LONGEST = 64;
+const MAX_CANDIDATES = 2000;
+const MAX_NAME_LENGTH = 64;
 
-export function nearName(name: string, known: Iterable<string>): string | undefined {
-  if (name.length > LONGEST) return undefined;
-  const short = [...known].slice(0, MOST_KNOWN).filter(({ length }) => length <= LONGEST);
-  return nearest(name, short);
+export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
+  if (name.length > MAX_NAME_LENGTH) return undefined;
+  const shortCandidates = [...candidates].slice(0, MAX_CANDIDATES).filter(({ length }) => length <= MAX_NAME_LENGTH);
+  return nearestName(name, shortCandidates);
 }

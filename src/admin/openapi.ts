@@ -3,9 +3,9 @@
 
 import * as z from "zod";
 import { COMPONENTS } from "./contract.ts";
-import { withoutOwn } from "./contract-json-schema.ts";
-import { PROBLEM_KEYS, statusOf } from "./problem.ts";
-import type { Reply } from "./endpoint.ts";
+import { omitSafeIntegerBounds } from "./contract-json-schema.ts";
+import { PROBLEM_KEYS, problemStatus } from "./problem.ts";
+import type { EndpointReply } from "./endpoint.ts";
 import type { Route } from "./route.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface OpenApi extends Json {
 const ROOT = "/admin/v1";
 
 /** `path`: where the Worker is mounted; empty at the root. */
-export function describe(routes: readonly Route[], version: string, path = ""): OpenApi {
+export function describeRoutes(routes: readonly Route[], version: string, path = ""): OpenApi {
   const writer = new SchemaWriter(routes);
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes)
@@ -38,8 +38,8 @@ export function describe(routes: readonly Route[], version: string, path = ""): 
       securitySchemes: { token: { type: "http", scheme: "bearer", description: "An operator's token." } },
       responses: {
         Problem: {
-          description: `One of ${PROBLEM_KEYS.map((key) => `${statusOf(key)} ${key}`).join(", ")}`,
-          content: { "application/problem+json": { schema: writer.written(COMPONENTS.Problem) } },
+          description: `One of ${PROBLEM_KEYS.map((key) => `${problemStatus(key)} ${key}`).join(", ")}`,
+          content: { "application/problem+json": { schema: writer.schemaFor(COMPONENTS.Problem) } },
         },
       },
     },
@@ -51,34 +51,36 @@ type WrittenSchema = z.core.JSONSchema.BaseSchema;
 /** All schemas of the routes as JSON Schema, in which what is among the components is referred to by its name. */
 class SchemaWriter {
   readonly #ids = z.registry<{ id: string }>();
-  readonly #written: Readonly<Record<string, Json>>;
+  readonly #schemaFor: Readonly<Record<string, Json>>;
 
   constructor(routes: readonly Route[]) {
     for (const [id, schema] of Object.entries(COMPONENTS)) this.#ids.add(schema, { id });
     for (const schema of routes.flatMap(schemasOf)) {
       if (!this.#ids.has(schema)) this.#ids.add(schema, { id: `inline ${crypto.randomUUID()}` });
     }
-    const { schemas } = z.toJSONSchema(this.#ids, { io: "input", uri: refOf, override: withoutOwn });
-    this.#written = Object.fromEntries(Object.entries(schemas).map(([id, json]) => [id, { ...json, ...UNSAID }]));
+    const { schemas } = z.toJSONSchema(this.#ids, { io: "input", uri: refOf, override: omitSafeIntegerBounds });
+    this.#schemaFor = Object.fromEntries(
+      Object.entries(schemas).map(([id, json]) => [id, { ...json, ...OMITTED_KEYS }]),
+    );
   }
 
   get components(): Readonly<Record<string, Json>> {
-    return Object.fromEntries(Object.entries(this.#written).filter(([id]) => Object.hasOwn(COMPONENTS, id)));
+    return Object.fromEntries(Object.entries(this.#schemaFor).filter(([id]) => Object.hasOwn(COMPONENTS, id)));
   }
 
-  written(schema: z.ZodType): Json {
+  schemaFor(schema: z.ZodType): Json {
     const { id = "" } = this.#ids.get(schema) ?? {};
-    return Object.hasOwn(COMPONENTS, id) ? { $ref: refOf(id) } : (this.#written[id] ?? {});
+    return Object.hasOwn(COMPONENTS, id) ? { $ref: refOf(id) } : (this.#schemaFor[id] ?? {});
   }
 }
 
 function schemasOf({ params, query, body, replies }: Route): z.ZodType[] {
-  const sent = body === undefined || body === "stream" ? [] : [body];
-  return [params, query, ...sent, ...replies.flatMap(({ schema }) => schema ?? [])];
+  const bodySchemas = body === undefined || body === "stream" ? [] : [body];
+  return [params, query, ...bodySchemas, ...replies.flatMap(({ schema }) => schema ?? [])];
 }
 
 /** The document says both where it must. JSON leaves them out. */
-const UNSAID = { $id: undefined, $schema: undefined };
+const OMITTED_KEYS = { $id: undefined, $schema: undefined };
 
 const refOf = (id: string) => `#/components/schemas/${id}`;
 
@@ -100,7 +102,7 @@ function operationOf(route: Route, writer: SchemaWriter): Json {
 
 function parametersOf({ params, query, conditions = [] }: Route, writer: SchemaWriter): Json[] {
   const members = (parameters: z.ZodObject, where: "path" | "query") => {
-    const { properties = {}, required = [] } = writer.written(parameters) as WrittenSchema;
+    const { properties = {}, required = [] } = writer.schemaFor(parameters) as WrittenSchema;
     return Object.entries(properties as Record<string, WrittenSchema>).map(([name, { description, ...schema }]) => ({
       name,
       in: where,
@@ -114,11 +116,11 @@ function parametersOf({ params, query, conditions = [] }: Route, writer: SchemaW
 }
 
 function contentOf(body: z.ZodType | "stream", writer: SchemaWriter): Json {
-  return body === "stream" ? { "*/*": {} } : { "application/json": { schema: writer.written(body) } };
+  return body === "stream" ? { "*/*": {} } : { "application/json": { schema: writer.schemaFor(body) } };
 }
 
-function replyOf({ about, schema, mediaType }: Reply, writer: SchemaWriter): Json {
+function replyOf({ about, schema, mediaType }: EndpointReply, writer: SchemaWriter): Json {
   if (schema === undefined && mediaType === undefined) return { description: about };
-  const content = schema === undefined ? {} : { schema: writer.written(schema) };
+  const content = schema === undefined ? {} : { schema: writer.schemaFor(schema) };
   return { description: about, content: { [mediaType ?? "application/json"]: content } };
 }

@@ -6,7 +6,7 @@ import type { AdminEnv } from "./route.ts";
 
 const MIN_CHARACTERS = 32;
 /** Of 32 random hexadecimal digits, fewer are different less than once in a million times. */
-const MIN_DIFFERENT = 8;
+const MIN_DISTINCT_CHARACTERS = 8;
 
 interface OwnerToken {
   readonly variable: "ADMIN_TOKEN" | "DEV_ADMIN_TOKEN";
@@ -19,9 +19,10 @@ export const OWNER_TOKENS: readonly OwnerToken[] = [
 ];
 
 /** Why a token is not accepted, without a word of it; undefined: it is. */
-export function weaknessOf(token: string): string | undefined {
+export function tokenWeakness(token: string): string | undefined {
   if (token.length < MIN_CHARACTERS) return `it has fewer than ${MIN_CHARACTERS} characters`;
-  if (new Set(token).size < MIN_DIFFERENT) return `it has fewer than ${MIN_DIFFERENT} different characters`;
+  if (new Set(token).size < MIN_DISTINCT_CHARACTERS)
+    return `it has fewer than ${MIN_DISTINCT_CHARACTERS} different characters`;
   return isRepeated(token) ? "it is a shorter text, repeated" : undefined;
 }
 
@@ -30,7 +31,7 @@ function isRepeated(text: string): boolean {
   return (text + text).indexOf(text, 1) < text.length;
 }
 
-export function weakToken({ variable }: OwnerToken, weakness: string): string {
+export function weakTokenMessage({ variable }: OwnerToken, weakness: string): string {
   return `The Worker's ${variable} is not accepted: ${weakness}. Make one with openssl rand -base64 32`;
 }
 
@@ -39,26 +40,26 @@ const NO_OWNER_TOKEN =
   "on your machine a line ADMIN_TOKEN=... in .dev.vars, and start wrangler dev again";
 
 /** What is said to whoever cannot sign in because nobody set an owner's token; undefined: somebody did. */
-export function lackOfOwnerToken(env: AdminEnv): string | undefined {
+export function missingOwnerToken(env: AdminEnv): string | undefined {
   return OWNER_TOKENS.some(({ variable }) => env[variable]) ? undefined : NO_OWNER_TOKEN;
 }
 
 /** Who set a weak token, or none, finds it in the log of each isolate, once and before they try it. */
-export function ownerTokenTeller(onError: ((error: unknown) => void) | undefined): (env: AdminEnv) => void {
-  const told = new Set<string>();
+export function createOwnerTokenWarning(onError: ((error: unknown) => void) | undefined): (env: AdminEnv) => void {
+  const warned = new Set<string>();
   return (env) => {
-    const lack = lackOfOwnerToken(env);
-    if (lack !== undefined && !told.has(lack)) {
-      told.add(lack);
-      onError?.(new Error(lack));
+    const missing = missingOwnerToken(env);
+    if (missing !== undefined && !warned.has(missing)) {
+      warned.add(missing);
+      onError?.(new Error(missing));
     }
     for (const owner of OWNER_TOKENS) {
       const token = env[owner.variable];
-      if (token === undefined || token === "" || told.has(owner.variable)) continue;
-      const weakness = weaknessOf(token);
+      if (token === undefined || token === "" || warned.has(owner.variable)) continue;
+      const weakness = tokenWeakness(token);
       if (weakness === undefined) continue;
-      told.add(owner.variable);
-      onError?.(new Error(weakToken(owner, weakness)));
+      warned.add(owner.variable);
+      onError?.(new Error(weakTokenMessage(owner, weakness)));
     }
   };
 }

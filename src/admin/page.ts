@@ -1,9 +1,9 @@
 // Owns pages of lists: opaque cursors, each good for its own list only.
 
-import { decodeCursor, encodeCursor, pageOf } from "../protocol/cursor.ts";
+import { decodeCursor, encodeCursor, paginate } from "../protocol/cursor.ts";
 import { invalidFields } from "./problem.ts";
 
-export interface PageAsk {
+export interface PageParams {
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
@@ -14,34 +14,34 @@ export interface ListPage<T> {
 }
 
 /** A page of a list that is short enough to be in memory whole. */
-export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }: PageAsk): ListPage<T> {
-  const page = pageOf(list, all, cursor, limit);
-  if (!page) throw notOfThisList();
+export function paginateArray<T>(list: string, all: readonly T[], { cursor, limit }: PageParams): ListPage<T> {
+  const page = paginate(list, all, cursor, limit);
+  if (!page) throw foreignCursor();
   const { items, nextCursor } = page;
   return nextCursor === undefined ? { items } : { items, cursor: nextCursor };
 }
 
 /** Of a place that is a number. */
-export const NUMBER = /^\d{1,15}$/;
+export const NUMBER_POSITION = /^\d{1,15}$/;
 
 /**
  * The place in the list after which the page begins; undefined: the start. Throws for a cursor of another list, and for one whose
  * place is not of this form.
  */
-export function positionOf(list: string, { cursor }: PageAsk, form = /^/): string | undefined {
+export function parsePosition(list: string, { cursor }: PageParams, form = /^/): string | undefined {
   if (cursor === undefined) return undefined;
   const position = decodeCursor(list, cursor);
-  if (position === undefined || !form.test(position)) throw notOfThisList();
+  if (position === undefined || !form.test(position)) throw foreignCursor();
   return position;
 }
 
 /** `rows` has one more than the page when there is a next one. */
-export function pageFrom<T>(list: string, rows: readonly T[], limit: number, at: (row: T) => string): ListPage<T> {
+export function paginateRows<T>(list: string, rows: readonly T[], limit: number, at: (row: T) => string): ListPage<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return rows.length > limit && last !== undefined ? { items, cursor: encodeCursor(list, at(last)) } : { items };
 }
 
-function notOfThisList() {
+function foreignCursor() {
   return invalidFields(["cursor", "is not one of this list"]);
 }

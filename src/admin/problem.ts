@@ -2,13 +2,13 @@
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
 import { requestIdOf } from "../telemetry/request-id.ts";
-import type { FaultPlace } from "../telemetry/fault-line.ts";
+import type { ErrorContext } from "../telemetry/fault-line.ts";
 import { AppError } from "../protocol/app-error.ts";
-import { given } from "../protocol/members.ts";
-import { isGone, UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { omitUndefined } from "../protocol/members.ts";
+import { isUnknownTenant, UNRELEASED } from "../tenants/authority/incarnation.ts";
 import type { BodyState } from "../streams/request-body.ts";
-import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
-import { isUnreleased, mayPass } from "../tenants/isolate/asked-again.ts";
+import { MEMORY_RETRY_AFTER_S } from "../tenants/isolate/held-bytes.ts";
+import { isUnreleased, isTransientError } from "../tenants/isolate/asked-again.ts";
 import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
 
 const PROBLEMS = {
@@ -33,7 +33,7 @@ const PROBLEMS = {
 export type ProblemKey = keyof typeof PROBLEMS;
 export const PROBLEM_KEYS = Object.keys(PROBLEMS) as ProblemKey[];
 
-export interface ProblemAbout {
+export interface ProblemDetails {
   readonly detail?: string;
   readonly errors?: readonly FieldRule[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -42,9 +42,9 @@ export interface ProblemAbout {
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly key: ProblemKey;
-  readonly about: ProblemAbout;
+  readonly about: ProblemDetails;
 
-  constructor(key: ProblemKey, about: ProblemAbout = {}) {
+  constructor(key: ProblemKey, about: ProblemDetails = {}) {
     super(about.detail ?? PROBLEMS[key].title);
     this.key = key;
     this.about = about;
@@ -56,38 +56,40 @@ export function invalidFields(...errors: readonly (readonly [field: string, rule
 }
 
 /** `near`: what was meant, where something there is called nearly so. */
-export function notFound(what: string, near?: string): ProblemError {
-  return new ProblemError("not-found", { detail: `There is no ${what}${near ? `: did you mean ${near}?` : ""}` });
+export function notFound(what: string, suggestion?: string): ProblemError {
+  return new ProblemError("not-found", {
+    detail: `There is no ${what}${suggestion ? `: did you mean ${suggestion}?` : ""}`,
+  });
 }
 
-export function lackingFeature(needed: string): ProblemError {
+export function missingFeature(needed: string): ProblemError {
   return new ProblemError("conflict", { detail: `${needed}, which this Worker does not have` });
 }
 
 /** Why a body was not taken in. */
-export function unreadBody(state: Exclude<BodyState, "whole">, tooLarge: ProblemError): ProblemError {
+export function unreadBodyProblem(state: Exclude<BodyState, "whole">, tooLarge: ProblemError): ProblemError {
   if (state === "more") return tooLarge;
   if (state === "tooSlow") return new ProblemError("too-slow");
   return new ProblemError("busy", {
     detail: "Too many uploads at once",
-    headers: { "retry-after": String(ROOM_AFTER_S) },
+    headers: { "retry-after": String(MEMORY_RETRY_AFTER_S) },
   });
 }
 
 /** A body whose sender is not let in any more, or of whom nobody could be asked: `cause` says so. */
-export class BodyRefused extends Error {
+export class BodyRejected extends Error {
   constructor(cause: unknown) {
     super("the body is not taken", { cause });
   }
 }
 
 /** Whoever sent it left in the middle, which is no fault of ours, or said that there would be more. */
-export function endedEarly(error: unknown): never {
-  if (error instanceof BodyRefused) throw error.cause;
+export function throwBodyError(error: unknown): never {
+  if (error instanceof BodyRejected) throw error.cause;
   throw new ProblemError("bad-request", { detail: "The body breaks off before its end" });
 }
 
-export function statusOf(key: ProblemKey): number {
+export function problemStatus(key: ProblemKey): number {
   return PROBLEMS[key].status;
 }
 
@@ -95,14 +97,14 @@ export function statusOf(key: ProblemKey): number {
 export function respondProblem(
   error: unknown,
   request: Request,
-  onError: (error: unknown, place: FaultPlace) => void,
+  onError: (error: unknown, place: ErrorContext) => void,
 ): Response {
   const { key, about } = problemOf(error);
   const requestId = requestIdOf(request);
   if (key === "internal") onError(error, { method: `${request.method} /admin`, requestId });
   const { status, title } = PROBLEMS[key];
   const { errors, headers } = about;
-  const detail = [about.detail, cutText(errors)].filter(Boolean).join(". ") || undefined;
+  const detail = [about.detail, truncationNote(errors)].filter(Boolean).join(". ") || undefined;
   const body = {
     type: `urn:tenantry:problem:${key}`,
     title,
@@ -115,23 +117,23 @@ export function respondProblem(
 }
 
 /** Whoever mends a hundred asks again, and an answer is not much larger than what was sent. */
-function cutText(errors: readonly FieldRule[] = []): string | undefined {
+function truncationNote(errors: readonly FieldRule[] = []): string | undefined {
   return errors.length > MAX_ERRORS ? `These are the first ${MAX_ERRORS} errors, there are more` : undefined;
 }
 
 /** As the platform words it, also where an object was told so. */
-function isOfKv(error: unknown): boolean {
+function isKvError(error: unknown): boolean {
   return error instanceof Error && /^KV [A-Z]+ failed: /.test(error.message);
 }
 
 function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   if (error instanceof ProblemError) return error;
   // Another tenant may have the name by now: what was asked for is not there.
-  if (isGone(error)) return notFound("such tenant any more");
-  const busy = mayPass(error) || isOfKv(error) || (error instanceof AppError && error.key === "busy");
+  if (isUnknownTenant(error)) return notFound("such tenant any more");
+  const busy = isTransientError(error) || isKvError(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
-  const shown = error instanceof AppError ? error.toFailure().message : undefined;
-  const detail = isUnreleased(error) ? UNRELEASED : shown;
-  return { key: "busy", about: { headers: { "retry-after": String(seconds) }, ...given({ detail }) } };
+  const message = error instanceof AppError ? error.toFailure().message : undefined;
+  const detail = isUnreleased(error) ? UNRELEASED : message;
+  return { key: "busy", about: { headers: { "retry-after": String(seconds) }, ...omitUndefined({ detail }) } };
 }

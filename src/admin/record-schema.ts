@@ -25,16 +25,16 @@ export const UsageLineShape = object({
   closed: z.boolean(),
 });
 
-const hung = { sequence: z.int(), hash: z.string() } as const;
+const chainLinkMembers = { sequence: z.int(), hash: z.string() } as const;
 
 /**
  * A line of recorded calls. `hash` is the SHA-256, in hex, of the one before, a line feed, and `entry` as JSON without blanks.
  * `anchor`: what the next one hangs on; `head`: the newest that the server knows of.
  */
 export const RecordedLine = z.discriminatedUnion("kind", [
-  object({ kind: z.literal("anchor"), ...hung }),
-  object({ kind: z.literal("call"), ...hung, entry: z.unknown() }),
-  object({ kind: z.literal("head"), ...hung }),
+  object({ kind: z.literal("anchor"), ...chainLinkMembers }),
+  object({ kind: z.literal("call"), ...chainLinkMembers, entry: z.unknown() }),
+  object({ kind: z.literal("head"), ...chainLinkMembers }),
 ]);
 
 /** `events`: null: all. `waiting`: messages that somebody does not have yet; `dropped`: that were given up. */
@@ -47,7 +47,7 @@ export const WebhooksShape = object({
 });
 
 /** `status`: null: there was no answer. */
-export const WebhookTested = object({
+export const WebhookTestResult = object({
   delivered: z.boolean(),
   status: z.nullable(z.int()),
   why: z.nullable(z.string()),

@@ -4,10 +4,10 @@
 import * as z from "zod";
 import { list, object, textUpTo, Timestamp } from "./schema-parts.ts";
 
-const FieldChanged = object({ field: z.string() }, { before: z.unknown(), after: z.unknown() });
+const FieldChange = object({ field: z.string() }, { before: z.unknown(), after: z.unknown() });
 
 /** `digest` is what a decision names; `approved`: the digest of what is in force instead. */
-export const WaitingShape = object(
+export const PendingDefinitionShape = object(
   {
     kind: z.string(),
     name: z.string(),
@@ -15,15 +15,15 @@ export const WaitingShape = object(
     digest: z.string(),
     approved: z.nullable(z.string()),
     seen: Timestamp,
-    changes: z.array(FieldChanged),
+    changes: z.array(FieldChange),
     flags: z.array(z.enum(["hidden-characters", "instruction"])),
   },
   { renamedFrom: z.string() },
 );
 
-export const Decide = object({ digests: list(textUpTo(64, 1), { min: 1, isDistinct: true, max: 1000 }) });
+export const ReviewDecision = object({ digests: list(textUpTo(64, 1), { min: 1, isDistinct: true, max: 1000 }) });
 /** `effectiveAt` null: nothing was listed of the upstream yet, so nothing changes before it is read. */
-export const Decided = object({
+export const ReviewResult = object({
   decided: z.int(),
   waiting: z.int(),
   changed: z.boolean(),

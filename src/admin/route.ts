@@ -2,14 +2,14 @@
 // unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
 
 import type * as z from "zod";
-import type { AskedTenants } from "../deployment/asked-tenants.ts";
+import type { TenantResolver } from "../deployment/asked-tenants.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import type { FaultPlace } from "../telemetry/fault-line.ts";
-import type { Incarnation } from "../tenants/authority/incarnation.ts";
+import type { ErrorContext } from "../telemetry/fault-line.ts";
+import type { TenantUid } from "../tenants/authority/incarnation.ts";
 import type { DirectoryEntry } from "../tenants/directory/directory-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
@@ -17,7 +17,7 @@ import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import type { FieldRule } from "./field-rule.ts";
 import { validate } from "./validate.ts";
-import { readJson, WHOLE_TEXT } from "./json-body.ts";
+import { readJson, WELL_FORMED_RULE } from "./json-body.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
 import { object } from "./schema-parts.ts";
@@ -34,7 +34,7 @@ export interface AdminOptions {
   /** Tenants that are declared in code: nobody makes them, and they cannot be deleted. */
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
   /** Where the author's function knows them instead. */
-  readonly asked?: AskedTenants | undefined;
+  readonly tenantResolver?: TenantResolver | undefined;
   readonly catalog: Catalog;
   /** Features, whose tools and prompts a tenant has beside its own. */
   readonly features?: readonly BuiltInFeature[];
@@ -43,37 +43,37 @@ export interface AdminOptions {
   /** Whether a browser's page of this origin may call; when absent, none may. */
   readonly originAllowed?: (origin: string, env: AdminEnv) => boolean;
   /** Hears of errors of which callers are told no more than the request id. */
-  readonly onError?: (error: unknown, place?: FaultPlace) => void;
+  readonly onError?: (error: unknown, place?: ErrorContext) => void;
 }
 
 /** Which tenant a request means: the one that had the name before its body came. */
-export interface MetTenant {
+export interface ResolvedTenant {
   /** null: declared in code. */
   readonly entry: DirectoryEntry | null;
-  readonly created: Incarnation;
+  readonly created: TenantUid;
   /** Of one in code: as it is declared. */
   readonly declared?: Tenant<NewResource> | undefined;
   /** The author's function declared it once and does so no more: it can be shown and deleted, and nothing else. */
-  readonly isGone?: boolean;
+  readonly isOrphaned?: boolean;
 }
 
 /** What every handler gets, whatever its route. */
-export interface Desk {
+export interface AdminContext {
   /** Absent where the path names no tenant. Rejects where there is none of the name. */
-  readonly met?: Promise<MetTenant> | undefined;
+  readonly resolvedTenant?: Promise<ResolvedTenant> | undefined;
   readonly env: AdminEnv;
   readonly options: AdminOptions;
   readonly caller: OperatorCaller;
   readonly request: Request;
 }
 
-export interface RouteCall<Params, Query, Body> extends Desk {
+export interface RouteContext<Params, Query, Body> extends AdminContext {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
 }
 
-export interface RouteAnswer {
+export interface RouteResponse {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -87,16 +87,16 @@ export interface Route extends Pick<AdminEndpoint, "summary" | "roles" | "isForK
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
   readonly body: z.ZodType | "stream" | undefined;
-  serve(desk: Desk, params: Readonly<Record<string, string>>): Promise<Response>;
+  serve(context: AdminContext, params: Readonly<Record<string, string>>): Promise<Response>;
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type Member<E, Name extends string> = E extends { readonly [N in Name]: infer S } ? Output<S> : Record<string, never>;
-type CallOf<E> = RouteCall<Member<E, "params">, Member<E, "query">, Member<E, "body">>;
-type Handler<E> = (call: CallOf<E>) => Promise<RouteAnswer | Response>;
+type ContextOf<E> = RouteContext<Member<E, "params">, Member<E, "query">, Member<E, "body">>;
+type Handler<E> = (context: ContextOf<E>) => Promise<RouteResponse | Response>;
 
 /** One route for each endpoint of a table. */
-export function routes<T extends Readonly<Record<EndpointName, AdminEndpoint>>>(
+export function defineRoutes<T extends Readonly<Record<EndpointName, AdminEndpoint>>>(
   table: T,
   handlers: { readonly [Name in keyof T]: Handler<T[Name]> },
 ): readonly Route[] {
@@ -105,11 +105,11 @@ export function routes<T extends Readonly<Record<EndpointName, AdminEndpoint>>>(
   );
 }
 
-const NOTHING = object({});
+const NO_PARAMS = object({});
 
 function routeOf(name: string, endpoint: AdminEndpoint, handle: Handler<unknown>): Route {
   const [method = "", path = ""] = name.split(" ");
-  const { params = NOTHING, query = NOTHING, body } = endpoint;
+  const { params = NO_PARAMS, query = NO_PARAMS, body } = endpoint;
   return {
     ...endpoint,
     method: method as Method,
@@ -117,20 +117,20 @@ function routeOf(name: string, endpoint: AdminEndpoint, handle: Handler<unknown>
     params,
     query,
     body,
-    serve: async (desk, given) => {
-      const { request } = desk;
-      const call = {
-        ...desk,
-        params: held(params, given),
-        query: held(query, queryOf(request, query)),
-        body: body === undefined || body === "stream" ? undefined : heldBody(body, await readJson(request)),
+    serve: async (context, pathParams) => {
+      const { request } = context;
+      const routeContext = {
+        ...context,
+        params: parseParams(params, pathParams),
+        query: parseParams(query, parseQuery(request, query)),
+        body: body === undefined || body === "stream" ? undefined : validateBody(body, await readJson(request)),
       };
-      return responseOf(await handle(call as CallOf<unknown>));
+      return toResponse(await handle(routeContext as ContextOf<unknown>));
     },
   };
 }
 
-function responseOf(answer: RouteAnswer | Response): Response {
+function toResponse(answer: RouteResponse | Response): Response {
   if (answer instanceof Response) return answer;
   const { body, status = body === undefined ? 204 : 200, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });
@@ -138,31 +138,31 @@ function responseOf(answer: RouteAnswer | Response): Response {
 }
 
 /** The value, with defaults. Throws a problem that names each field and its rule. */
-function held<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const validated = validate(schema, value);
-  if ("faults" in validated) throw new ProblemError("invalid-input", { errors: validated.faults });
+  if ("errors" in validated) throw new ProblemError("invalid-input", { errors: validated.errors });
   return validated.value;
 }
 
 /** As it was sent: members keep their order. Those of a document have the same paths alone and in what makes a tenant. */
-function heldBody(schema: z.ZodType, value: unknown): unknown {
+function validateBody(schema: z.ZodType, value: unknown): unknown {
   const validated = validate(schema, value);
-  if (!("faults" in validated)) return value;
-  const errors = validated.faults.map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
+  if (!("errors" in validated)) return value;
+  const errors = validated.errors.map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
   throw new ProblemError("invalid-input", { errors });
 }
 
-function queryOf(request: Request, { shape }: z.ZodObject): unknown {
+function parseQuery(request: Request, { shape }: z.ZodObject): unknown {
   const { search, searchParams } = new URL(request.url);
-  const errors: FieldRule[] = brokenTexts(search);
+  const errors: FieldRule[] = malformedParams(search);
   const query: Record<string, unknown> = {};
-  for (const [name, pairs] of Map.groupBy(searchParams, ([given]) => given)) {
+  for (const [name, pairs] of Map.groupBy(searchParams, ([param]) => param)) {
     const values = pairs.map(([, value]) => value);
     const type = Object.hasOwn(shape, name) ? typeOf(shape[name]) : undefined;
     if (type === undefined) errors.push({ field: name, rule: "is not a known parameter" });
     else if (type === "array") query[name] = values;
     else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
-    else query[name] = readText(type, values[0] ?? "");
+    else query[name] = parseParam(type, values[0] ?? "");
   }
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return query;
@@ -184,22 +184,22 @@ function typeOf(schema: z.core.$ZodType | undefined): string | undefined {
   return def?.format === "safeint" ? "integer" : def?.type;
 }
 
-const FLAGS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
+const BOOLEAN_TEXTS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
 
 /** Parameters with half of a surrogate pair, which decoding would turn into other characters. */
-function brokenTexts(search: string): FieldRule[] {
-  const broken = search
+function malformedParams(search: string): FieldRule[] {
+  const malformed = search
     .slice(1)
     .split("&")
     .filter((pair) => /%ed%[ab]/i.test(pair));
-  return broken.map((pair) => ({ field: [...new URLSearchParams(pair).keys()][0] ?? "", rule: WHOLE_TEXT }));
+  return malformed.map((pair) => ({ field: [...new URLSearchParams(pair).keys()][0] ?? "", rule: WELL_FORMED_RULE }));
 }
 
 /** JavaScript reads more as a number: `0x10`, `1e2`, blanks, nothing at all. */
-const DECIMAL = { integer: /^\d+$/, number: /^\d+(?:\.\d+)?$/ } as const;
+const DECIMAL_PATTERNS = { integer: /^\d+$/, number: /^\d+(?:\.\d+)?$/ } as const;
 
 /** Reads a parameter, which is text, as the type that its schema wants. The schema refuses what does not fit. */
-function readText(type: string, text: string): unknown {
-  if (type === "number" || type === "integer") return DECIMAL[type].test(text) ? Number(text) : text;
-  return type === "boolean" && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
+function parseParam(type: string, text: string): unknown {
+  if (type === "number" || type === "integer") return DECIMAL_PATTERNS[type].test(text) ? Number(text) : text;
+  return type === "boolean" && Object.hasOwn(BOOLEAN_TEXTS, text) ? BOOLEAN_TEXTS[text] : text;
 }

@@ -16,37 +16,37 @@ export function object<R extends z.ZodRawShape, O extends z.ZodRawShape>(
   optional: O,
 ): z.ZodObject<R & Optional<O>, z.core.$strict>;
 export function object(members: z.ZodRawShape, optional: z.ZodRawShape = {}): z.ZodObject {
-  const perhaps = Object.entries(optional).map(([name, schema]) => [name, z.exactOptional(schema)] as const);
-  return z.strictObject({ ...members, ...Object.fromEntries(perhaps) });
+  const optionalMembers = Object.entries(optional).map(([name, schema]) => [name, z.exactOptional(schema)] as const);
+  return z.strictObject({ ...members, ...Object.fromEntries(optionalMembers) });
 }
 
 /** `rule`: what a value of another type is told. A member that is missing is told that it is required. */
-export const told = (rule: string) => ({
+export const typeError = (rule: string) => ({
   error: ({ code, input }: { code: string; input?: unknown }) =>
     code === "invalid_type" && input !== undefined ? rule : undefined,
 });
 
 /** A text of a pattern, and what one against it is told. */
-export function matching(pattern: RegExp, rule: string) {
-  return z.string(told(rule)).regex(pattern, rule).meta({ "x-rule": rule });
+export function textMatching(pattern: RegExp, rule: string) {
+  return z.string(typeError(rule)).regex(pattern, rule).meta({ "x-rule": rule });
 }
 
 /** A text of a pattern, of at most so many characters. */
 export function matchingUpTo(pattern: RegExp, rule: string, maxLength: number) {
   const isLong = (text: string) => (text.length > maxLength ? atMost(maxLength, "character") : undefined);
-  return checked(matching(pattern, rule), isLong).meta({ maxLength });
+  return withRule(textMatching(pattern, rule), isLong).meta({ maxLength });
 }
 
 /** A text of at most so many characters, not halves of them. */
 export function textUpTo(maxLength: number, minLength = 0) {
-  return checked(z.string(), (text) => {
+  return withRule(z.string(), (text) => {
     if (text.length < minLength) return atLeast(minLength, "character");
     return text.length > maxLength && charactersOf(text) > maxLength ? atMost(maxLength, "character") : undefined;
   }).meta({ maxLength, ...(minLength > 0 && { minLength }) });
 }
 
 /** A whole number within limits. */
-export function whole(minimum: number, maximum: number) {
+export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
 
@@ -62,12 +62,13 @@ export interface ListLimits {
 export function list<I extends z.ZodType>(item: I, { max, min = 0, isDistinct, uniqueBy }: ListLimits) {
   const items = min > 0 ? z.array(item).min(min).max(max) : z.array(item).max(max);
   const nameOf = (value: unknown) => (isObject(value) && uniqueBy !== undefined ? value[uniqueBy] : value);
-  if (isDistinct) return bounded(checked(items, differ(nameOf, "must not name anything twice")), { uniqueItems: true });
+  if (isDistinct)
+    return bounded(withRule(items, mustDiffer(nameOf, "must not name anything twice")), { uniqueItems: true });
   if (uniqueBy === undefined) return bounded(items);
-  return bounded(checked(items, differ(nameOf, `${uniqueBy}s must differ`)), { "x-uniqueBy": uniqueBy });
+  return bounded(withRule(items, mustDiffer(nameOf, `${uniqueBy}s must differ`)), { "x-uniqueBy": uniqueBy });
 }
 
-const differ = (nameOf: (item: unknown) => unknown, rule: string) => (items: readonly unknown[]) =>
+const mustDiffer = (nameOf: (item: unknown) => unknown, rule: string) => (items: readonly unknown[]) =>
   new Set(items.map(nameOf)).size === items.length ? undefined : rule;
 
 /** Members by name, at most so many. */
@@ -76,12 +77,12 @@ export function record<N extends z.ZodType<string, string>, V extends z.ZodType>
 }
 
 /** The most that is looked for in one value; each fault counts at each level above it. */
-const MOST_FOUND = 1000;
-let found = 0;
+const MAX_ISSUES = 1000;
+let issueCount = 0;
 
 /** Called before a value is validated. */
-export function beginFinding(): void {
-  found = 0;
+export function resetIssueCount(): void {
+  issueCount = 0;
 }
 
 /**
@@ -93,36 +94,36 @@ function bounded<S extends z.ZodType>(schema: S, meta: { readonly maxProperties?
   const counted = schema.refine(() => true, {
     when: ({ value, issues }) => {
       // zod tries an optional member that is absent, too, and drops what it finds there.
-      if (value !== undefined) found += issues.length;
+      if (value !== undefined) issueCount += issues.length;
       return false;
     },
   });
-  const look = (value: z.input<S>, { issues }: z.core.$RefinementCtx): z.input<S> => {
+  const checkSize = (value: z.input<S>, { issues }: z.core.$RefinementCtx): z.input<S> => {
     const isLong = isObject(value) && Object.keys(value).length > max;
     if (isLong) issues.push({ code: "custom", input: value, message: atMost(max, "member") });
-    else if (found > MOST_FOUND) issues.push({ code: "custom", input: value, message: "is not looked into" });
+    else if (issueCount > MAX_ISSUES) issues.push({ code: "custom", input: value, message: "is not looked into" });
     return value;
   };
-  return z.preprocess(look, counted).meta(meta);
+  return z.preprocess(checkSize, counted).meta(meta);
 }
 
 /** With a check of its own, which says what is wrong. */
-export function checked<S extends z.ZodType>(schema: S, ruleOf: (value: z.output<S>) => string | undefined): S {
+export function withRule<S extends z.ZodType>(schema: S, ruleOf: (value: z.output<S>) => string | undefined): S {
   return schema.check(({ value, issues }) => {
     const rule = ruleOf(value);
     if (rule !== undefined) issues.push({ code: "custom", input: value, message: rule });
   });
 }
 
-export const atLeast = (count: number, what = "") => `at least ${amount(count, what)}`;
-export const atMost = (count: number, what = "") => `at most ${amount(count, what)}`;
+export const atLeast = (count: number, what = "") => `at least ${countOf(count, what)}`;
+export const atMost = (count: number, what = "") => `at most ${countOf(count, what)}`;
 
-function amount(count: number, what: string): string {
+function countOf(count: number, what: string): string {
   return what === "" ? String(count) : `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** RFC 3339, in UTC, with a Z at the end. */
-export const Timestamp = checked(z.string(), (text) =>
+export const Timestamp = withRule(z.string(), (text) =>
   ISO_UTC.test(text) && isDay(text) ? undefined : "a time in UTC such as 2026-11-22T10:00:00Z, on a day that exists",
 ).meta({ format: "date-time" });
 
@@ -134,21 +135,21 @@ function isDay(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === text.slice(0, 10);
 }
 
-export const Uri = checked(z.string(), (text) => {
+export const Uri = withRule(z.string(), (text) => {
   const parsed = parseUri(text);
   return "broken" in parsed ? parsed.broken : undefined;
 }).meta({ format: "uri" });
 
-export const Origin = checked(z.string(), (text) =>
+export const Origin = withRule(z.string(), (text) =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
     ? undefined
     : "an origin such as https://app.example.com, without a path",
 ).meta({ format: "origin" });
 
 /** Read without regard to case. */
-export const SecretName = checked(z.string(), (text) =>
+export const SecretName = withRule(z.string(), (text) =>
   secretNameOf(text) === undefined ? SECRET_NAME_RULE : undefined,
 ).meta({ format: "secret-name" });
 
-export const MaybeText = z.nullable(z.string());
-export const MaybeTime = z.nullable(Timestamp);
+export const NullableText = z.nullable(z.string());
+export const NullableTimestamp = z.nullable(Timestamp);

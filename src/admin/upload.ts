@@ -1,8 +1,8 @@
 // Owns taking in the body of a resource: read once, within its limit and within what an isolate can hold at a time, and
 // known to be text where it says that it is. Refuses before KV has seen any of it.
 
-import { RequestBody, UPLOAD_PACE } from "../streams/request-body.ts";
-import { endedEarly, invalidFields, ProblemError, unreadBody } from "./problem.ts";
+import { RequestBody, UPLOAD_MIN_RATE } from "../streams/request-body.ts";
+import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
 
 export interface Upload {
   readonly bytes: Uint8Array;
@@ -11,9 +11,9 @@ export interface Upload {
 }
 
 export async function readUpload(request: Request, maxBytes: number): Promise<Upload> {
-  const body = new RequestBody(request, UPLOAD_PACE);
-  const state = await body.read(maxBytes).catch(endedEarly);
-  if (state !== "whole") throw unreadBody(state, tooLarge(maxBytes));
+  const body = new RequestBody(request, UPLOAD_MIN_RATE);
+  const state = await body.read(maxBytes).catch(throwBodyError);
+  if (state !== "whole") throw unreadBodyProblem(state, tooLarge(maxBytes));
   const release = () => {
     body.release();
   };
@@ -53,14 +53,14 @@ export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | 
   return true;
 }
 
-const PIECE = 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /** Decodes a piece at a time, so that the whole text is never in memory beside its bytes. */
 function isUtf8(bytes: Uint8Array): boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
-    for (let at = 0; at < bytes.byteLength; at += PIECE)
-      decoder.decode(bytes.subarray(at, at + PIECE), { stream: true });
+    for (let at = 0; at < bytes.byteLength; at += CHUNK_BYTES)
+      decoder.decode(bytes.subarray(at, at + CHUNK_BYTES), { stream: true });
     decoder.decode();
     return true;
   } catch {

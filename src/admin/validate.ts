@@ -2,43 +2,43 @@
 
 import type * as z from "zod";
 import { typeName } from "../calls/json-schema.ts";
-import { nearest } from "../protocol/nearest.ts";
+import { nearestName } from "../protocol/nearest.ts";
 import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
-import { atLeast, atMost, beginFinding } from "./schema-parts.ts";
+import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
 
-export type Validation<T> = { readonly value: T } | { readonly faults: readonly FieldRule[] };
+export type Validation<T> = { readonly value: T } | { readonly errors: readonly FieldRule[] };
 
 /** How many unknown names of this value were compared with the known ones: each comparison takes time, and few are shown. */
-let compared = 0;
+let comparisonCount = 0;
 
 export function validate<S extends z.ZodType>(schema: S, value: unknown): Validation<z.output<S>> {
-  beginFinding();
-  compared = 0;
+  resetIssueCount();
+  comparisonCount = 0;
   const { success, data, error } = schema.safeParse(value, { error: ruleOf });
-  return success ? { value: data } : { faults: faultsIn(error.issues) };
+  return success ? { value: data } : { errors: toFieldErrors(error.issues) };
 }
 
-export function faultsOf(schema: z.ZodType, value: unknown): readonly FieldRule[] {
-  const validated = validate(schema, value);
-  return "faults" in validated ? validated.faults : [];
+export function validationErrors(schema: z.ZodType, value: unknown): readonly FieldRule[] {
+  const validation = validate(schema, value);
+  return "errors" in validation ? validation.errors : [];
 }
 
-function faultsIn(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[] {
+function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[] {
   // What is too long is not looked into: how long it is was for the sender to choose.
-  const long = new Set(issues.filter(({ code }) => code === "too_big").map(({ path }) => path.join(".")));
+  const oversized = new Set(issues.filter(({ code }) => code === "too_big").map(({ path }) => path.join(".")));
   const isInside = (path: readonly PropertyKey[]) =>
-    long.size > 0 && path.some((_part, at) => long.has(path.slice(0, at).join(".")));
-  const faults: FieldRule[] = [];
+    oversized.size > 0 && path.some((_part, at) => oversized.has(path.slice(0, at).join(".")));
+  const errors: FieldRule[] = [];
   for (const { path, message, ...issue } of issues) {
-    if (faults.length > MAX_ERRORS) break;
+    if (errors.length > MAX_ERRORS) break;
     if (isInside(path)) continue;
     // What is said of several members is a line for each.
     for (const [at, rule] of message.split("\n").entries()) {
       const member = issue.code === "unrecognized_keys" ? [issue.keys[at] ?? ""] : [];
-      faults.push({ field: [...path, ...member].join("."), rule });
+      errors.push({ field: [...path, ...member].join("."), rule });
     }
   }
-  return faults.slice(0, MAX_ERRORS + 1);
+  return errors.slice(0, MAX_ERRORS + 1);
 }
 
 const TYPES: Readonly<Record<string, string>> = { record: "object", int: "integer" };
@@ -49,14 +49,14 @@ function ruleOf(issue: z.core.$ZodRawIssue): string | undefined {
     case "invalid_type":
       return input === undefined ? "is required" : `expected ${typeOf(issue)}, received ${typeName(input)}`;
     case "invalid_value":
-      return choice(input, issue.values);
+      return enumRule(input, issue.values);
     case "invalid_union":
-      return choice(
+      return enumRule(
         (input as Record<string, unknown>)[String(issue.discriminator)],
         issue.options as readonly unknown[],
       );
     case "unrecognized_keys":
-      return unknownRules(issue.keys, Object.keys((issue.inst as z.ZodObject).shape));
+      return unknownNameRules(issue.keys, Object.keys((issue.inst as z.ZodObject).shape));
     case "invalid_key":
       return issue.issues.map(({ message }) => message).join("\n");
     case "too_small":
@@ -79,18 +79,18 @@ function typeOf({ expected, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidT
   return isWhole ? "integer" : (TYPES[expected] ?? expected);
 }
 
-function choice(value: unknown, values: readonly unknown[]): string {
+function enumRule(value: unknown, values: readonly unknown[]): string {
   if (value === undefined) return "is required";
   const choices = `one of ${values.join(", ")}`;
   return typeof value === "string" ? choices : `expected string, received ${typeName(value)}: ${choices}`;
 }
 
 /** A line for each. What is much longer than every known name is compared with none. */
-function unknownRules(names: readonly string[], known: readonly string[]): string {
+function unknownNameRules(names: readonly string[], validNames: readonly string[]): string {
   const rules = names.slice(0, MAX_ERRORS + 1).map((name) => {
-    compared += 1;
-    const meant = compared > MAX_ERRORS + 1 ? undefined : nearest(name, known);
-    return `is not known here${meant === undefined ? "" : `: did you mean ${meant}?`}`;
+    comparisonCount += 1;
+    const suggestion = comparisonCount > MAX_ERRORS + 1 ? undefined : nearestName(name, validNames);
+    return `is not known here${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`;
   });
   return rules.join("\n");
 }

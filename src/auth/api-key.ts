@@ -60,11 +60,11 @@ function checksum(text: string): string {
     crc ^= char.charCodeAt(0);
     for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
   }
-  let rest = (crc ^ 0xffffffff) >>> 0;
+  let remainder = (crc ^ 0xffffffff) >>> 0;
   let check = "";
   for (let at = 0; at < CHECK_CHARACTERS; at += 1) {
-    check = ALPHABET.charAt(rest % ALPHABET.length) + check;
-    rest = Math.floor(rest / ALPHABET.length);
+    check = ALPHABET.charAt(remainder % ALPHABET.length) + check;
+    remainder = Math.floor(remainder / ALPHABET.length);
   }
   return check;
 }

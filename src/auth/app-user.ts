@@ -29,7 +29,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   number: "expires",
 };
 
-function kindOf(value: unknown): string {
+function typeNameOf(value: unknown): string {
   if (Array.isArray(value)) return value.every((one) => typeof one === "string") ? "list of strings" : "list";
   return value === null ? "null" : typeof value;
 }
@@ -41,13 +41,13 @@ const MOST_CHARACTERS = 16_384;
 const ID = /^[ !#-[\]-~]{1,200}$/;
 
 /** Throws a TypeError that says what is wrong. */
-export function readAppUser(said: unknown): AppUser {
-  if (kindOf(said) !== "object") throw new TypeError("no object, Response or undefined");
-  const text = JSON.stringify(said);
+export function parseAppUser(result: unknown): AppUser {
+  if (typeNameOf(result) !== "object") throw new TypeError("no object, Response or undefined");
+  const text = JSON.stringify(result);
   if (text.length > MOST_CHARACTERS) throw new TypeError(`more than ${MOST_CHARACTERS} characters as JSON`);
   const user = JSON.parse(text) as AppUser;
   for (const [name, value] of Object.entries(user)) {
-    const kind = kindOf(value);
+    const kind = typeNameOf(value);
     if (!MEMBERS[kind]?.split(" ").includes(name)) throw new TypeError(`no member ${name} is a ${kind}`);
   }
   if (!ID.test(user.id ?? "")) throw new TypeError('id has to be 1 to 200 characters of ASCII without " and \\');
@@ -55,7 +55,7 @@ export function readAppUser(said: unknown): AppUser {
 }
 
 /** `known`: the tenant's scopes, by name. Others mean nothing. */
-export function appPrincipal(user: AppUser, known: Readonly<Record<string, unknown>> = {}): Principal {
+export function appPrincipal(user: AppUser, tenantScopes: Readonly<Record<string, unknown>> = {}): Principal {
   const { id, scopes, tenant: _tenant, expires: _expires, ...about } = user;
   return {
     subject: id,
@@ -63,6 +63,6 @@ export function appPrincipal(user: AppUser, known: Readonly<Record<string, unkno
     ...about,
     kind: "app",
     id: `app ${id}`,
-    scopes: scopes?.filter((scope) => Object.hasOwn(known, scope)),
+    scopes: scopes?.filter((scope) => Object.hasOwn(tenantScopes, scope)),
   };
 }

@@ -3,7 +3,7 @@
 
 import { hashToken, keyIdOf } from "./api-key.ts";
 import type { AppUser } from "./app-user.ts";
-import { bearerOf, type Person, type Principal } from "./principal.ts";
+import { parseBearer, type OAuthPrincipal, type Principal } from "./principal.ts";
 
 export type Credential =
   | { readonly kind: "none" }
@@ -14,7 +14,7 @@ export type Credential =
   /** A text that no tenant can have given out as a key; "" where there is none. */
   | { readonly kind: "stranger"; readonly token: string }
   /** Who was let in by a token whose request is over: no token is kept. */
-  | { readonly kind: "keptPerson"; readonly person: Person }
+  | { readonly kind: "keptPerson"; readonly person: OAuthPrincipal }
   /** Whom the app named that mounts the Worker, in this request or in the one that began a stored call. */
   | { readonly kind: "app"; readonly user: AppUser }
   /** The Worker's own code, which names whom it acts for. No header brings this. */
@@ -23,19 +23,19 @@ export type Credential =
 export const NO_CREDENTIAL: Credential = { kind: "none" };
 
 /** What an Authorization header brings; whatever is no well-formed key is a stranger's. RFC 6750, section 2.1. */
-export function credentialOf(authorization: string | null): Credential {
+export function parseCredential(authorization: string | null): Credential {
   if (authorization === null) return NO_CREDENTIAL;
-  const token = bearerOf(authorization) ?? "";
+  const token = parseBearer(authorization) ?? "";
   return { kind: (keyIdOf(token) ?? keyIdOf(token, "access")) === undefined ? "stranger" : "key", token };
 }
 
 /** Nothing, or a credential that does not even look like one of ours. A key that was mistyped is not foreign. */
-export function isForeign(credential: Credential): boolean {
+export function isUnrecognized(credential: Credential): boolean {
   return credential.kind === "none" || (credential.kind === "stranger" && !/^tn[a-z]_/i.test(credential.token));
 }
 
 /** The text under which an isolate remembers what the authority said of a key; undefined for what is no key. */
-export function memoOf(credential: Credential): string | undefined {
+export function cacheKeyOf(credential: Credential): string | undefined {
   if (credential.kind === "key") return credential.token;
   return credential.kind === "keptKey" ? credential.hash : undefined;
 }

@@ -38,17 +38,17 @@ export type VerifiedJwt =
 
 /** By so much the clock of an issuer may be wrong. */
 export const JWT_LEEWAY_S = 30;
-const SHARED_AGE_S = 300;
+const SHARED_MAX_AGE_S = 300;
 /** With a public key, all of them: a secret that two share would let either write tokens. `none` is no algorithm. */
 const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 /** An access token says one of these, or nothing. Others are no credentials: `logout+jwt`, `secevent+jwt`. */
 const TYPES = /^((application\/)?(at\+)?jwt)?$/i;
 const MOST_CHARACTERS = 16_384;
 /** https://openid.net/specs/openid-connect-core-1_0.html#IDToken */
-const MOST_SUBJECT = 255;
+const MAX_SUBJECT_CHARACTERS = 255;
 
 /** Whose the token says that it is, which nobody has verified; undefined for what is no JWT. */
-export function claimedIssuer(token: string): string | undefined {
+export function peekIssuer(token: string): string | undefined {
   const parts = token.split(".", 4);
   if (token.length > MOST_CHARACTERS || parts.length !== 3) return undefined;
   try {
@@ -61,8 +61,8 @@ export function claimedIssuer(token: string): string | undefined {
 
 /** `now`: milliseconds since the epoch. */
 export function verifyJwt(token: string, { issuer, keys, audience }: TrustedIssuer, now: number): Promise<VerifiedJwt> {
-  const wanted = { issuer, audience: [...audience], algorithms: ALGORITHMS, requiredClaims: ["exp", "sub"] };
-  return verified((rest) => jwtVerify(token, keys, { ...wanted, ...rest }), now);
+  const requirements = { issuer, audience: [...audience], algorithms: ALGORITHMS, requiredClaims: ["exp", "sub"] };
+  return runVerification((clockOptions) => jwtVerify(token, keys, { ...requirements, ...clockOptions }), now);
 }
 
 /** Of whom the secret is shared with. It was made in the last five minutes, however long it says that it lasts. */
@@ -71,33 +71,43 @@ export function verifySharedJwt(
   { secret, audience }: { readonly secret: Uint8Array; readonly audience: string },
   now: number,
 ): Promise<VerifiedJwt> {
-  const wanted = { audience, algorithms: ["HS256"], requiredClaims: ["exp", "iat", "sub"], maxTokenAge: SHARED_AGE_S };
-  return verified((rest) => jwtVerify(token, secret, { ...wanted, ...rest }), now);
+  const requirements = {
+    audience,
+    algorithms: ["HS256"],
+    requiredClaims: ["exp", "iat", "sub"],
+    maxTokenAge: SHARED_MAX_AGE_S,
+  };
+  return runVerification((clockOptions) => jwtVerify(token, secret, { ...requirements, ...clockOptions }), now);
 }
 
-async function verified(
-  verify: (rest: Pick<JWTVerifyOptions, "clockTolerance" | "currentDate">) => Promise<JWTVerifyResult>,
+async function runVerification(
+  verify: (clockOptions: Pick<JWTVerifyOptions, "clockTolerance" | "currentDate">) => Promise<JWTVerifyResult>,
   now: number,
 ): Promise<VerifiedJwt> {
   try {
     const { payload, protectedHeader } = await verify({ clockTolerance: JWT_LEEWAY_S, currentDate: new Date(now) });
-    return TYPES.test(protectedHeader.typ ?? "") ? claimsOf(payload) : refused("it is no access token");
+    return TYPES.test(protectedHeader.typ ?? "") ? claimsOf(payload) : rejectToken("it is no access token");
   } catch (error) {
     const { code = "", claim = "", reason } = error as { readonly [member in "code" | "claim" | "reason"]?: string };
     if (code === "ERR_JWKS_NO_MATCHING_KEY") return { kind: "unknownKey" };
-    return refused(WHYS[`${claim} ${reason}`] ?? WHYS[claim] ?? WHYS[code] ?? "it cannot be verified");
+    return rejectToken(
+      REJECTION_REASONS[`${claim} ${reason}`] ??
+        REJECTION_REASONS[claim] ??
+        REJECTION_REASONS[code] ??
+        "it cannot be verified",
+    );
   }
 }
 
 function claimsOf(payload: JWTPayload): VerifiedJwt {
   const { sub, exp, cnf } = payload;
-  if (cnf !== undefined) return refused("it is bound to a key that no bearer proves");
-  if (!sub || sub.length > MOST_SUBJECT || exp === undefined) return refused("it names nobody");
+  if (cnf !== undefined) return rejectToken("it is bound to a key that no bearer proves");
+  if (!sub || sub.length > MAX_SUBJECT_CHARACTERS || exp === undefined) return rejectToken("it names nobody");
   return { kind: "verified", claims: { ...payload, sub, exp } };
 }
 
 /** By the claim that is wrong, else by the code of the library. Nothing of the token is said again. */
-const WHYS: Readonly<Record<string, string>> = {
+const REJECTION_REASONS: Readonly<Record<string, string>> = {
   exp: "it has expired",
   "exp missing": "it does not say when it ends",
   nbf: "it is not valid yet",
@@ -108,6 +118,6 @@ const WHYS: Readonly<Record<string, string>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: "its algorithm is not allowed",
 };
 
-function refused(why: string): VerifiedJwt {
+function rejectToken(why: string): VerifiedJwt {
   return { kind: "refused", why };
 }

@@ -21,7 +21,7 @@ export function isLoopbackHost(hostname: string): boolean {
 /** Bound: as many as the Worker has variables. */
 const lists = new Map<string, ReadonlySet<string>>();
 
-function listOf(text: string): ReadonlySet<string> {
+function parseList(text: string): ReadonlySet<string> {
   let list = lists.get(text);
   if (!list) {
     list = new Set(
@@ -35,10 +35,10 @@ function listOf(text: string): ReadonlySet<string> {
   return list;
 }
 
-export function hostAllowed(headers: Headers, vars: OriginVars): boolean {
+export function isHostAllowed(headers: Headers, vars: OriginVars): boolean {
   if (!vars.HOSTS) return true;
   const host = headers.get("host");
-  return host !== null && listOf(vars.HOSTS).has(hostnameOf(host));
+  return host !== null && parseList(vars.HOSTS).has(hostnameOf(host));
 }
 
 /**
@@ -54,28 +54,28 @@ export function hostnameOf(host: string): string {
  * A request without Origin comes from no page of a browser and is allowed. So is a page on the caller's own machine;
  * any other origin must be listed.
  */
-export function originAllowed(origin: string | null, vars: OriginVars): boolean {
+export function isOriginAllowed(origin: string | null, vars: OriginVars): boolean {
   if (origin === null) return true;
-  if (vars.ALLOWED_ORIGINS && listOf(vars.ALLOWED_ORIGINS).has(origin.toLowerCase())) return true;
+  if (vars.ALLOWED_ORIGINS && parseList(vars.ALLOWED_ORIGINS).has(origin.toLowerCase())) return true;
   if (!URL.canParse(origin)) return false;
   const { hostname, protocol } = new URL(origin);
   return LOOPBACK.has(hostname) && (protocol === "http:" || protocol === "https:");
 }
 
 /** This machine by its usual names: looked at no further, because a server in development is asked like any other. */
-const PLAIN = /^http:(?!\/\/(localhost|127\.0\.0\.1)[:/])/;
+const PLAIN_HTTP = /^http:(?!\/\/(localhost|127\.0\.0\.1)[:/])/;
 
-function isExposed({ url }: Pick<Request, "url">): boolean {
-  return PLAIN.test(url) && isPublicHost(new URL(url).hostname);
+function isInsecure({ url }: Pick<Request, "url">): boolean {
+  return PLAIN_HTTP.test(url) && isPublicHost(new URL(url).hostname);
 }
 
 /** Why nothing is read, and nobody is asked for anything, that came by plain http over a public network. */
-export function exposedBy(request: Pick<Request, "url">): Failure | undefined {
-  return isExposed(request) ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
+export function insecureTransportError(request: Pick<Request, "url">): Failure | undefined {
+  return isInsecure(request) ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
 }
 
 /** With the scheme that its client wrote: what ends TLS before the Worker says so in `X-Forwarded-Proto`. The host stays. */
-export function asWritten(request: Request): Request {
+export function withForwardedProto(request: Request): Request {
   if (!request.url.startsWith("http:") || request.headers.get("x-forwarded-proto") !== "https") return request;
   return new Request(request.url.replace("http:", "https:"), request);
 }

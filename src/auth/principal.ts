@@ -14,11 +14,11 @@ export interface Principal {
   /** Names of the tenant's scopes, which limit what the principal sees; undefined: nothing limits it. */
   readonly scopes: readonly string[] | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
-  readonly narrowing?: Narrowing | undefined;
+  readonly narrowing?: ToolRestrictions | undefined;
 }
 
 /** What a person left out when they let a client in, under the names that the view of the endpoint gives. */
-export interface Narrowing {
+export interface ToolRestrictions {
   /** Tools that are not to be seen or called; one that is listed under another name later is still meant. */
   readonly deny: readonly string[];
   /** Only these; absent: also tools that come later. */
@@ -28,7 +28,7 @@ export interface Narrowing {
 }
 
 /** Somebody whom an authorization server named, until that ends. */
-export interface Person extends Principal {
+export interface OAuthPrincipal extends Principal {
   readonly kind: "oauth";
   readonly issuer: string;
   /** By which they call, where the tenant's own authorization server let them in: under it are the provider's tokens. */
@@ -76,7 +76,7 @@ export function workerPrincipal(name: string, about: Partial<Pick<Principal, "su
 }
 
 /** null without a header, "" where it holds no bearer token. The scheme may be in any case; RFC 6750, section 2.1. */
-export function bearerOf(authorization: string | null): string | null {
+export function parseBearer(authorization: string | null): string | null {
   if (authorization === null) return null;
   return /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i.exec(authorization)?.[1] ?? "";
 }

@@ -11,19 +11,19 @@ export interface SealingKey {
 export type KeyRing = readonly SealingKey[];
 
 /** Tells one ring of a tenant from another. */
-export function idsOf(ring: KeyRing): string {
+export function keyIdsOf(ring: KeyRing): string {
   return ring.map(({ id }) => id).join();
 }
 
 const IV_BYTES = 12;
-const imported = new WeakMap<SealingKey, CryptoKey>();
+const cryptoKeys = new WeakMap<SealingKey, CryptoKey>();
 
-async function cryptoKey(key: SealingKey): Promise<CryptoKey> {
-  const known = imported.get(key);
-  if (known) return known;
-  const made = await crypto.subtle.importKey("raw", key.secret, "AES-GCM", false, ["encrypt", "decrypt"]);
-  imported.set(key, made);
-  return made;
+async function importSealingKey(key: SealingKey): Promise<CryptoKey> {
+  const cached = cryptoKeys.get(key);
+  if (cached) return cached;
+  const importedKey = await crypto.subtle.importKey("raw", key.secret, "AES-GCM", false, ["encrypt", "decrypt"]);
+  cryptoKeys.set(key, importedKey);
+  return importedKey;
 }
 
 /**
@@ -36,7 +36,7 @@ export async function seal(ring: KeyRing, purpose: string, payload: string): Pro
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const sealed = await crypto.subtle.encrypt(
     { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(purpose) },
-    await cryptoKey(key),
+    await importSealingKey(key),
     new TextEncoder().encode(payload),
   );
   const bytes = new Uint8Array(IV_BYTES + sealed.byteLength);
@@ -52,12 +52,12 @@ export async function unseal(ring: KeyRing, purpose: string, text: string): Prom
   const bytes = fromBase64Url(text.slice(dot + 1));
   if (!key || !bytes || bytes.length <= IV_BYTES) return undefined;
   try {
-    const opened = await crypto.subtle.decrypt(
+    const plaintext = await crypto.subtle.decrypt(
       { name: "AES-GCM", iv: bytes.slice(0, IV_BYTES), additionalData: new TextEncoder().encode(purpose) },
-      await cryptoKey(key),
+      await importSealingKey(key),
       bytes.slice(IV_BYTES),
     );
-    return new TextDecoder().decode(opened);
+    return new TextDecoder().decode(plaintext);
   } catch {
     return undefined;
   }

@@ -11,20 +11,20 @@ export interface SecretsKeyEnv {
 const KEY_BYTES = 32;
 
 /** The same text gives the same objects, because imported keys are cached by the object of their key. */
-let known: { readonly text: string; readonly ring: KeyRing } | undefined;
+let cachedRing: { readonly text: string; readonly ring: KeyRing } | undefined;
 
 /** `unset`: the Worker has no key; `broken`: a part of the text is no key. An operator can mend both. */
-export async function secretsRing({ SECRETS_KEY: text = "" }: SecretsKeyEnv): Promise<KeyRing | "unset" | "broken"> {
+export async function getSecretsRing({ SECRETS_KEY: text = "" }: SecretsKeyEnv): Promise<KeyRing | "unset" | "broken"> {
   if (text === "") return "unset";
-  if (known?.text === text) return known.ring;
-  const keys = await Promise.all(text.split(",").map((part) => keyOf(part.trim())));
+  if (cachedRing?.text === text) return cachedRing.ring;
+  const keys = await Promise.all(text.split(",").map((part) => parseSealingKey(part.trim())));
   const ring = keys.filter((key) => key !== undefined);
   if (ring.length < keys.length) return "broken";
-  known = { text, ring };
+  cachedRing = { text, ring };
   return ring;
 }
 
-async function keyOf(text: string): Promise<SealingKey | undefined> {
+async function parseSealingKey(text: string): Promise<SealingKey | undefined> {
   const secret = fromBase64Url(text);
   if (secret?.length !== KEY_BYTES) return undefined;
   // The id tells keys apart and gives nothing of the key away.

@@ -1,7 +1,7 @@
 // Owns what code may say of changes that nobody stored, and saying it to whoever listens. Refuses what is no URI.
 
 import { parseUri } from "../protocol/uri.ts";
-import { remoteChanges } from "../tenants/authority/change-calls.ts";
+import { createChangeClient } from "../tenants/authority/change-calls.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 
 /** What changed: lists as a whole, and in `updated` the URIs of resources whose content did. */
@@ -13,12 +13,12 @@ export interface Announcement {
 }
 
 /** `content`: the object that keeps the tenant's content. Throws a TypeError for what is no URI. */
-export async function announceTo(content: TenantStub, changed: Announcement): Promise<void> {
-  const sections = (["tools", "prompts", "resources"] as const).filter((section) => changed[section]);
-  const uris = (changed.updated ?? []).map((uri) => {
+export async function publishChanges(content: TenantStub, changes: Announcement): Promise<void> {
+  const sections = (["tools", "prompts", "resources"] as const).filter((section) => changes[section]);
+  const uris = (changes.updated ?? []).map((uri) => {
     const parsed = parseUri(uri);
     if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
     return parsed.uri;
   });
-  await remoteChanges(content).announce(sections, uris);
+  await createChangeClient(content).announce(sections, uris);
 }

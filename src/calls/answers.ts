@@ -22,11 +22,11 @@ export function capabilityOf(question: Question): ClientCapability {
   }
 }
 
-export function isUsableAnswer(question: Question, answer: unknown): answer is JsonObject {
+export function isValidAnswer(question: Question, answer: unknown): answer is JsonObject {
   if (!isObject(answer)) return false;
   switch (question.method) {
     case "elicitation/create":
-      return isElicitation(question.params ?? {}, answer);
+      return isValidElicitResult(question.params ?? {}, answer);
     case "sampling/createMessage":
       return typeof answer.model === "string" && (isObject(answer.content) || Array.isArray(answer.content));
     case "roots/list":
@@ -36,7 +36,7 @@ export function isUsableAnswer(question: Question, answer: unknown): answer is J
   }
 }
 
-function isElicitation(params: JsonObject, answer: JsonObject): boolean {
+function isValidElicitResult(params: JsonObject, answer: JsonObject): boolean {
   if (answer.action === "decline" || answer.action === "cancel") return true;
   if (answer.action !== "accept") return false;
   if (params.mode === "url" || !isObject(params.requestedSchema)) return true;

@@ -8,11 +8,11 @@ export function writeJson(value: unknown, path: readonly string[] = []): string 
   try {
     return JSON.stringify(value);
   } catch (error) {
-    const [why = ""] = (error as Error).message.split("\n");
-    if (path.length === 0 || !why.includes("circular")) {
+    const [reason = ""] = (error as Error).message.split("\n");
+    if (path.length === 0 || !reason.includes("circular")) {
       for (const [key, member] of Object.entries(Object(value) as object)) writeJson(member, [...path, key]);
     }
-    throw new TypeError([path.join("."), `cannot be written as JSON: ${why}`].filter(Boolean).join(": "), {
+    throw new TypeError([path.join("."), `cannot be written as JSON: ${reason}`].filter(Boolean).join(": "), {
       cause: error,
     });
   }

@@ -2,17 +2,17 @@
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { LimitsInForce } from "../limits/limit-table.ts";
+import type { EffectiveLimits } from "../limits/limit-table.ts";
 import type { Patterns, ResultBudget, TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { Meant } from "../tenants/directory/placement.ts";
-import type { TenantNews } from "../tenants/authority/tenant-news.ts";
+import type { TenantRef } from "../tenants/directory/placement.ts";
+import type { TenantEvent } from "../tenants/authority/tenant-news.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import type { Call } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/outcome.ts";
-import type { AskedUri } from "../protocol/source.ts";
-import type { FaultPlace } from "../telemetry/fault-line.ts";
+import type { ResourceRef } from "../protocol/source.ts";
+import type { ErrorContext } from "../telemetry/fault-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
 import type { Bytes } from "./read-bytes.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
@@ -41,7 +41,7 @@ export interface Hooks {
    * waited for. No UserError: its text is for who called. `event`: where a call was under way. `place`: what is known of
    * where it happened, also where none was; always there in a Worker.
    */
-  readonly onError?: (error: unknown, event: CallEvent | undefined, place?: FaultPlace) => void;
+  readonly onError?: (error: unknown, event: CallEvent | undefined, place?: ErrorContext) => void;
 }
 
 /** What a call ended in, before it is written as the client's revision wants it. */
@@ -64,9 +64,9 @@ export interface AroundCall extends CallEvent {
 export type Around = (call: AroundCall, next: () => Promise<AroundOutcome>) => AroundOutcome | Promise<AroundOutcome>;
 
 /** What handlers need to know of the view under which they run. */
-export interface Sight {
+export interface CatalogAccess {
   /** What of the stored resources it shows: what all of these let pass. Absent: everything. */
-  readonly only?: readonly Patterns[];
+  readonly resourcePatterns?: readonly Patterns[];
   sees(uri: string): boolean;
   /** Whether what is read through the view may be shared by clients of other principals. */
   readonly cacheScope: CacheHint["cacheScope"];
@@ -95,15 +95,15 @@ export interface LinkOptions {
 }
 
 /** Who keeps something. */
-export interface Linking {
-  readonly call: Call;
-  readonly host: CallHost;
+export interface LinkContext {
+  readonly call: McpRequest;
+  readonly requestScope: RequestScope;
   /** By the name that its source gives it. */
   readonly name: string;
   readonly signal: () => AbortSignal;
 }
 
-interface NamedTwice {
+interface ListedName {
   /** As it is listed. */
   readonly wire: { readonly name: string };
   /** As its source calls it. */
@@ -111,29 +111,34 @@ interface NamedTwice {
 }
 
 /** What a caller sees by name. */
-export interface SeenNames extends Pick<Sight, "sees"> {
-  readonly tools: readonly NamedTwice[];
-  readonly prompts: readonly NamedTwice[];
+export interface VisibleNames extends Pick<CatalogAccess, "sees"> {
+  readonly tools: readonly ListedName[];
+  readonly prompts: readonly ListedName[];
 }
 
 /** What becomes of results that are longer than a profile allows. */
-export interface ResultKeeper {
+export interface ResultStore {
   /** The outcome of a call with what is too long of it left out. */
-  within(
+  enforceBudget(
     outcome: CallOutcome | InvalidArguments,
     tool: BudgetedTool,
-    host: CallHost,
+    requestScope: RequestScope,
   ): Promise<CallOutcome | InvalidArguments>;
   /** Whether a URI is one of what was left out. */
-  isRest(uri: string): boolean;
+  isOverflow(uri: string): boolean;
   /** Keeps what a handler made, and gives the block that leads there. */
-  link(body: string | Bytes, options: LinkOptions, linking: Linking): Promise<ResourceLinkBlock>;
+  link(body: string | Bytes, options: LinkOptions, context: LinkContext): Promise<ResourceLinkBlock>;
   /** What was left out, while its caller sees what they called. */
-  read(asked: AskedUri, call: Call, host: CallHost, seen: SeenNames): Promise<CallOutcome>;
+  read(
+    resource: ResourceRef,
+    call: McpRequest,
+    requestScope: RequestScope,
+    visibleNames: VisibleNames,
+  ): Promise<CallOutcome>;
 }
 
 /** What a token is for. */
-export interface TokenAsk {
+export interface TokenRequest {
   /** One of those that the tenant's document names, to the character. */
   readonly audience: string;
   readonly scopes?: readonly string[];
@@ -142,16 +147,16 @@ export interface TokenAsk {
 /** The person who calls, towards the tenant's own API. */
 export interface Identity {
   /** An access token. Rejects with an `IdentityError` where there is none: for who has a key, or nothing. */
-  token(ask: TokenAsk): Promise<string>;
+  token(ask: TokenRequest): Promise<string>;
 }
 
-export interface CallHost {
+export interface RequestScope {
   /** The tenant's id. */
   readonly tenant: string;
   /** Which tenant of that id, and where its objects are. */
-  readonly meant: Meant;
-  readonly sight: Sight;
-  readonly limits: LimitsInForce;
+  readonly tenantRef: TenantRef;
+  readonly access: CatalogAccess;
+  readonly limits: EffectiveLimits;
   readonly profile: string | null;
   readonly principal: Principal;
   /** Whose something is that is kept: the principal, or by where they come from who has no credential. */
@@ -165,9 +170,9 @@ export interface CallHost {
   readonly around?: readonly Around[] | undefined;
   readonly requestId: string;
   /** Absent: results are as long as they are. */
-  readonly results?: ResultKeeper | undefined;
+  readonly results?: ResultStore | undefined;
   /** Tells people what this call met; absent where nobody is told. */
-  readonly tell?: ((host: CallHost, news: TenantNews) => void) | undefined;
+  readonly emitEvent?: ((requestScope: RequestScope, news: TenantEvent) => void) | undefined;
   /** Absent in a Worker without the feature `login()`. */
   readonly identity?: Identity | undefined;
   /** Of which trace a call is a part, with this `_meta`; absent in a Worker without `telemetry()`. */
@@ -188,13 +193,16 @@ export interface CallHost {
    * Whether what the call is for may still be had; asked again just before a handler runs, because hooks and validation may
    * take as long as a lease. undefined: it may. `served`: what else the tenant's document must still say, if it has changed.
    */
-  recheck(call: Call, served?: (document: TenantDocument) => Failure | undefined): Promise<Failure | undefined>;
+  recheck(
+    call: McpRequest,
+    checkDocument?: (document: TenantDocument) => Failure | undefined,
+  ): Promise<Failure | undefined>;
   /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
   /** The same for the object that keeps the tenant's content. */
   contentStub(): TenantStub;
   /** Has the Worker's features look after the tenant not later than this (milliseconds since the epoch). */
-  readonly tendBy: (time: number) => void;
+  readonly refreshBy: (time: number) => void;
   /** Keeps the invocation alive for work that outlives its answer. */
   waitUntil(work: Promise<unknown>): void;
 }

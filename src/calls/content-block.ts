@@ -4,7 +4,7 @@
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
 /** What every block may say of itself. */
-export interface BlockAbout {
+export interface BlockBase {
   readonly annotations?: BlockAnnotations | undefined;
   readonly _meta?: JsonObject | undefined;
 }
@@ -17,26 +17,26 @@ export interface BlockAnnotations {
   readonly lastModified?: string | undefined;
 }
 
-export interface TextBlock extends BlockAbout {
+export interface TextBlock extends BlockBase {
   readonly type: "text";
   readonly text: string;
 }
 
-export interface ImageBlock extends BlockAbout {
+export interface ImageBlock extends BlockBase {
   readonly type: "image";
   /** Base64, or bytes that are written so. */
   readonly data: string | Uint8Array;
   readonly mimeType: string;
 }
 
-export interface AudioBlock extends BlockAbout {
+export interface AudioBlock extends BlockBase {
   readonly type: "audio";
   /** Base64, or bytes that are written so. */
   readonly data: string | Uint8Array;
   readonly mimeType: string;
 }
 
-export interface ResourceLinkBlock extends BlockAbout {
+export interface ResourceLinkBlock extends BlockBase {
   readonly type: "resource_link";
   readonly uri: string;
   readonly name: string;
@@ -48,7 +48,7 @@ export interface ResourceLinkBlock extends BlockAbout {
   readonly icons?: readonly JsonObject[] | undefined;
 }
 
-export interface EmbeddedResourceBlock extends BlockAbout {
+export interface EmbeddedResourceBlock extends BlockBase {
   readonly type: "resource";
   readonly resource: EmbeddedResource;
 }

@@ -17,20 +17,20 @@ export type ElicitAnswer<Content = Record<string, unknown>> =
   | { readonly action: "decline" | "cancel" };
 
 /** What somebody accepted; where the schema does not say, and at a URL, any object. */
-export type Elicited<Schema> = [Schema] extends [never]
+export type ElicitedContent<Schema> = [Schema] extends [never]
   ? Record<string, unknown>
   : Infer<Schema> extends object
     ? Infer<Schema>
     : Record<string, unknown>;
 
 /** Throws an AppError that names the question, the member and the rule. */
-export async function accepted(
+export async function parseAcceptedContent(
   name: string,
   schema: CompiledSchema,
   content: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const read = await schema.validate(content);
-  if ("value" in read) return read.value as Record<string, unknown>;
-  const [violation] = read.violations;
+  const result = await schema.validate(content);
+  if ("value" in result) return result.value as Record<string, unknown>;
+  const [violation] = result.violations;
   throw new AppError("invalidParams", { message: `The answer to "${name}": ${violation?.message}` });
 }

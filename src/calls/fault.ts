@@ -2,25 +2,25 @@
 // told, and whether operators are. Only a UserError says for itself what is shown; any other has an id in the logs.
 
 import { AppError } from "../protocol/app-error.ts";
-import type { Call } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import { failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { given } from "../protocol/members.ts";
+import { omitUndefined } from "../protocol/members.ts";
 import { requiredCapabilities } from "../protocol/meta.ts";
 import { invalid } from "../protocol/methods/params.ts";
 import { invalidArguments, toolError } from "../protocol/methods/tools.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import { UserError } from "../protocol/user-error.ts";
-import type { CallEvent, CallHost } from "./call-host.ts";
-import { MissingCapability } from "./interview.ts";
-import { ForeignCursor } from "./resource-store.ts";
+import type { CallEvent, RequestScope } from "./call-host.ts";
+import { MissingCapabilityError } from "./interview.ts";
+import { InvalidCursorError } from "./resource-store.ts";
 
 /** A call of something that an author wrote. */
-export interface AuthoredCall {
+export interface HandlerCall {
   /** As its source calls it. */
   readonly name: string;
-  readonly call: Pick<Call, "method" | "dialect">;
-  readonly host: CallHost;
+  readonly call: Pick<McpRequest, "method" | "revision">;
+  readonly requestScope: RequestScope;
   /** Its results fit a schema, which no error does. */
   readonly hasOutput?: boolean | undefined;
 }
@@ -29,9 +29,9 @@ export interface AuthoredCall {
 export function eventOf({
   name,
   call,
-  host,
-}: Pick<AuthoredCall, "name" | "host"> & { readonly call: Pick<Call, "method"> }): CallEvent {
-  const { tenant, profile, principal } = host;
+  requestScope,
+}: Pick<HandlerCall, "name" | "requestScope"> & { readonly call: Pick<McpRequest, "method"> }): CallEvent {
+  const { tenant, profile, principal } = requestScope;
   return {
     tenant,
     profile,
@@ -39,32 +39,35 @@ export function eventOf({
     method: call.method as CallEvent["method"],
     name,
     get requestId() {
-      return host.requestId;
+      return requestScope.requestId;
     },
   };
 }
 
 /** What the client is told of it; operators are told of what is not the client's to know. */
-export function outcomeOf(error: unknown, authored: AuthoredCall): CallOutcome {
-  const { name, call, host } = authored;
+export function toErrorOutcome(error: unknown, handlerCall: HandlerCall): CallOutcome {
+  const { name, call, requestScope } = handlerCall;
   const isTool = call.method === "tools/call";
-  if (error instanceof MissingCapability) {
+  if (error instanceof MissingCapabilityError) {
     return failure("missingCapability", `${name}: ${error.message}`, {
       requiredCapabilities: requiredCapabilities(error.capability),
     });
   }
-  if (error instanceof ForeignCursor) {
+  if (error instanceof InvalidCursorError) {
     return isTool
-      ? invalidArguments({ violations: [CURSOR] }, call.dialect)
+      ? invalidArguments({ violations: [CURSOR_VIOLATION] }, call.revision)
       : invalid("cursor", "is not one of this list");
   }
-  const told = error instanceof UserError ? tell(error, authored) : undefined;
-  if (!told || (error as UserError).isLogged) host.hooks.onError?.(error, eventOf(authored));
-  return told ?? (error instanceof AppError ? error.toFailure() : masked(host.requestId, isTool));
+  const userOutcome = error instanceof UserError ? userErrorOutcome(error, handlerCall) : undefined;
+  if (!userOutcome || (error as UserError).isLogged) requestScope.hooks.onError?.(error, eventOf(handlerCall));
+  return (
+    userOutcome ??
+    (error instanceof AppError ? error.toFailure() : internalErrorOutcome(requestScope.requestId, isTool))
+  );
 }
 
 /** `ctx.resources.list` was given what the client sent. */
-const CURSOR = {
+const CURSOR_VIOLATION = {
   path: "cursor",
   expected: "one of this list",
   received: "another",
@@ -72,7 +75,10 @@ const CURSOR = {
 };
 
 /** undefined: its data cannot be written as JSON, which is a fault. */
-function tell({ message, data }: UserError, { call, hasOutput = false }: AuthoredCall): CallOutcome | undefined {
+function userErrorOutcome(
+  { message, data }: UserError,
+  { call, hasOutput = false }: HandlerCall,
+): CallOutcome | undefined {
   let json: string | undefined;
   try {
     json = JSON.stringify(data);
@@ -82,14 +88,14 @@ function tell({ message, data }: UserError, { call, hasOutput = false }: Authore
   if (call.method !== "tools/call") return failure("told", message, data);
   const content = [message, json].flatMap((text) => (text === undefined ? [] : { type: "text", text }));
   const structuredContent = json === undefined || hasOutput ? undefined : { message, data };
-  const result: JsonObject = given({ content, structuredContent, isError: true });
+  const result: JsonObject = omitUndefined({ content, structuredContent, isError: true });
   return { kind: "complete", result };
 }
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** Whoever calls can do nothing about it but tell an operator the id. */
-function masked(requestId: string, isTool: boolean): CallOutcome {
+function internalErrorOutcome(requestId: string, isTool: boolean): CallOutcome {
   const text = `Internal error: ${logName()} says why, under request ${requestId}`;
   return isTool ? toolError(text) : failure("internal", text, { requestId });
 }

@@ -1,7 +1,7 @@
 // Owns what an author may say beside a tool, prompt or resource: to whom it is there, and what runs around each call.
 
 import type { Principal } from "../auth/principal.ts";
-import { given } from "../protocol/members.ts";
+import { omitUndefined } from "../protocol/members.ts";
 import type { Around } from "./call-host.ts";
 
 /** Who looks, and at which tenant. */
@@ -12,7 +12,7 @@ export interface Viewer<Settings = Tenantry.Settings> {
   readonly settings: Settings;
 }
 
-export interface Guarded<Settings = Tenantry.Settings> {
+export interface AccessRules<Settings = Tenantry.Settings> {
   /**
    * Whether it is there for this caller: it is neither listed nor called, completed or told of where this says no. Pure and
    * synchronous, because every request asks it. Where it throws, it is not there, and `onError` hears of that.
@@ -23,6 +23,6 @@ export interface Guarded<Settings = Tenantry.Settings> {
 }
 
 /** What of a definition's options is not listed. */
-export function guardsOf({ visible, around }: Guarded<never>): Guarded<never> {
-  return given({ visible, around });
+export function accessRulesOf({ visible, around }: AccessRules<never>): AccessRules<never> {
+  return omitUndefined({ visible, around });
 }

@@ -1,97 +1,117 @@
 // Owns one call of a handler from start to outcome: hooks, interview, time limit, and what the client is told of each
 // end. Refuses to know what the handler makes: whoever calls it says how its result is written.
 
-import type { Call } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { UserError } from "../protocol/user-error.ts";
-import { authorityTables } from "../tenants/authority/authority-tables.ts";
-import { remote } from "../tenants/authority/tables.ts";
-import { inTime } from "../tenants/isolate/in-time.ts";
+import { authorityStore } from "../tenants/authority/authority-tables.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
+import { withTimeout } from "../tenants/isolate/in-time.ts";
 import { CallContext } from "./call-context.ts";
 import type { UntypedContext } from "./context.ts";
-import { eventOf, outcomeOf } from "./fault.ts";
-import type { CallEnd, CallHost } from "./call-host.ts";
-import type { ClaimBook } from "./claims.ts";
-import { ReplayInterview, type Interview } from "./interview.ts";
-import { owners } from "./lost-promises.ts";
-import { StreamInterview } from "./stream-interview.ts";
+import { eventOf, toErrorOutcome } from "./fault.ts";
+import type { CallEnd, RequestScope } from "./call-host.ts";
+import type { IdempotencyStore } from "./claims.ts";
+import { ReplayElicitor, type Elicitor } from "./interview.ts";
+import { callStorage } from "./lost-promises.ts";
+import { StreamElicitor } from "./stream-interview.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
-import { bindingOf, CALL_LIFETIME_MS, openProgress, readResponses, sealProgress } from "./request-state.ts";
+import { bindingOf, CALL_LIFETIME_MS, openReplayState, readResponses, sealReplayState } from "./request-state.ts";
 
 /** The time limit of tools that do not set one, and of prompts and resources; milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** `broken` says why what the handler returned cannot be sent to a client. */
-export type Finished = { readonly result: JsonObject } | { readonly broken: string };
+export type HandlerResult = { readonly result: JsonObject } | { readonly broken: string };
 
-export interface Handling<T> {
+export interface RunOptions<T> {
   readonly name: string;
   readonly timeoutMs: number;
-  readonly work: (ctx: UntypedContext) => T | Promise<T>;
+  readonly handler: (ctx: UntypedContext) => T | Promise<T>;
   /** Makes the result of what the handler returned. */
-  readonly finish: (value: T) => Finished | Promise<Finished>;
+  readonly toResult: (value: T) => HandlerResult | Promise<HandlerResult>;
   /** Its results fit a schema, which no error does. */
   readonly hasOutput?: boolean;
 }
 
 /** As long as for the author's other functions that are no handlers. */
-const HOOK_MS = 10_000;
+const HOOK_TIMEOUT_MS = 10_000;
 
 /** Runs the author's `beforeCall`; gives the text that refuses the call, undefined where the call goes on. */
-export async function beforeCall(name: string, call: Call, host: CallHost): Promise<string | undefined> {
-  const asked = host.hooks.beforeCall?.(eventOf({ name, call, host }));
-  return asked instanceof Promise ? inTime(asked, HOOK_MS, "beforeCall") : asked;
+export async function runBeforeCall(
+  name: string,
+  call: McpRequest,
+  requestScope: RequestScope,
+): Promise<string | undefined> {
+  const refusal = requestScope.hooks.beforeCall?.(eventOf({ name, call, requestScope }));
+  return refusal instanceof Promise ? withTimeout(refusal, HOOK_TIMEOUT_MS, "beforeCall") : refusal;
 }
 
 /** `make`: for one run; where a Worker is developed, another. */
-export const contexts = {
-  make: (...about: ConstructorParameters<typeof CallContext>): CallContext => new CallContext(...about),
+export const contextFactory = {
+  create: (...about: ConstructorParameters<typeof CallContext>): CallContext => new CallContext(...about),
 };
 
-export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
-  const interview =
-    call.dialect.era === "2026" ? await openInterview(call, host) : new StreamInterview(call, claimBook(call, host));
-  if (isFailure(interview)) return interview;
-  const withdrawn = await host.recheck(call);
-  if (withdrawn) return withdrawn;
-  let working: T | Promise<T> | undefined;
-  const { name } = handling;
-  const ctx = contexts.make(call, host, interview, name);
-  const ended = await runHandler(() => (working = start(handling, ctx, call, host)), {
-    timeoutMs: handling.timeoutMs,
-    interview,
+export async function runHandlerCall<T>(
+  options: RunOptions<T>,
+  call: McpRequest,
+  requestScope: RequestScope,
+): Promise<CallOutcome> {
+  const elicitor =
+    call.revision.era === "2026"
+      ? await createReplayElicitor(call, requestScope)
+      : new StreamElicitor(call, createIdempotencyStore(call, requestScope));
+  if (isFailure(elicitor)) return elicitor;
+  const rejection = await requestScope.recheck(call);
+  if (rejection) return rejection;
+  let handlerResult: T | Promise<T> | undefined;
+  const { name } = options;
+  const ctx = contextFactory.create(call, requestScope, elicitor, name);
+  const end = await runHandler(() => (handlerResult = startHandler(options, ctx, call, requestScope)), {
+    timeoutMs: options.timeoutMs,
+    elicitor,
     sink: call.sink,
   });
-  if (ctx.unsent) await ctx.unsent;
-  const outcome = await conclude(ended, { handling, call, host, ctx, interview });
+  if (ctx.pendingLogs) await ctx.pendingLogs;
+  const outcome = await toOutcome(end, { options, call, requestScope, ctx, elicitor });
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
   const close = () => {
     ctx.close();
   };
-  if (ended.kind === "cancelled" || ended.kind === "timedOut") {
-    host.waitUntil(Promise.resolve(working).then(close, close));
+  if (end.kind === "cancelled" || end.kind === "timedOut") {
+    requestScope.waitUntil(Promise.resolve(handlerResult).then(close, close));
   } else close();
   // A run of era 2025 that was left is not the end of its call: another run brings that.
-  const isLeft = ended.kind === "suspended" && outcome.kind !== "inputRequired";
-  if (!isLeft) reportEnd(name, call, host, endOf(ended, outcome));
+  const isHandedOver = end.kind === "suspended" && outcome.kind !== "inputRequired";
+  if (!isHandedOver) runAfterCall(name, call, requestScope, endOf(end, outcome));
   return outcome;
 }
 
-function start<T>({ name, work }: Handling<T>, ctx: UntypedContext, call: Call, host: CallHost): T | Promise<T> {
-  return owners.calls ? owners.calls.run({ name, call, host }, () => work(ctx)) : work(ctx);
+function startHandler<T>(
+  { name, handler }: RunOptions<T>,
+  ctx: UntypedContext,
+  call: McpRequest,
+  requestScope: RequestScope,
+): T | Promise<T> {
+  return callStorage.current ? callStorage.current.run({ name, call, requestScope }, () => handler(ctx)) : handler(ctx);
 }
 
 /**
  * Runs `afterCall`; by itself for what was answered without a handler. The call is over, so a hook that fails now must not
  * cost the client its result.
  */
-export function reportEnd(name: string, call: Call, host: CallHost, end: CallEnd = "complete"): void {
-  const { hooks } = host;
+export function runAfterCall(
+  name: string,
+  call: McpRequest,
+  requestScope: RequestScope,
+  end: CallEnd = "complete",
+): void {
+  const { hooks } = requestScope;
   if (!hooks.afterCall) return;
-  const event = eventOf({ name, call, host });
+  const event = eventOf({ name, call, requestScope });
   try {
     hooks.afterCall(event, end);
   } catch (error) {
@@ -99,67 +119,68 @@ export function reportEnd(name: string, call: Call, host: CallHost, end: CallEnd
   }
 }
 
-function endOf(ended: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
-  if (ended.kind === "timedOut") return "timeout";
-  if (ended.kind === "cancelled") return "cancelled";
+function endOf(end: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
+  if (end.kind === "timedOut") return "timeout";
+  if (end.kind === "cancelled") return "cancelled";
   if (outcome.kind === "inputRequired") return "input_required";
   const isError = outcome.kind === "complete" && "isError" in outcome.result && outcome.result.isError === true;
   return outcome.kind === "failure" || isError ? "error" : "complete";
 }
 
 /** How this call of era 2026 asks its client. */
-async function openInterview(call: Call, host: CallHost): Promise<Interview | Failure> {
-  const read = readResponses(call.params);
-  if (isFailure(read)) return read;
-  const responses = read.value;
+async function createReplayElicitor(call: McpRequest, requestScope: RequestScope): Promise<Elicitor | Failure> {
+  const parsed = readResponses(call.params);
+  if (isFailure(parsed)) return parsed;
+  const responses = parsed.value;
   const { capabilities } = call;
   if (call.params.requestState === undefined) {
-    return new ReplayInterview(capabilities, undefined, responses, claimBook(call, host));
+    return new ReplayElicitor(capabilities, undefined, responses, createIdempotencyStore(call, requestScope));
   }
-  const before = await openProgress(bindingOf(host), call);
-  return isFailure(before) ? before : new ReplayInterview(capabilities, before, responses, claimBook(call, host));
+  const earlierState = await openReplayState(bindingOf(requestScope), call);
+  return isFailure(earlierState)
+    ? earlierState
+    : new ReplayElicitor(capabilities, earlierState, responses, createIdempotencyStore(call, requestScope));
 }
 
-function claimBook(call: Call, host: CallHost): ClaimBook {
+function createIdempotencyStore(call: McpRequest, requestScope: RequestScope): IdempotencyStore {
   return {
-    claim: (nonce, name) => remote(host.stub(), authorityTables).claim(nonce, name, call.now() + CALL_LIFETIME_MS),
-    settle: (nonce, name, value) => remote(host.stub(), authorityTables).settle(nonce, name, value),
+    claim: (nonce, name) =>
+      createRpcClient(requestScope.stub(), authorityStore).claim(nonce, name, call.now() + CALL_LIFETIME_MS),
+    settle: (nonce, name, value) => createRpcClient(requestScope.stub(), authorityStore).settle(nonce, name, value),
   };
 }
 
-interface Running<T> {
-  readonly handling: Handling<T>;
-  readonly call: Call;
-  readonly host: CallHost;
+interface RunState<T> {
+  readonly options: RunOptions<T>;
+  readonly call: McpRequest;
+  readonly requestScope: RequestScope;
   readonly ctx: CallContext;
-  readonly interview: Interview;
+  readonly elicitor: Elicitor;
 }
 
-async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<CallOutcome> {
-  const { handling, ctx } = running;
-  switch (ended.kind) {
+async function toOutcome<T>(end: HandlerEnd<T>, state: RunState<T>): Promise<CallOutcome> {
+  const { options, ctx } = state;
+  switch (end.kind) {
     case "returned":
-      return conclusion(await finish(handling, ended.value), running);
+      return resultOutcome(await toHandlerResult(options, end.value), state);
     case "threw":
-      return fault(ended.error, running);
+      return errorOutcome(end.error, state);
     case "suspended":
       ctx.abort(new Error("the call waits for an answer"));
       // In era 2025 this answer goes to nobody: another run of the call takes over and answers.
-      return running.interview instanceof ReplayInterview
-        ? inputRequired(running, running.interview)
-        : failure("cancelled");
+      return state.elicitor instanceof ReplayElicitor ? inputRequired(state, state.elicitor) : failure("cancelled");
     case "timedOut": {
-      const { name, timeoutMs } = handling;
-      const { call, host } = running;
-      const late = new Error(`no result within ${timeoutMs} ms`);
-      ctx.abort(late);
-      host.hooks.onError?.(late, eventOf({ name, call, host }));
-      call.questions?.withdraw("the call took too long");
+      const { name, timeoutMs } = options;
+      const { call, requestScope } = state;
+      const timeoutError = new Error(`no result within ${timeoutMs} ms`);
+      ctx.abort(timeoutError);
+      requestScope.hooks.onError?.(timeoutError, eventOf({ name, call, requestScope }));
+      call.clientRequester?.cancel("the call took too long");
       return failure("timeout", `Request timed out: ${name} took longer than ${timeoutMs} ms`, { timeoutMs });
     }
     case "cancelled":
       ctx.abort(new Error("the client cancelled the call"));
-      running.call.questions?.withdraw("the call was cancelled");
+      state.call.clientRequester?.cancel("the call was cancelled");
       return failure("cancelled");
   }
 }
@@ -167,27 +188,30 @@ async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<C
 /**
  * A value that cannot be written as JSON, such as one that contains itself, is a fault of the handler like any other.
  */
-async function finish<T>(handling: Handling<T>, value: T): Promise<Finished> {
+async function toHandlerResult<T>(options: RunOptions<T>, value: T): Promise<HandlerResult> {
   try {
-    return await handling.finish(value);
+    return await options.toResult(value);
   } catch (error) {
     return { broken: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function conclusion<T>(finished: Finished, running: Running<T>): CallOutcome {
-  if ("result" in finished) return { kind: "complete", result: finished.result };
-  return fault(new Error(`${running.handling.name}: ${finished.broken}`), running);
+function resultOutcome<T>(result: HandlerResult, state: RunState<T>): CallOutcome {
+  if ("result" in result) return { kind: "complete", result: result.result };
+  return errorOutcome(new Error(`${state.options.name}: ${result.broken}`), state);
 }
 
-function fault<T>(error: unknown, { handling: { name, hasOutput }, call, host }: Running<T>): CallOutcome {
-  return outcomeOf(error, { name, hasOutput, call, host });
+function errorOutcome<T>(
+  error: unknown,
+  { options: { name, hasOutput }, call, requestScope }: RunState<T>,
+): CallOutcome {
+  return toErrorOutcome(error, { name, hasOutput, call, requestScope });
 }
 
-async function inputRequired<T>(running: Running<T>, interview: ReplayInterview): Promise<CallOutcome> {
-  const { call, host } = running;
-  const requestState = await sealProgress(bindingOf(host), call, interview.progress);
-  if (typeof requestState !== "string") return fault(new UserError(requestState.broken), running);
-  const { inputRequests } = interview;
+async function inputRequired<T>(state: RunState<T>, elicitor: ReplayElicitor): Promise<CallOutcome> {
+  const { call, requestScope } = state;
+  const requestState = await sealReplayState(bindingOf(requestScope), call, elicitor.replayState);
+  if (typeof requestState !== "string") return errorOutcome(new UserError(requestState.broken), state);
+  const { inputRequests } = elicitor;
   return { kind: "inputRequired", requestState, ...(inputRequests === undefined ? {} : { inputRequests }) };
 }

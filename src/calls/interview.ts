@@ -5,11 +5,11 @@
 import { canonicalJson, digest } from "../auth/seal.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
-import { claimed, toJson, type ClaimBook } from "./claims.ts";
+import { capabilityOf, isValidAnswer, type Question } from "./answers.ts";
+import { runOnce, toJsonValue, type IdempotencyStore } from "./claims.ts";
 
 /** How far a call has come: what `requestState` carries, apart from what binds it to its request. */
-export interface Progress {
+export interface ReplayState {
   /** Names the call in its claims; made when the call first ends at a question or at `once`. */
   readonly nonce: string;
   readonly round: number;
@@ -20,7 +20,7 @@ export interface Progress {
 }
 
 /** Thrown into the handler by a question that this client cannot be asked. */
-export class MissingCapability extends Error {
+export class MissingCapabilityError extends Error {
   override readonly name = "MissingCapability";
   readonly capability: ClientCapability;
   constructor(capability: ClientCapability, why = `the client did not declare ${capability}`) {
@@ -30,27 +30,27 @@ export class MissingCapability extends Error {
 }
 
 /** How a handler asks. Both eras implement it; a tool cannot tell them apart. */
-export interface Interview {
+export interface Elicitor {
   can(capability: ClientCapability): boolean;
   /** Answers by name, each to its question. `heard` receives the client's progress; era 2026 has none. */
   ask(
     questions: Readonly<Record<string, Question>>,
-    heard?: (progress: JsonObject) => void,
+    onProgress?: (progress: JsonObject) => void,
   ): Promise<Record<string, JsonObject>>;
-  memo(name: string, make: () => unknown): Promise<unknown>;
-  once(name: string, act: () => unknown): Promise<unknown>;
+  memo(name: string, compute: () => unknown): Promise<unknown>;
+  once(name: string, work: () => unknown): Promise<unknown>;
   /** Whether the handler waits for something that this request cannot bring: it never goes on. */
   readonly suspended: boolean;
   /** Milliseconds that it waited for its client so far, which do not count towards the tool's time limit. */
-  waited(): number;
+  waitedMs(): number;
   onSuspend(listener: () => void): void;
 }
 
-interface Notes {
+interface ReplayDraft {
   readonly answers: Record<string, { digest: string; answer: JsonObject }>;
   readonly memos: Record<string, unknown>;
   /** Questions without an answer. */
-  readonly missing: Record<string, { digest: string; question: Question }>;
+  readonly unanswered: Record<string, { digest: string; question: Question }>;
 }
 
 /**
@@ -58,34 +58,43 @@ interface Notes {
  * request runs the handler again from its beginning, and finds earlier answers by name and digest. `memo` and `once`
  * keep what must not come out differently, or happen again, in that run.
  */
-export class ReplayInterview implements Interview {
+export class ReplayElicitor implements Elicitor {
   readonly #capabilities: JsonObject;
   /** Of earlier runs of the call. */
-  readonly before: Progress | undefined;
-  readonly #fresh: JsonObject;
-  readonly #claims: ClaimBook;
-  #notes: Notes | undefined;
+  readonly earlierState: ReplayState | undefined;
+  readonly #newAnswers: JsonObject;
+  readonly #idempotency: IdempotencyStore;
+  #lazyDraft: ReplayDraft | undefined;
   readonly #listeners: (() => void)[] = [];
   suspended = false;
 
-  constructor(capabilities: JsonObject, before: Progress | undefined, fresh: JsonObject, claims: ClaimBook) {
+  constructor(
+    capabilities: JsonObject,
+    earlierState: ReplayState | undefined,
+    newAnswers: JsonObject,
+    idempotency: IdempotencyStore,
+  ) {
     this.#capabilities = capabilities;
-    this.before = before;
-    this.#fresh = fresh;
-    this.#claims = claims;
+    this.earlierState = earlierState;
+    this.#newAnswers = newAnswers;
+    this.#idempotency = idempotency;
   }
 
   /** Made when first used: most handlers ask nothing. */
-  get #noted(): Notes {
-    const { answers = {}, memos = {} } = this.before ?? {};
-    return (this.#notes ??= { answers: bare(answers), memos: bare(memos), missing: bare({}) });
+  get #draft(): ReplayDraft {
+    const { answers = {}, memos = {} } = this.earlierState ?? {};
+    return (this.#lazyDraft ??= {
+      answers: withoutPrototype(answers),
+      memos: withoutPrototype(memos),
+      unanswered: withoutPrototype({}),
+    });
   }
 
   can(capability: ClientCapability): boolean {
     return hasCapability(this.#capabilities, capability);
   }
 
-  waited(): number {
+  waitedMs(): number {
     return 0;
   }
 
@@ -95,54 +104,55 @@ export class ReplayInterview implements Interview {
   }
 
   async ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
-    const found = bare<JsonObject>({});
+    const results = withoutPrototype<JsonObject>({});
     for (const question of Object.values(questions)) {
       const capability = capabilityOf(question);
-      if (!this.can(capability)) throw new MissingCapability(capability);
+      if (!this.can(capability)) throw new MissingCapabilityError(capability);
     }
     let complete = true;
     for (const [name, question] of Object.entries(questions)) {
       const key = await digest(canonicalJson(question));
-      const answer = this.#answerTo(name, question, key);
-      if (answer) found[name] = answer;
+      const answer = this.#findAnswer(name, question, key);
+      if (answer) results[name] = answer;
       else {
         complete = false;
-        this.#noted.missing[name] = { digest: key, question };
+        this.#draft.unanswered[name] = { digest: key, question };
       }
     }
-    return complete ? found : this.#suspend();
+    return complete ? results : this.#suspend();
   }
 
-  #answerTo(name: string, question: Question, key: string): JsonObject | undefined {
-    const { answers } = this.#noted;
+  #findAnswer(name: string, question: Question, key: string): JsonObject | undefined {
+    const { answers } = this.#draft;
     const earlier = Object.hasOwn(answers, name) ? answers[name] : undefined;
     if (earlier?.digest === key) return earlier.answer;
-    const asked = this.before && Object.hasOwn(this.before.asked, name) ? this.before.asked[name] : undefined;
+    const earlierDigest =
+      this.earlierState && Object.hasOwn(this.earlierState.asked, name) ? this.earlierState.asked[name] : undefined;
     // The question was asked in other words before: the client's answer was given to those.
-    if (asked !== undefined && asked !== key) return undefined;
-    const fresh = Object.hasOwn(this.#fresh, name) ? this.#fresh[name] : undefined;
-    if (!isUsableAnswer(question, fresh)) return undefined;
-    answers[name] = { digest: key, answer: fresh };
-    return fresh;
+    if (earlierDigest !== undefined && earlierDigest !== key) return undefined;
+    const newAnswer = Object.hasOwn(this.#newAnswers, name) ? this.#newAnswers[name] : undefined;
+    if (!isValidAnswer(question, newAnswer)) return undefined;
+    answers[name] = { digest: key, answer: newAnswer };
+    return newAnswer;
   }
 
-  async memo(name: string, make: () => unknown): Promise<unknown> {
+  async memo(name: string, compute: () => unknown): Promise<unknown> {
     const key = `memo ${name}`;
-    const { memos } = this.#noted;
+    const { memos } = this.#draft;
     if (Object.hasOwn(memos, key)) return memos[key];
-    const value = toJson(await make());
+    const value = toJsonValue(await compute());
     memos[key] = value;
     return value;
   }
 
-  async once(name: string, act: () => unknown): Promise<unknown> {
+  async once(name: string, work: () => unknown): Promise<unknown> {
     const key = `once ${name}`;
-    const { memos } = this.#noted;
+    const { memos } = this.#draft;
     if (Object.hasOwn(memos, key)) return memos[key];
     // Without a state there is no nonce to claim under. The client, asked nothing, comes back with one at once.
-    if (!this.before) return this.#suspend();
-    const { nonce } = this.before;
-    memos[key] = await claimed(this.#claims, { nonce, name }, act);
+    if (!this.earlierState) return this.#suspend();
+    const { nonce } = this.earlierState;
+    memos[key] = await runOnce(this.#idempotency, { nonce, name }, work);
     return memos[key];
   }
 
@@ -155,26 +165,26 @@ export class ReplayInterview implements Interview {
 
   /** The questions for the client, by name; undefined when it only has to come back with the state. */
   get inputRequests(): Record<string, JsonObject> | undefined {
-    const entries = Object.entries(this.#noted.missing);
+    const entries = Object.entries(this.#draft.unanswered);
     if (entries.length === 0) return undefined;
     return Object.fromEntries(entries.map(([name, { question }]) => [name, { ...question }]));
   }
 
   /** What to seal when the call ends at a question. */
-  get progress(): Progress {
-    const { answers, memos, missing } = this.#noted;
+  get replayState(): ReplayState {
+    const { answers, memos, unanswered: missing } = this.#draft;
     const asked = Object.entries(missing).map(([name, { digest: key }]) => [name, key] as const);
     return {
-      nonce: this.before?.nonce ?? crypto.randomUUID(),
-      round: (this.before?.round ?? 0) + 1,
+      nonce: this.earlierState?.nonce ?? crypto.randomUUID(),
+      round: (this.earlierState?.round ?? 0) + 1,
       answers,
-      asked: { ...this.before?.asked, ...Object.fromEntries(asked) },
+      asked: { ...this.earlierState?.asked, ...Object.fromEntries(asked) },
       memos,
     };
   }
 }
 
 /** A copy without a prototype, so that any text can be a name, `__proto__` too. */
-export function bare<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
+export function withoutPrototype<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, entries);
 }

@@ -37,8 +37,10 @@ type OfMembers<S> = S extends { readonly properties: infer Members }
   ? [keyof Members] extends [never]
     ? OfOthers<S>
     : Flat<
-        { -readonly [Name in keyof Members as IsThere<S, Members, Name, Name>]: FromJsonSchema<Members[Name]> } & {
-          -readonly [Name in keyof Members as IsThere<S, Members, Name, never, Name>]?: FromJsonSchema<Members[Name]>;
+        { -readonly [Name in keyof Members as IsRequired<S, Members, Name, Name>]: FromJsonSchema<Members[Name]> } & {
+          -readonly [Name in keyof Members as IsRequired<S, Members, Name, never, Name>]?: FromJsonSchema<
+            Members[Name]
+          >;
         }
       >
   : OfOthers<S>;
@@ -48,7 +50,7 @@ type OfOthers<S> = S extends { readonly additionalProperties: infer Other extend
   : Record<string, unknown>;
 
 /** A member with a default is there: it is filled in before the handler sees the arguments. */
-type IsThere<S, Members, Name extends keyof Members, Yes, No = never> = S extends {
+type IsRequired<S, Members, Name extends keyof Members, Yes, No = never> = S extends {
   readonly required: readonly (infer Required)[];
 }
   ? Name extends Required

@@ -4,8 +4,14 @@
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { writeJson } from "./as-json.ts";
-import { keeps, jsonKindOf, MAX_VIOLATIONS, type SchemaDraft, type SchemaFault } from "./schema-keywords.ts";
-import { checkReferences, placesIn } from "./schema-references.ts";
+import {
+  matchesSchema,
+  jsonTypeOf,
+  MAX_VIOLATIONS,
+  type SchemaDraft,
+  type SchemaViolation,
+} from "./schema-keywords.ts";
+import { checkReferences, indexSchema } from "./schema-references.ts";
 import { subschemasOf } from "./schema-shape.ts";
 
 const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
@@ -16,7 +22,7 @@ const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
 ]);
 
 /** Of a value with more members only the first fault is reported: looking for all can take very long. */
-const MAX_THOROUGH = 1000;
+const MAX_FULL_CHECK = 1000;
 
 /**
  * A validator: the violations of a value, none for a valid one. Throws a TypeError that names the member and the rule
@@ -24,31 +30,33 @@ const MAX_THOROUGH = 1000;
  */
 export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
   // A copy, as clients will read it.
-  const own = JSON.parse(writeJson(schema)) as JsonObject;
-  const draft = draftOf(own);
-  const subschemas = subschemasOf(own);
-  const places = placesIn(own);
-  checkReferences(subschemas, places);
-  const isTracking = subschemas.some(({ schema: one }) => "unevaluatedItems" in one || "unevaluatedProperties" in one);
-  const plans = new Map();
-  const faultsIn = (value: unknown, isQuick: boolean): readonly SchemaFault[] => {
-    const faults: SchemaFault[] = [];
-    const seen = isTracking ? new Set<string>() : undefined;
-    keeps(own, {
-      run: { places, draft, isQuick, plans, faults, met: new Map() },
+  const copy = JSON.parse(writeJson(schema)) as JsonObject;
+  const draft = draftOf(copy);
+  const subschemas = subschemasOf(copy);
+  const index = indexSchema(copy);
+  checkReferences(subschemas, index);
+  const tracksEvaluated = subschemas.some(
+    ({ schema: one }) => "unevaluatedItems" in one || "unevaluatedProperties" in one,
+  );
+  const testCache = new Map();
+  const violationsIn = (value: unknown, stopsAtFirst: boolean): readonly SchemaViolation[] => {
+    const violations: SchemaViolation[] = [];
+    const evaluated = tracksEvaluated ? new Set<string>() : undefined;
+    matchesSchema(copy, {
+      run: { index, draft, stopsAtFirst, testCache, violations, referenceCache: new Map() },
       value,
       path: "",
-      seen,
+      evaluated,
     });
-    return faults;
+    return violations;
   };
   // What the checks above do not know of throws now, and not in a call.
-  faultsIn({}, true);
+  violationsIn({}, true);
   return (value) => {
-    const first = faultsIn(value, true);
-    if (first.length === 0) return [];
-    const faults = hasAtMost(MAX_THOROUGH, value) ? faultsIn(value, false) : first;
-    return faults.slice(0, MAX_VIOLATIONS).map(violationOf);
+    const firstViolation = violationsIn(value, true);
+    if (firstViolation.length === 0) return [];
+    const faults = hasAtMost(MAX_FULL_CHECK, value) ? violationsIn(value, false) : firstViolation;
+    return faults.slice(0, MAX_VIOLATIONS).map(toViolation);
   };
 }
 
@@ -60,20 +68,20 @@ function draftOf({ $schema }: JsonObject): SchemaDraft {
 }
 
 /** Whether a value holds at most this many values, itself included, at any depth. */
-export function hasAtMost(most: number, value: unknown): boolean {
+export function hasAtMost(limit: number, value: unknown): boolean {
   const members: unknown[] = [value];
   for (const member of members) {
-    if (members.length > most) return false;
+    if (members.length > limit) return false;
     if (typeof member !== "object" || member === null) continue;
     for (const inner of Object.values(member)) members.push(inner);
   }
   return true;
 }
 
-function violationOf({ keyword, rule, path: at, value, missing }: SchemaFault): Violation {
+function toViolation({ keyword, rule, path: at, value, missing }: SchemaViolation): Violation {
   const path = [at, missing].filter(Boolean).join(".");
   const received = missing === undefined ? typeName(value) : "nothing";
-  const expected = expectedText(keyword, rule, missing);
+  const expected = describeRule(keyword, rule, missing);
   return {
     path,
     expected,
@@ -82,7 +90,7 @@ function violationOf({ keyword, rule, path: at, value, missing }: SchemaFault): 
   };
 }
 
-function expectedText(keyword: string, rule: unknown, missing: string | undefined): string {
+function describeRule(keyword: string, rule: unknown, missing: string | undefined): string {
   if (missing !== undefined) return "required";
   if (keyword === "type" && Array.isArray(rule)) return `expected ${rule.join(" or ")}`;
   if (keyword === "type" && typeof rule === "string") return `expected ${rule}`;
@@ -91,7 +99,7 @@ function expectedText(keyword: string, rule: unknown, missing: string | undefine
 }
 
 export function typeName(value: unknown): string {
-  return value === undefined ? "nothing" : jsonKindOf(value);
+  return value === undefined ? "nothing" : jsonTypeOf(value);
 }
 
 /** A copy in which absent properties have their schema's `default`; the same value where there is none to apply. */

@@ -5,41 +5,41 @@ import type { Hooks } from "./call-host.ts";
 import { eventOf } from "./fault.ts";
 
 /** Whose it is. */
-type Lost = Parameters<typeof eventOf>[0];
+type CallOrigin = Parameters<typeof eventOf>[0];
 
 /** `AsyncLocalStorage`, as much of it as is used. */
-interface Calls {
-  run<T>(lost: Lost, work: () => T): T;
-  getStore(): Lost | undefined;
+interface CallStorage {
+  run<T>(origin: CallOrigin, work: () => T): T;
+  getStore(): CallOrigin | undefined;
 }
 
 declare const process: {
-  getBuiltinModule?(name: "node:async_hooks"): { readonly AsyncLocalStorage: new () => Calls } | undefined;
+  getBuiltinModule?(name: "node:async_hooks"): { readonly AsyncLocalStorage: new () => CallStorage } | undefined;
 };
 
 /** `calls`: undefined until one was lost. What is run in it is known by what it lets go. */
-export const owners: { calls: Calls | undefined } = { calls: undefined };
-let isHeard = false;
+export const callStorage: { current: CallStorage | undefined } = { current: undefined };
+let isListening = false;
 
 /** The hooks of all Workers in this isolate: of a promise that no call let go, nobody knows whose it is. Bound: one for each Worker. */
-const hooks: NonNullable<Hooks["onError"]>[] = [];
+const errorHooks: NonNullable<Hooks["onError"]>[] = [];
 
 /** `onError`: of promises that no call let go. */
-export function hearLostPromises(onError: Hooks["onError"]): void {
-  if (onError) hooks.push(onError);
-  if (isHeard) return;
-  isHeard = true;
+export function reportUnhandledRejections(onError: Hooks["onError"]): void {
+  if (onError) errorHooks.push(onError);
+  if (isListening) return;
+  isListening = true;
   addEventListener("unhandledrejection", ({ reason }) => {
-    const lost = owners.calls?.getStore();
+    const origin = callStorage.current?.getStore();
     const error = new Error(`nobody waited for a promise that was rejected: ${String(reason)}`, { cause: reason });
-    if (lost) lost.host.hooks.onError?.(error, eventOf(lost));
-    else for (const tell of hooks) tell(error, undefined);
-    owners.calls ??= openCalls();
+    if (origin) origin.requestScope.hooks.onError?.(error, eventOf(origin));
+    else for (const report of errorHooks) report(error, undefined);
+    callStorage.current ??= createCallStorage();
   });
 }
 
 /** Absent before compatibility dates of 2026, without the flag `nodejs_compat`. */
-function openCalls(): Calls | undefined {
+function createCallStorage(): CallStorage | undefined {
   try {
     const module = process.getBuiltinModule?.("node:async_hooks");
     return module && new module.AsyncLocalStorage();

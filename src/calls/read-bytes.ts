@@ -6,38 +6,38 @@ export type Bytes = Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>
  * Rejects with a TypeError for what has no bytes, with a RangeError for more than `most` of them, and with the signal's reason
  * where that ends first: what came until then is not the whole.
  */
-export async function readBytes(body: Bytes, most: number, signal: () => AbortSignal): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return within(body, most);
-  if (body instanceof ArrayBuffer) return within(new Uint8Array(body), most);
+export async function readBytes(body: Bytes, maxBytes: number, signal: () => AbortSignal): Promise<Uint8Array> {
+  if (body instanceof Uint8Array) return assertMaxBytes(body, maxBytes);
+  if (body instanceof ArrayBuffer) return assertMaxBytes(new Uint8Array(body), maxBytes);
   const stream: unknown = body instanceof Blob ? body.stream() : body;
   if (!(stream instanceof ReadableStream)) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
   const reader = (stream as ReadableStream<Uint8Array>).getReader();
-  const ending = signal();
+  const abortSignal = signal();
   // Who reads hears why it ended.
-  const stop = () => void reader.cancel().catch(() => {});
-  ending.addEventListener("abort", stop);
-  if (ending.aborted) stop();
+  const cancel = () => void reader.cancel().catch(() => {});
+  abortSignal.addEventListener("abort", cancel);
+  if (abortSignal.aborted) cancel();
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for (;;) {
     const { value } = await reader.read();
     // A reader that was cancelled ends as one that has read everything.
-    ending.throwIfAborted();
+    abortSignal.throwIfAborted();
     if (!value) return new Uint8Array(await new Blob(chunks).arrayBuffer());
     size += value.byteLength;
-    if (!(size <= most)) {
-      stop();
-      throw tooMany(most);
+    if (!(size <= maxBytes)) {
+      cancel();
+      throw maxBytesError(maxBytes);
     }
     chunks.push(value as Uint8Array<ArrayBuffer>);
   }
 }
 
-function within(bytes: Uint8Array, most: number): Uint8Array {
-  if (bytes.byteLength > most) throw tooMany(most);
+function assertMaxBytes(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  if (bytes.byteLength > maxBytes) throw maxBytesError(maxBytes);
   return bytes;
 }
 
-function tooMany(most: number): RangeError {
-  return new RangeError(`it has more than ${most} bytes`);
+function maxBytesError(maxBytes: number): RangeError {
+  return new RangeError(`it has more than ${maxBytes} bytes`);
 }

@@ -2,12 +2,12 @@
 // continue it, and refusing all others.
 
 import { canonicalJson, digest, seal, unseal, type KeyRing } from "../auth/seal.ts";
-import type { Call } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Read } from "../protocol/methods/params.ts";
-import type { CallHost } from "./call-host.ts";
-import type { Progress } from "./interview.ts";
+import type { ReadValue } from "../protocol/methods/params.ts";
+import type { RequestScope } from "./call-host.ts";
+import type { ReplayState } from "./interview.ts";
 
 /** How long a person may take for an answer. */
 export const STATE_LIFETIME_MS = 3_600_000;
@@ -28,16 +28,19 @@ export interface StateBinding {
 
 type UpstreamBinding = StateBinding & { readonly upstream: string };
 
-export function bindingOf({ tenant, profile, principal, ring }: CallHost): StateBinding {
+export function bindingOf({ tenant, profile, principal, ring }: RequestScope): StateBinding {
   return { tenant, profile, principal: principal.id, ring };
 }
 
 /** Differs for another tenant, profile, principal, upstream, method, name or arguments; the rest of the params may change. */
-async function requestDigest({ tenant, profile, principal, upstream }: StateBinding, call: Call): Promise<string> {
+async function requestDigest(
+  { tenant, profile, principal, upstream }: StateBinding,
+  call: McpRequest,
+): Promise<string> {
   const { params, method } = call;
   const subject = params.name ?? params.uri;
-  const bound = [tenant, profile, principal, method, subject, params.arguments ?? {}];
-  return digest(canonicalJson(upstream === undefined ? bound : [...bound, upstream]));
+  const parts = [tenant, profile, principal, method, subject, params.arguments ?? {}];
+  return digest(canonicalJson(upstream === undefined ? parts : [...parts, upstream]));
 }
 
 function purposeOf({ upstream }: StateBinding): string {
@@ -45,7 +48,7 @@ function purposeOf({ upstream }: StateBinding): string {
 }
 
 /** undefined: it is too long. */
-async function sealState(binding: StateBinding, call: Call, state: JsonObject): Promise<string | undefined> {
+async function sealState(binding: StateBinding, call: McpRequest, state: JsonObject): Promise<string | undefined> {
   const request = await requestDigest(binding, call);
   const payload = JSON.stringify({ request, expires: call.now() + STATE_LIFETIME_MS, ...state });
   const text = await seal(binding.ring, purposeOf(binding), payload);
@@ -55,62 +58,71 @@ async function sealState(binding: StateBinding, call: Call, state: JsonObject): 
 /** A failure: not ours, of another request, or expired. */
 async function openState(
   binding: StateBinding,
-  call: Call,
+  call: McpRequest,
   sealed: unknown,
 ): Promise<{ opened: JsonObject } | Failure> {
-  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS) return refuse("is not one of ours");
+  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS) return invalidState("is not one of ours");
   const payload = await unseal(binding.ring, purposeOf(binding), sealed);
-  if (payload === undefined) return refuse("is not one of ours");
+  if (payload === undefined) return invalidState("is not one of ours");
   const opened = JSON.parse(payload) as JsonObject & { readonly expires: number };
   // No format is the first one. A later release that changes the payload counts here.
-  if (opened.format !== undefined) return refuse("is of another release; send the request again without it");
-  if (opened.request !== (await requestDigest(binding, call))) return refuse("belongs to another request");
-  return opened.expires < call.now() ? refuse("has expired; send the request again without it") : { opened };
+  if (opened.format !== undefined) return invalidState("is of another release; send the request again without it");
+  if (opened.request !== (await requestDigest(binding, call))) return invalidState("belongs to another request");
+  return opened.expires < call.now() ? invalidState("has expired; send the request again without it") : { opened };
 }
 
 /** `broken` says why the call cannot go on: too many rounds, or too much to keep. */
-export async function sealProgress(
+export async function sealReplayState(
   binding: StateBinding,
-  call: Call,
-  progress: Progress,
+  call: McpRequest,
+  state: ReplayState,
 ): Promise<string | { readonly broken: string }> {
-  if (progress.round > MAX_ROUNDS) return { broken: `a call asks in at most ${MAX_ROUNDS} rounds` };
+  if (state.round > MAX_ROUNDS) return { broken: `a call asks in at most ${MAX_ROUNDS} rounds` };
   return (
-    (await sealState(binding, call, { progress })) ?? { broken: "the answers and memos of this call are too large" }
+    (await sealState(binding, call, { progress: state })) ?? {
+      broken: "the answers and memos of this call are too large",
+    }
   );
 }
 
 /** undefined: the request carries no state. A failure: see `openState`. */
-export async function openProgress(binding: StateBinding, call: Call): Promise<Progress | undefined | Failure> {
+export async function openReplayState(
+  binding: StateBinding,
+  call: McpRequest,
+): Promise<ReplayState | undefined | Failure> {
   const { requestState } = call.params;
   if (requestState === undefined) return undefined;
-  const read = await openState(binding, call, requestState);
-  return "opened" in read ? (read.opened.progress as Progress) : read;
+  const result = await openState(binding, call, requestState);
+  return "opened" in result ? (result.opened.progress as ReplayState) : result;
 }
 
 /** What an upstream keeps at its client, sealed. undefined: it is too long. */
-export function sealUpstreamState(binding: UpstreamBinding, call: Call, state: string): Promise<string | undefined> {
+export function sealUpstreamState(
+  binding: UpstreamBinding,
+  call: McpRequest,
+  state: string,
+): Promise<string | undefined> {
   return sealState(binding, call, { state });
 }
 
 /** The state as the upstream wrote it. A failure: see `openState`. */
 export async function openUpstreamState(
   binding: UpstreamBinding,
-  call: Call,
+  call: McpRequest,
   sealed: unknown,
 ): Promise<{ readonly state: string } | Failure> {
-  const read = await openState(binding, call, sealed);
-  return "opened" in read ? { state: read.opened.state as string } : read;
+  const result = await openState(binding, call, sealed);
+  return "opened" in result ? { state: result.opened.state as string } : result;
 }
 
 /** The answers that a request brings, by the name of the question. */
-export function readResponses(params: JsonObject): Read<JsonObject> | Failure {
+export function readResponses(params: JsonObject): ReadValue<JsonObject> | Failure {
   const { inputResponses } = params;
   if (inputResponses === undefined) return { value: {} };
   if (isObject(inputResponses)) return { value: inputResponses };
   return failure("invalidParams", "Invalid params: inputResponses must be an object", { path: "inputResponses" });
 }
 
-function refuse(why: string): Failure {
+function invalidState(why: string): Failure {
   return failure("invalidParams", `Invalid params: requestState ${why}`, { path: "requestState" });
 }

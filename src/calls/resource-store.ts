@@ -2,7 +2,7 @@
 // they are kept.
 
 /** A mistake of whoever sent the cursor, and none of the handler that passed it on. */
-export class ForeignCursor extends TypeError {}
+export class InvalidCursorError extends TypeError {}
 
 export interface ResourceMeta {
   readonly uri: string;

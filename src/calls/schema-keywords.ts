@@ -5,11 +5,11 @@ import { canonicalJson } from "../auth/seal.ts";
 import { charactersOf } from "../protocol/characters.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isOfFormat } from "./text-formats.ts";
-import { REFERENCES as REFERRING, targetOf, type SchemaPlaces } from "./schema-references.ts";
+import { REFERENCES as REFERRING, resolveKeyword, type SchemaIndex } from "./schema-references.ts";
 
 export type SchemaDraft = "4" | "7" | "2019-09" | "2020-12";
 
-export interface SchemaFault {
+export interface SchemaViolation {
   readonly keyword: string;
   /** What the schema says under the keyword. */
   readonly rule: unknown;
@@ -20,41 +20,41 @@ export interface SchemaFault {
   readonly missing?: string;
 }
 
-export interface CheckRun {
-  readonly places: SchemaPlaces;
+export interface ValidationRun {
+  readonly index: SchemaIndex;
   readonly draft: SchemaDraft;
-  readonly isQuick: boolean;
+  readonly stopsAtFirst: boolean;
   /** What was found out about schemas, by the kind of a value. */
-  readonly plans: Map<JsonObject, Record<string, Table>>;
-  readonly faults: SchemaFault[];
+  readonly testCache: Map<JsonObject, Record<string, Table>>;
+  readonly violations: SchemaViolation[];
   /** What references led to, by value: two that lead into the same value twice at each level would double the work of each. */
-  readonly met: Map<unknown, Met[]>;
+  readonly referenceCache: Map<unknown, CachedReference[]>;
 }
 
-interface Met extends Pick<CheckPlace, "path" | "seen"> {
+interface CachedReference extends Pick<ValidationTarget, "path" | "evaluated"> {
   readonly schema: unknown;
-  readonly isKept: boolean;
-  readonly faults: readonly SchemaFault[];
+  readonly isValid: boolean;
+  readonly violations: readonly SchemaViolation[];
 }
 
 export const MAX_VIOLATIONS = 20;
 
 /** A value within the whole one. */
-export interface CheckPlace {
-  readonly run: CheckRun;
+export interface ValidationTarget {
+  readonly run: ValidationRun;
   readonly value: unknown;
   readonly path: string;
   /** The members that a keyword has looked at; undefined where no schema asks for the others. */
-  readonly seen: Set<string> | undefined;
+  readonly evaluated: Set<string> | undefined;
 }
 
 type Values = readonly unknown[];
 type Members = Readonly<Record<string, unknown>>;
-type Test = (rule: never, value: never, place: CheckPlace, schema: JsonObject) => boolean;
+type Test = (rule: never, value: never, place: ValidationTarget, schema: JsonObject) => boolean;
 type Table = readonly (readonly [keyword: string, test: Test])[];
 
 /** What is wrong is said by the schemas under these, or by the test itself. */
-const SILENT = new Set([
+const SELF_REPORTING = new Set([
   ...REFERRING,
   "allOf",
   "required",
@@ -65,209 +65,236 @@ const SILENT = new Set([
 ]);
 
 /** Whether the value keeps the schema. What is wrong is added to the faults of the run. */
-export function keeps(schema: unknown, place: CheckPlace): boolean {
-  const { run, value, path } = place;
-  const { faults, isQuick } = run;
+export function matchesSchema(schema: unknown, target: ValidationTarget): boolean {
+  const { run, value, path } = target;
+  const { violations, stopsAtFirst } = run;
   if (!isObject(schema)) {
-    if (schema === false) faults.push({ keyword: "false", rule: false, path, value });
+    if (schema === false) violations.push({ keyword: "false", rule: false, path, value });
     return schema !== false;
   }
-  let isKept = true;
-  for (const [keyword, test] of testsOf(schema, jsonKindOf(value), run)) {
+  let isValid = true;
+  for (const [keyword, test] of testsOf(schema, jsonTypeOf(value), run)) {
     const rule = schema[keyword];
-    const before = faults.length;
-    if (test(rule as never, value as never, place, schema)) {
+    const before = violations.length;
+    if (test(rule as never, value as never, target, schema)) {
       // A choice of which one holds leaves nothing of the others.
-      faults.length = before;
+      violations.length = before;
       continue;
     }
-    isKept = false;
-    if (!SILENT.has(keyword)) faults.splice(before, 0, { keyword, rule, path, value });
-    if (isQuick) break;
+    isValid = false;
+    if (!SELF_REPORTING.has(keyword)) violations.splice(before, 0, { keyword, rule, path, value });
+    if (stopsAtFirst) break;
   }
-  return isKept;
+  return isValid;
 }
 
 /** Those that a schema has for values of a kind, found once: a schema has few of the keywords that there are. */
-function testsOf(schema: JsonObject, kind: string, { plans, draft }: CheckRun): Table {
-  const plan = plans.get(schema) ?? {};
-  const known = plan[kind];
-  if (known) return known;
-  plans.set(schema, plan);
+function testsOf(schema: JsonObject, kind: string, { testCache, draft }: ValidationRun): Table {
+  const byType = testCache.get(schema) ?? {};
+  const cached = byType[kind];
+  if (cached) return cached;
+  testCache.set(schema, byType);
   // Until 2019 a reference stands alone.
   const isAlone = schema.$ref !== undefined && draft.length === 1;
-  const tests = isAlone ? REFERENCES : [...EACH, ...(OF_KIND[kind] ?? [])];
-  return (plan[kind] = tests.filter(([keyword]) => schema[keyword] !== undefined));
+  const tests = isAlone ? REFERENCES : [...ANY_TYPE, ...(BY_TYPE[kind] ?? [])];
+  return (byType[kind] = tests.filter(([keyword]) => schema[keyword] !== undefined));
 }
 
 /** Whether each passes; asks on after the first that does not, unless it has to be quick. */
-function all<Item>(items: Iterable<Item>, { run }: CheckPlace, passes: (item: Item) => boolean): boolean {
-  let isKept = true;
+function matchesEach<Item>(
+  items: Iterable<Item>,
+  { run }: ValidationTarget,
+  matches: (item: Item) => boolean,
+): boolean {
+  let isValid = true;
   for (const item of items) {
-    if (passes(item)) continue;
-    isKept = false;
-    if (run.isQuick) break;
+    if (matches(item)) continue;
+    isValid = false;
+    if (run.stopsAtFirst) break;
   }
-  return isKept;
+  return isValid;
 }
 
 /** The same value by another schema. What that has looked at counts where it holds. */
-function here(schema: unknown, place: CheckPlace): boolean {
-  if (!place.seen) return keeps(schema, place);
-  const seen = new Set<string>();
-  const isKept = keeps(schema, { ...place, seen });
-  if (isKept) for (const key of seen) place.seen.add(key);
-  return isKept;
+function applyInPlace(schema: unknown, target: ValidationTarget): boolean {
+  if (!target.evaluated) return matchesSchema(schema, target);
+  const evaluated = new Set<string>();
+  const isValid = matchesSchema(schema, { ...target, evaluated });
+  if (isValid) for (const key of evaluated) target.evaluated.add(key);
+  return isValid;
 }
 
 /** As `here`, once for each value: whoever comes to it again by the same reference finds what was found. */
-function once(schema: unknown, place: CheckPlace): boolean {
-  const { run, value, path, seen } = place;
-  const { faults } = run;
+function applyReference(schema: unknown, target: ValidationTarget): boolean {
+  const { run, value, path, evaluated } = target;
+  const { violations } = run;
   // What is no object has nothing within it.
-  if (value === null || typeof value !== "object") return here(schema, place);
-  let known = run.met.get(value);
-  if (!known) run.met.set(value, (known = []));
-  let met = known.find((one) => one.schema === schema && one.path === path);
-  if (!met) {
-    const before = faults.length;
-    const own = seen && new Set<string>();
-    const isKept = keeps(schema, { ...place, seen: own });
+  if (value === null || typeof value !== "object") return applyInPlace(schema, target);
+  let cached = run.referenceCache.get(value);
+  if (!cached) run.referenceCache.set(value, (cached = []));
+  let entry = cached.find((one) => one.schema === schema && one.path === path);
+  if (!entry) {
+    const before = violations.length;
+    const ownEvaluated = evaluated && new Set<string>();
+    const isValid = matchesSchema(schema, { ...target, evaluated: ownEvaluated });
     // No more of them are ever told.
-    const first = faults.splice(before).slice(0, MAX_VIOLATIONS);
-    known.push((met = { schema, path, seen: own, isKept, faults: first }));
+    const first = violations.splice(before).slice(0, MAX_VIOLATIONS);
+    cached.push((entry = { schema, path, evaluated: ownEvaluated, isValid, violations: first }));
   }
-  faults.push(...met.faults);
-  if (met.isKept) for (const key of met.seen ?? []) seen?.add(key);
-  return met.isKept;
+  violations.push(...entry.violations);
+  if (entry.isValid) for (const key of entry.evaluated ?? []) evaluated?.add(key);
+  return entry.isValid;
 }
 
-function inside(schema: unknown, place: CheckPlace, key: string | number): boolean {
-  const { run, seen } = place;
-  const value = (place.value as Members)[key];
-  const isKept = keeps(schema, { run, value, path: below(place.path, key), seen: seen && new Set() });
-  if (isKept) seen?.add(String(key));
-  return isKept;
+function applyToChild(schema: unknown, target: ValidationTarget, key: string | number): boolean {
+  const { run, evaluated } = target;
+  const value = (target.value as Members)[key];
+  const isValid = matchesSchema(schema, {
+    run,
+    value,
+    path: childPath(target.path, key),
+    evaluated: evaluated && new Set(),
+  });
+  if (isValid) evaluated?.add(String(key));
+  return isValid;
 }
 
-function below(path: string, key: string | number): string {
+function childPath(path: string, key: string | number): string {
   return path === "" ? String(key) : `${path}.${key}`;
 }
 
-export function jsonKindOf(value: unknown): string {
+export function jsonTypeOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
 /** As JSON has it. */
-function isSame(one: unknown, other: unknown): boolean {
+function isJsonEqual(one: unknown, other: unknown): boolean {
   return one === other || (typeof one === "object" && canonicalJson(one) === canonicalJson(other));
 }
 
 const REFERENCES: Table = REFERRING.map((keyword) => [
   keyword,
-  (_rule, _value, place, schema) => once(targetOf(schema, keyword, place.run.places), place),
+  (_rule, _value, target, schema) => applyReference(resolveKeyword(schema, keyword, target.run.index), target),
 ]);
 
-const EACH: Table = [
+const ANY_TYPE: Table = [
   ...REFERENCES,
   [
     "type",
     (rule: string | readonly string[], value) => {
       const isWhole = Number.isInteger(value);
-      return [rule].flat().some((type) => type === jsonKindOf(value) || (isWhole && type === "integer"));
+      return [rule].flat().some((type) => type === jsonTypeOf(value) || (isWhole && type === "integer"));
     },
   ],
-  ["const", (rule, value) => isSame(value, rule)],
-  ["enum", (rule: Values, value) => rule.some((one) => isSame(value, one))],
-  ["not", (rule, _value, place) => !here(rule, place)],
-  ["anyOf", (rule: Values, _value, place) => rule.filter((one) => here(one, place)).length > 0],
-  ["allOf", (rule: Values, _value, place) => all(rule, place, (one) => here(one, place))],
-  ["oneOf", (rule: Values, _value, place) => rule.filter((one) => here(one, place)).length === 1],
+  ["const", (rule, value) => isJsonEqual(value, rule)],
+  ["enum", (rule: Values, value) => rule.some((item) => isJsonEqual(value, item))],
+  ["not", (rule, _value, target) => !applyInPlace(rule, target)],
+  ["anyOf", (rule: Values, _value, target) => rule.filter((item) => applyInPlace(item, target)).length > 0],
+  ["allOf", (rule: Values, _value, target) => matchesEach(rule, target, (item) => applyInPlace(item, target))],
+  ["oneOf", (rule: Values, _value, target) => rule.filter((item) => applyInPlace(item, target)).length === 1],
   [
     "if",
-    (rule, _value, place, { then = true, else: other = true }) => {
-      const { faults } = place.run;
-      const before = faults.length;
-      const holds = here(rule, place);
-      faults.length = before;
-      return here(holds ? then : other, place);
+    (rule, _value, target, { then = true, else: other = true }) => {
+      const { violations } = target.run;
+      const before = violations.length;
+      const holds = applyInPlace(rule, target);
+      violations.length = before;
+      return applyInPlace(holds ? then : other, target);
     },
   ],
 ];
 
-function dependents(rule: Members, value: Members, place: CheckPlace): boolean {
-  return all(Object.entries(rule), place, ([key, needed]) => {
+function matchDependents(rule: Members, value: Members, target: ValidationTarget): boolean {
+  return matchesEach(Object.entries(rule), target, ([key, needed]) => {
     if (!Object.hasOwn(value, key)) return true;
-    return Array.isArray(needed) ? needed.every((name: string) => Object.hasOwn(value, name)) : here(needed, place);
+    return Array.isArray(needed)
+      ? needed.every((name: string) => Object.hasOwn(value, name))
+      : applyInPlace(needed, target);
   });
 }
 
 const OBJECT: Table = [
   [
     "required",
-    (rule: readonly string[], value: Members, place) =>
-      all(rule, place, (missing) => {
-        const { run, path } = place;
-        return Object.hasOwn(value, missing) || !run.faults.push({ keyword: "required", rule, path, value, missing });
+    (rule: readonly string[], value: Members, target) =>
+      matchesEach(rule, target, (missing) => {
+        const { run, path } = target;
+        return (
+          Object.hasOwn(value, missing) || !run.violations.push({ keyword: "required", rule, path, value, missing })
+        );
       }),
   ],
   ["minProperties", (rule: number, value: Members) => Object.keys(value).length >= rule],
   ["maxProperties", (rule: number, value: Members) => Object.keys(value).length <= rule],
   [
     "propertyNames",
-    (rule, value: Members, place) =>
-      all(Object.keys(value), place, (key) => keeps(rule, { ...place, value: key, path: below(place.path, key) })),
+    (rule, value: Members, target) =>
+      matchesEach(Object.keys(value), target, (key) =>
+        matchesSchema(rule, { ...target, value: key, path: childPath(target.path, key) }),
+      ),
   ],
-  ["dependentRequired", dependents],
-  ["dependentSchemas", dependents],
-  ["dependencies", dependents],
+  ["dependentRequired", matchDependents],
+  ["dependentSchemas", matchDependents],
+  ["dependencies", matchDependents],
   [
     "properties",
-    (rule: Members, value: Members, place) =>
-      all(Object.keys(rule), place, (key) => !Object.hasOwn(value, key) || inside(rule[key], place, key)),
+    (rule: Members, value: Members, target) =>
+      matchesEach(
+        Object.keys(rule),
+        target,
+        (key) => !Object.hasOwn(value, key) || applyToChild(rule[key], target, key),
+      ),
   ],
   [
     "patternProperties",
-    (rule: Members, value: Members, place) =>
-      all(Object.entries(rule), place, ([pattern, schema]) => {
+    (rule: Members, value: Members, target) =>
+      matchesEach(Object.entries(rule), target, ([pattern, schema]) => {
         const matching = new RegExp(pattern, "u");
-        return all(Object.keys(value), place, (key) => !matching.test(key) || inside(schema, place, key));
+        return matchesEach(
+          Object.keys(value),
+          target,
+          (key) => !matching.test(key) || applyToChild(schema, target, key),
+        );
       }),
   ],
   [
     "additionalProperties",
-    (rule, value: Members, place, { properties = {}, patternProperties = {} }) => {
+    (rule, value: Members, target, { properties = {}, patternProperties = {} }) => {
       const patterns = Object.keys(patternProperties as Members).map((pattern) => new RegExp(pattern, "u"));
       const isNamed = (key: string) =>
         Object.hasOwn(properties as Members, key) || patterns.some((one) => one.test(key));
-      return all(Object.keys(value), place, (key) => isNamed(key) || inside(rule, place, key));
+      return matchesEach(Object.keys(value), target, (key) => isNamed(key) || applyToChild(rule, target, key));
     },
   ],
   [
     "unevaluatedProperties",
-    (rule, value: Members, place) =>
-      all(Object.keys(value), place, (key) => place.seen?.has(key) === true || inside(rule, place, key)),
+    (rule, value: Members, target) =>
+      matchesEach(
+        Object.keys(value),
+        target,
+        (key) => target.evaluated?.has(key) === true || applyToChild(rule, target, key),
+      ),
   ],
 ];
 
 /** Whether each item from one index to another keeps its schema. */
-function span(from: number, to: number, place: CheckPlace, schemaAt: (index: number) => unknown): boolean {
-  let isKept = true;
-  for (let index = from; index < to && (isKept || !place.run.isQuick); index += 1)
-    isKept = inside(schemaAt(index), place, index) && isKept;
-  return isKept;
+function matchItems(from: number, to: number, target: ValidationTarget, schemaAt: (index: number) => unknown): boolean {
+  let isValid = true;
+  for (let index = from; index < to && (isValid || !target.run.stopsAtFirst); index += 1)
+    isValid = applyToChild(schemaAt(index), target, index) && isValid;
+  return isValid;
 }
 
-function prefix(rule: Values, value: Values, place: CheckPlace): boolean {
-  return span(0, Math.min(rule.length, value.length), place, (index) => rule[index]);
+function matchPrefixItems(rule: Values, value: Values, target: ValidationTarget): boolean {
+  return matchItems(0, Math.min(rule.length, value.length), target, (index) => rule[index]);
 }
 
-function contained(schema: unknown, value: Values, place: CheckPlace): number {
-  const { faults } = place.run;
-  const before = faults.length;
-  const { length } = value.filter((_, index) => inside(schema, place, index));
-  faults.length = before;
+function countContained(schema: unknown, value: Values, target: ValidationTarget): number {
+  const { violations } = target.run;
+  const before = violations.length;
+  const { length } = value.filter((_, index) => applyToChild(schema, target, index));
+  violations.length = before;
   return length;
 }
 
@@ -279,37 +306,38 @@ function isUnique(value: Values): boolean {
 const ARRAY: Table = [
   ["maxItems", (rule: number, value: Values) => value.length <= rule],
   ["minItems", (rule: number, value: Values) => value.length >= rule],
-  ["prefixItems", prefix],
+  ["prefixItems", matchPrefixItems],
   [
     "items",
-    (rule: unknown, value: Values, place, { prefixItems = [] }) =>
+    (rule: unknown, value: Values, target, { prefixItems = [] }) =>
       Array.isArray(rule)
-        ? prefix(rule, value, place)
-        : span((prefixItems as Values).length, value.length, place, () => rule),
+        ? matchPrefixItems(rule, value, target)
+        : matchItems((prefixItems as Values).length, value.length, target, () => rule),
   ],
   [
     "additionalItems",
-    (rule, value: Values, place, { items }) =>
-      !Array.isArray(items) || span(items.length, value.length, place, () => rule),
+    (rule, value: Values, target, { items }) =>
+      !Array.isArray(items) || matchItems(items.length, value.length, target, () => rule),
   ],
   [
     "contains",
-    (rule, value: Values, place, { minContains }) => contained(rule, value, place) > 0 || minContains !== undefined,
+    (rule, value: Values, target, { minContains }) =>
+      countContained(rule, value, target) > 0 || minContains !== undefined,
   ],
   [
     "minContains",
-    (rule: number, value: Values, place, { contains }) =>
-      contains === undefined || contained(contains, value, place) >= rule,
+    (rule: number, value: Values, target, { contains }) =>
+      contains === undefined || countContained(contains, value, target) >= rule,
   ],
   [
     "maxContains",
-    (rule: number, value: Values, place, { contains }) =>
-      contains === undefined || contained(contains, value, place) <= rule,
+    (rule: number, value: Values, target, { contains }) =>
+      contains === undefined || countContained(contains, value, target) <= rule,
   ],
   [
     "unevaluatedItems",
-    (rule, value: Values, place) =>
-      span(0, value.length, place, (index) => place.seen?.has(String(index)) === true || rule),
+    (rule, value: Values, target) =>
+      matchItems(0, value.length, target, (index) => target.evaluated?.has(String(index)) === true || rule),
   ],
   ["uniqueItems", (rule, value: Values) => !rule || isUnique(value)],
 ];
@@ -339,20 +367,20 @@ const STRING: Table = [
   ["format", isOfFormat],
 ];
 
-const OF_KIND: Readonly<Record<string, Table>> = { object: OBJECT, array: ARRAY, number: NUMBER, string: STRING };
+const BY_TYPE: Readonly<Record<string, Table>> = { object: OBJECT, array: ARRAY, number: NUMBER, string: STRING };
 
 /** Digits, and by how many places they stand to the left: 0.25 is 25 and -2. */
-function decimal(value: number): readonly [bigint, number] {
+function toDecimal(value: number): readonly [bigint, number] {
   const [digits = "", exponent = 0] = String(Math.abs(value)).split("e");
   const [whole = "", part = ""] = digits.split(".");
   return [BigInt(whole + part), Number(exponent) - part.length];
 }
 
 /** As people write numbers: 19.99 is a multiple of 0.01, whatever their bits say. */
-function isMultiple(of: number, value: number): boolean {
+function isMultiple(divisor: number, value: number): boolean {
   if (!Number.isFinite(value)) return false;
-  const [digits, places] = decimal(value);
-  const [divisor, itsPlaces] = decimal(of);
-  const least = Math.min(places, itsPlaces);
-  return (digits * 10n ** BigInt(places - least)) % (divisor * 10n ** BigInt(itsPlaces - least)) === 0n;
+  const [digits, places] = toDecimal(value);
+  const [divisorDigits, divisorPlaces] = toDecimal(divisor);
+  const least = Math.min(places, divisorPlaces);
+  return (digits * 10n ** BigInt(places - least)) % (divisorDigits * 10n ** BigInt(divisorPlaces - least)) === 0n;
 }

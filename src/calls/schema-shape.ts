@@ -5,10 +5,10 @@
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. Before 2020-12 `items` could be a list. */
-const ONE =
+const SCHEMA_KEYWORDS =
   /^(additionalItems|unevaluatedItems|items|contains|additionalProperties|unevaluatedProperties|propertyNames|not|if|then|else)$/;
-export const MANY = /^(prefixItems|items|allOf|anyOf|oneOf)$/;
-export const NAMED = /^(\$defs|definitions|properties|patternProperties|dependentSchemas)$/;
+export const SCHEMA_LIST_KEYWORDS = /^(prefixItems|items|allOf|anyOf|oneOf)$/;
+export const SCHEMA_MAP_KEYWORDS = /^(\$defs|definitions|properties|patternProperties|dependentSchemas)$/;
 
 const MAX_SUBSCHEMAS = 5000;
 const TYPES = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
@@ -16,7 +16,7 @@ const TYPES = new Set(["array", "boolean", "integer", "null", "number", "object"
 /** What the value of a keyword must be, in words, and whether one is that. */
 type Rule = readonly [is: string, holds: (value: unknown) => boolean];
 
-const isStrings = (value: unknown): boolean =>
+const isUniqueTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every(isText) && new Set(value).size === value.length;
 const isNumber = (value: unknown): boolean => typeof value === "number";
 const isType = (value: unknown): boolean => TYPES.has(value as string);
@@ -56,8 +56,8 @@ const RULES: readonly (readonly [names: RegExp, rule: Rule])[] = [
       (value) => (Array.isArray(value) ? value.length > 0 && value.every(isType) : isType(value)),
     ],
   ],
-  [/^required$/, ["a list of different names", isStrings]],
-  [/^dependentRequired$/, ["lists of names", (value) => isObject(value) && Object.values(value).every(isStrings)]],
+  [/^required$/, ["a list of different names", isUniqueTexts]],
+  [/^dependentRequired$/, ["lists of names", (value) => isObject(value) && Object.values(value).every(isUniqueTexts)]],
   [/^multipleOf$/, ["a number above 0", (value) => isNumber(value) && (value as number) > 0]],
 ];
 
@@ -82,20 +82,20 @@ export function subschemasOf(whole: JsonObject): readonly Subschema[] {
   const found: Subschema[] = [{ at: "", schema: whole }];
   for (const subschema of found) {
     if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
-    found.push(...within(subschema));
+    found.push(...directSubschemas(subschema));
   }
   return found;
 }
 
 /** The schemas directly under a schema. */
-function within({ at, schema }: Subschema): readonly Subschema[] {
+function directSubschemas({ at, schema }: Subschema): readonly Subschema[] {
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const here = at === "" ? keyword : `${at}.${keyword}`;
-    check(here, RULES.find(([names]) => names.test(keyword))?.[1], value);
-    return schemasUnder(keyword, value, here).flatMap((inner) => {
+    assertRule(here, RULES.find(([names]) => names.test(keyword))?.[1], value);
+    return candidatesUnder(keyword, value, here).flatMap((inner) => {
       if (isObject(inner.schema)) return { at: inner.at, schema: inner.schema };
       if (typeof inner.schema === "boolean") return [];
-      return refuse(inner.at, "a schema", inner.schema);
+      return rejectKeyword(inner.at, "a schema", inner.schema);
     });
   });
 }
@@ -105,37 +105,39 @@ export function hasKeyword(names: readonly string[]): boolean {
   return names.some(
     (name) =>
       /^(\$|x-|const$|default$)/.test(name) ||
-      [ONE, MANY, NAMED, ...RULES.map(([rule]) => rule)].some((rule) => rule.test(name)),
+      [SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, ...RULES.map(([rule]) => rule)].some((rule) =>
+        rule.test(name),
+      ),
   );
 }
 
-interface Under {
+interface SubschemaCandidate {
   readonly at: string;
   readonly schema: unknown;
 }
 
-function schemasUnder(keyword: string, value: unknown, at: string): readonly Under[] {
-  if (MANY.test(keyword) && Array.isArray(value)) {
+function candidatesUnder(keyword: string, value: unknown, at: string): readonly SubschemaCandidate[] {
+  if (SCHEMA_LIST_KEYWORDS.test(keyword) && Array.isArray(value)) {
     return value.map((schema: unknown, index) => ({ at: `${at}.${index}`, schema }));
   }
-  if (ONE.test(keyword)) return [{ at, schema: value }];
-  if (MANY.test(keyword)) refuse(at, "a list of schemas", value);
-  if (!NAMED.test(keyword)) return [];
-  if (!isObject(value)) refuse(at, "schemas by name", value);
+  if (SCHEMA_KEYWORDS.test(keyword)) return [{ at, schema: value }];
+  if (SCHEMA_LIST_KEYWORDS.test(keyword)) rejectKeyword(at, "a list of schemas", value);
+  if (!SCHEMA_MAP_KEYWORDS.test(keyword)) return [];
+  if (!isObject(value)) rejectKeyword(at, "schemas by name", value);
   return Object.entries(value).map(([name, schema]) => {
-    if (keyword === "patternProperties") check(at, PATTERN, name);
+    if (keyword === "patternProperties") assertRule(at, PATTERN, name);
     return { at: `${at}.${name}`, schema };
   });
 }
 
-function check(at: string, rule: Rule | undefined, value: unknown): void {
-  if (rule && !rule[1](value)) refuse(at, rule[0], value);
+function assertRule(at: string, rule: Rule | undefined, value: unknown): void {
+  if (rule && !rule[1](value)) rejectKeyword(at, rule[0], value);
 }
 
-function refuse(at: string, is: string, value: unknown): never {
-  throw new TypeError(`${at}: must be ${is}, and is ${shown(value)}`);
+function rejectKeyword(at: string, expected: string, value: unknown): never {
+  throw new TypeError(`${at}: must be ${expected}, and is ${preview(value)}`);
 }
 
-function shown(value: unknown): string {
+function preview(value: unknown): string {
   return (JSON.stringify(value) ?? String(value)).slice(0, 60);
 }

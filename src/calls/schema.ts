@@ -39,26 +39,26 @@ export type FromInput<S> = S extends StandardSchema<unknown, infer Input> ? Inpu
 
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
 
-interface HowWritten {
+interface JsonSchemaOptions {
   readonly io: "input";
   readonly target: "draft-2020-12";
   /** What zod calls for a member that it cannot write. */
-  readonly unrepresentable: typeof refuse;
+  readonly unrepresentable: typeof rejectMember;
 }
 
-const HOW: HowWritten = { io: "input", target: "draft-2020-12", unrepresentable: refuse };
+const JSON_SCHEMA_OPTIONS: JsonSchemaOptions = { io: "input", target: "draft-2020-12", unrepresentable: rejectMember };
 
 /** Writes a schema of zod/mini, which has no methods, as JSON Schema. Throws a TypeError that names the member. */
-export type MiniWriter = (schema: StandardSchema, how: HowWritten) => JsonObject;
+export type ZodMiniWriter = (schema: StandardSchema, how: JsonSchemaOptions) => JsonObject;
 
-let miniWriter: MiniWriter | undefined;
+let zodMiniWriter: ZodMiniWriter | undefined;
 
 /**
  * Sets the writer for every schema that is written from now on. This file does not import it, so that only a Worker
  * with zod/mini has it in its bundle.
  */
-export function bringMiniWriter(writer: MiniWriter): void {
-  miniWriter = writer;
+export function setZodMiniWriter(writer: ZodMiniWriter): void {
+  zodMiniWriter = writer;
 }
 
 export interface CompiledSchema {
@@ -105,12 +105,14 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
   let json: JsonObject | undefined;
   const check = (value: unknown): Validated | Promise<Validated> => {
     const result = standard.validate(value);
-    return result instanceof Promise ? result.then((settled) => judge(settled, value)) : judge(result, value);
+    return result instanceof Promise
+      ? result.then((settled) => toValidated(settled, value))
+      : toValidated(result, value);
   };
   return {
     get json() {
       if (json === undefined) {
-        json = jsonOf(schema);
+        json = toJsonSchema(schema);
         // The library validates by itself; clients validate by this.
         compileJsonSchema(json);
       }
@@ -122,36 +124,36 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
 }
 
 /** Throws a TypeError that names the member that cannot be written, and why. */
-function jsonOf(schema: StandardSchema): JsonObject {
+function toJsonSchema(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
-  if (hasMethods(schema)) return schema.toJSONSchema(HOW);
+  if (hasMethods(schema)) return schema.toJSONSchema(JSON_SCHEMA_OPTIONS);
   if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
-  if (miniWriter && "_zod" in schema) return miniWriter(schema, HOW);
-  throw new TypeError(notWritten(vendor, "_zod" in schema));
+  if (zodMiniWriter && "_zod" in schema) return zodMiniWriter(schema, JSON_SCHEMA_OPTIONS);
+  throw new TypeError(missingWriterMessage(vendor, "_zod" in schema));
 }
 
 /** A schema of zod itself. Its own method says which member cannot be written; that of Standard Schema does not. */
 interface ZodWithMethods {
-  toJSONSchema(how: HowWritten): JsonObject;
+  toJSONSchema(how: JsonSchemaOptions): JsonObject;
 }
 
 function hasMethods(schema: object): schema is ZodWithMethods {
   return "_zod" in schema && "toJSONSchema" in schema;
 }
 
-function refuse({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): never {
+function rejectMember({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): never {
   const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
   throw new TypeError(member === "" ? message : `${member}: ${message}`);
 }
 
-function notWritten(vendor: string, isMini: boolean): string {
+function missingWriterMessage(vendor: string, isMini: boolean): string {
   if (isMini) return 'zod/mini does not bring its writer of JSON Schema: add `import "tenantry/zod-mini"` once';
   if (vendor === "zod") return "this is zod 3, which cannot be written as JSON Schema: import zod 4";
   const writer = vendor === "valibot" ? ", or toStandardJsonSchema(...) of @valibot/to-json-schema" : "";
   return `${vendor} has no way to write this as JSON Schema: give the JSON Schema itself, or zod 4${writer}`;
 }
 
-function judge(result: StandardResult<unknown>, value: unknown): Validated {
+function toValidated(result: StandardResult<unknown>, value: unknown): Validated {
   if (result.issues === undefined) return { value: result.value };
   return { violations: result.issues.slice(0, MAX_VIOLATIONS).map((issue) => violationOf(issue, value)) };
 }

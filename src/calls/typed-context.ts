@@ -2,7 +2,7 @@
 // is left in a bundle. What the members do is `context.ts`'s.
 
 import type { UntypedContext } from "./context.ts";
-import type { ElicitAnswer, Elicited, ElicitOptions } from "./eliciting.ts";
+import type { ElicitAnswer, ElicitedContent, ElicitOptions } from "./eliciting.ts";
 import type { SampleOptions, SampleParams, SampleResult } from "./sampling.ts";
 import type { AnySchema } from "./schema.ts";
 
@@ -31,7 +31,7 @@ export interface Context<Env = Cloudflare.Env, Settings = Tenantry.Settings, Con
   elicit<const Schema extends AnySchema = never>(
     name: string,
     options: ElicitOptions<Schema>,
-  ): Promise<ElicitAnswer<Elicited<Schema>>>;
+  ): Promise<ElicitAnswer<ElicitedContent<Schema>>>;
   /** Asks the client's model. Only in era 2025 can a client report progress. */
   sample(name: string, params: SampleParams, options?: SampleOptions): Promise<SampleResult>;
 }

@@ -2,9 +2,9 @@
 // the Worker's own page and in others'. Refuses to decide who sees what: it is told.
 
 import { markup, type Markup } from "../deployment/markup.ts";
-import { harmless } from "../login/pages/harmless.ts";
+import { sanitizeText } from "../login/pages/harmless.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { KEY_TO_COME, type Access, type EndpointAbout, type Recipe } from "../protocol/connect/recipe.ts";
+import { KEY_PLACEHOLDER, type Access, type ClientEndpoint, type Recipe } from "../protocol/connect/recipe.ts";
 import { RECIPES } from "../protocol/connect/recipes.ts";
 
 /** `key`: nobody is let in without one; `login`: a client signs its person in, who may have a key too; `more`: so who has one sees more. */
@@ -30,9 +30,9 @@ export interface BlockView {
   readonly prompts?: readonly string[];
 }
 
-const USUAL = "Tools for AI clients that speak the Model Context Protocol.";
+const DEFAULT_DESCRIPTION = "Tools for AI clients that speak the Model Context Protocol.";
 
-const WANTED: Readonly<Record<Exclude<ConnectAccess, "open">, string>> = {
+const ACCESS_HINTS: Readonly<Record<Exclude<ConnectAccess, "open">, string>> = {
   key: "You need a key here: whoever gave you this address can give you one. A mistyped address asks for a key, too.",
   login:
     "Add the address to a client: it opens a page on which you sign in. If you were given a key instead, it goes here.",
@@ -41,7 +41,7 @@ const WANTED: Readonly<Record<Exclude<ConnectAccess, "open">, string>> = {
 
 export function connectBlock(view: BlockView): Markup {
   const { url, id, access, about = "" } = view;
-  const title = harmless(view.title) || id;
+  const title = sanitizeText(view.title) || id;
   const [initial = ""] = title;
   const icon =
     view.icon === undefined
@@ -49,59 +49,59 @@ export function connectBlock(view: BlockView): Markup {
       : markup`<img alt="" src="${view.icon}">`;
   return markup`<section id="connect" class="${access === "key" ? "keyed" : ""}" data-url="${url}" data-id="${id}" data-access="${access}">
 <header>${icon}<h1><bdi>${title}</bdi></h1></header>
-<p class="about">${harmless(about, 600) || USUAL}</p>
-<div class="line url copied"><code class="text">${url}</code>${COPY}</div>
-${access === "open" ? "" : keyField(WANTED[access])}
+<p class="about">${sanitizeText(about, 600) || DEFAULT_DESCRIPTION}</p>
+<div class="line url copied"><code class="text">${url}</code>${COPY_BUTTON}</div>
+${access === "open" ? "" : keyField(ACCESS_HINTS[access])}
 <h2>Connect a client</h2>
 <p class="adds">${RECIPES.flatMap((recipe) => variants(view).flatMap((one) => installLink(recipe, one)))}</p>
 <div class="tabs">${RECIPES.map((recipe, at) => tab(recipe, view, at === 0))}</div>
 <h2>Tools</h2>
-${access === "open" ? SAID : ""}<div id="tools">${toolRows(view)}</div>
-${view.prompts && view.prompts.length > 0 ? markup`<h2>Prompts</h2><p class="soft">${view.prompts.map((name) => harmless(name)).join(", ")}</p>` : ""}
+${access === "open" ? STATUS_LINE : ""}<div id="tools">${toolRows(view)}</div>
+${view.prompts && view.prompts.length > 0 ? markup`<h2>Prompts</h2><p class="soft">${view.prompts.map((name) => sanitizeText(name)).join(", ")}</p>` : ""}
 </section>`;
 }
 
-const COPY = markup`<button type="button" class="js" data-copy>Copy</button>`;
+const COPY_BUTTON = markup`<button type="button" class="js" data-copy>Copy</button>`;
 
 /** What became of what was asked. */
-const SAID = markup`<p class="soft" role="status" id="said"></p>`;
+const STATUS_LINE = markup`<p class="soft" role="status" id="said"></p>`;
 
 /** Outside of any form, and without a name: no browser sends it anywhere. */
-function keyField(why: string): Markup {
-  return markup`<div class="card"><p>${why}</p>
+function keyField(hint: string): Markup {
+  return markup`<div class="card"><p>${hint}</p>
 <noscript><p><small>Without script, put your key in place of YOUR_KEY below.</small></p></noscript>
 <p class="js"><label for="key"><small>Your key. It stays on this page, and is sent to the address above alone.</small></label></p>
-<div class="line js"><input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="4096" placeholder="tnt_…"><button type="button" class="go" id="use">Show tools</button></div>${SAID}</div>`;
+<div class="line js"><input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="4096" placeholder="tnt_…"><button type="button" class="go" id="use">Show tools</button></div>${STATUS_LINE}</div>`;
 }
 
 /** What a client is told: the page shows one of two, whether a key is needed or was entered. */
 interface Variant {
-  readonly shownTo: "keyed" | "unkeyed";
-  readonly endpoint: EndpointAbout;
+  readonly audience: "keyed" | "unkeyed";
+  readonly endpoint: ClientEndpoint;
 }
 
 function variants({ access, id, url }: BlockView): readonly Variant[] {
-  const variant = (shownTo: Variant["shownTo"], by: Access): Variant => ({
-    shownTo,
-    endpoint: { name: id, url, access: by },
+  const createVariant = (shownTo: Variant["audience"], clientAccess: Access): Variant => ({
+    audience: shownTo,
+    endpoint: { name: id, url, access: clientAccess },
   });
-  const unkeyed = variant("unkeyed", { kind: access === "login" ? "login" : "open" });
-  const keyed = variant("keyed", { kind: "key", key: KEY_TO_COME });
+  const unkeyed = createVariant("unkeyed", { kind: access === "login" ? "login" : "open" });
+  const keyed = createVariant("keyed", { kind: "key", key: KEY_PLACEHOLDER });
   if (access === "open") return [unkeyed];
   return access === "key" ? [keyed] : [unkeyed, keyed];
 }
 
 /** A link that a client's program opens, and adds the endpoint. */
-function installLink({ client, title, snippet }: Recipe, { shownTo, endpoint }: Variant): Markup[] {
+function installLink({ client, title, snippet }: Recipe, { audience, endpoint }: Variant): Markup[] {
   const { link } = snippet(endpoint);
   if (link === undefined) return [];
-  return [markup`<a class="add ${shownTo}" data-client="${client}" href="${link}">Add to ${title}</a>`];
+  return [markup`<a class="add ${audience}" data-client="${client}" href="${link}">Add to ${title}</a>`];
 }
 
 function tab({ client, title, snippet }: Recipe, view: BlockView, isFirst: boolean): Markup {
-  const panels = variants(view).map(({ shownTo, endpoint }) => {
+  const panels = variants(view).map(({ audience, endpoint }) => {
     const { file, text, steps } = snippet(endpoint);
-    return markup`<div class="copied ${shownTo}"><p class="line"><small>${file ?? ""}</small>${COPY}</p><pre class="text">${marked(text)}</pre><p class="soft">${steps.join(" ")}</p></div>`;
+    return markup`<div class="copied ${audience}"><p class="line"><small>${file ?? ""}</small>${COPY_BUTTON}</p><pre class="text">${markKeyPlaceholder(text)}</pre><p class="soft">${steps.join(" ")}</p></div>`;
   });
   return markup`<input type="radio" name="client" id="for-${client}"${isFirst ? CHECKED : ""}><label for="for-${client}">${title}</label><div class="panel">${panels}</div>`;
 }
@@ -109,8 +109,10 @@ function tab({ client, title, snippet }: Recipe, view: BlockView, isFirst: boole
 const CHECKED = markup` checked`;
 
 /** The script puts the key in its place. */
-function marked(text: string): readonly Markup[] {
-  return text.split(KEY_TO_COME).map((part, at) => (at === 0 ? markup`${part}` : markup`<i>${KEY_TO_COME}</i>${part}`));
+function markKeyPlaceholder(text: string): readonly Markup[] {
+  return text
+    .split(KEY_PLACEHOLDER)
+    .map((part, at) => (at === 0 ? markup`${part}` : markup`<i>${KEY_PLACEHOLDER}</i>${part}`));
 }
 
 function toolRows({ tools, access }: BlockView): Markup | readonly Markup[] {
@@ -118,20 +120,21 @@ function toolRows({ tools, access }: BlockView): Markup | readonly Markup[] {
     return markup`<p class="soft">${access === "login" ? "A client lists them once you have signed in." : "They are listed once there is a key above."}</p>`;
   }
   if (tools.length === 0) return markup`<p class="soft">None.</p>`;
-  const more = tools.length - MOST_TOOLS;
-  const rest = more > 0 ? [markup`<p class="soft">And ${`${more}`} more, which clients list.</p>`] : [];
-  const rows = tools.slice(0, MOST_TOOLS).map(({ name, title, description, annotations }) => {
-    const shown = harmless(textOf(title));
-    const called = shown === "" || shown === name ? "" : markup` <bdi>${shown}</bdi>`;
-    return markup`<details data-name="${name}"><summary><code>${harmless(name)}</code>${called}${isObject(annotations) && annotations["readOnlyHint"] === true ? TRIED : ""}</summary><p class="soft">${harmless(textOf(description), 600)}</p></details>`;
+  const hiddenCount = tools.length - MAX_TOOLS;
+  const remainder =
+    hiddenCount > 0 ? [markup`<p class="soft">And ${`${hiddenCount}`} more, which clients list.</p>`] : [];
+  const rows = tools.slice(0, MAX_TOOLS).map(({ name, title, description, annotations }) => {
+    const label = sanitizeText(textOf(title));
+    const titleMarkup = label === "" || label === name ? "" : markup` <bdi>${label}</bdi>`;
+    return markup`<details data-name="${name}"><summary><code>${sanitizeText(name)}</code>${titleMarkup}${isObject(annotations) && annotations["readOnlyHint"] === true ? TRY_TAG : ""}</summary><p class="soft">${sanitizeText(textOf(description), 600)}</p></details>`;
   });
-  return [...rows, ...rest];
+  return [...rows, ...remainder];
 }
 
 /** A page that nobody reads to its end need not be longer. */
-const MOST_TOOLS = 300;
+const MAX_TOOLS = 300;
 
-const TRIED = markup`<small class="tag js">try it</small>`;
+const TRY_TAG = markup`<small class="tag js">try it</small>`;
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";

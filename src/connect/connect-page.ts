@@ -4,18 +4,18 @@
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { markup, type Markup } from "../deployment/markup.ts";
-import { pathBelow } from "../deployment/mount.ts";
-import type { Pages, ShownEndpoint } from "../deployment/pages.ts";
-import { harmless } from "../login/pages/harmless.ts";
+import { stripMountPath } from "../deployment/mount.ts";
+import type { Pages, EndpointPage } from "../deployment/pages.ts";
+import { sanitizeText } from "../login/pages/harmless.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { serverName } from "../protocol/connect/recipe.ts";
-import { refuseOptions } from "../protocol/members.ts";
+import { assertNoOptions } from "../protocol/members.ts";
 import { connectBlock, type BlockView } from "./connect-block.ts";
-import { EMBED, START } from "./connect-script.ts";
+import { EMBED_SCRIPT, CONNECT_SCRIPT } from "./connect-script.ts";
 import { BLOCK_STYLE, PAGE_STYLE } from "./connect-style.ts";
 
 const STYLE = PAGE_STYLE + BLOCK_STYLE;
-const SCRIPT = `(${START})(document)`;
+const SCRIPT = `(${CONNECT_SCRIPT})(document)`;
 
 /** Of the texts above; a test says when they change. */
 const STYLE_HASH = "sha256-Tg4ruxJrdQSlTn+eUUV53zrxf0cSZqOEOB9SH/xNv1w=";
@@ -33,31 +33,32 @@ const HEADERS = {
 
 /** A page for people where there is none else, and a block of it for pages of one's own: `docs/connect-page.md`. */
 export function connectPage(...options: readonly never[]): Feature {
-  refuseOptions("connectPage", options);
+  assertNoOptions("connectPage", options);
   const feature: BuiltInFeature = {
     name: "connectPage",
-    pages: { isOwn, show, refuse },
+    pages: { isOwnOrigin, renderEndpoint: endpointPage, renderRejection: rejectionPage },
     routes: {
       path: "/connect.js",
       onHostnames: true,
       open:
         ({ path }) =>
         (request) =>
-          embed(request, path),
+          embedScript(request, path),
     },
   };
   return feature;
 }
 
 /** By https nobody else can have a page of this name: what rebinds a name has no certificate for it. */
-const isOwn: Pages["isOwn"] = ({ url }, origin) => origin.startsWith("https://") && new URL(url).origin === origin;
+const isOwnOrigin: Pages["isOwnOrigin"] = ({ url }, origin) =>
+  origin.startsWith("https://") && new URL(url).origin === origin;
 
 /** A URL may have in its host what a shell takes for a command, and a name that anybody can give leads to this Worker. */
 const PLAIN_HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/;
 
-function show(request: Request, mount: string, { tenant, profile, path, mode, view }: ShownEndpoint): Response {
+function endpointPage(request: Request, mount: string, { tenant, profile, path, mode, view }: EndpointPage): Response {
   const { origin, hostname } = new URL(request.url);
-  if (!PLAIN_HOST.test(hostname)) return lostPage(request, mount, undefined);
+  if (!PLAIN_HOST.test(hostname)) return notFoundPage(request, mount, undefined);
   const { title = tenant, description, icons = [], name, version } = view.server;
   const src = icons[0]?.["src"];
   const block = connectBlock({
@@ -70,12 +71,12 @@ function show(request: Request, mount: string, { tenant, profile, path, mode, vi
     tools: view.tools.map(({ wire }) => wire),
     prompts: view.prompts.map(({ wire }) => wire.name),
   });
-  return pageOfBlock(title, markup`${block}<footer>${name} ${version}</footer>`);
+  return renderBlockPage(title, markup`${block}<footer>${name} ${version}</footer>`);
 }
 
 /** Where nobody is let in, and where there is nobody: whether there is a tenant of this name is not known here. */
-function refuse(request: Request, mount: string, refused: Response, why: Failure): Response {
-  const { status, headers } = refused;
+function rejectionPage(request: Request, mount: string, response: Response, why: Failure): Response {
+  const { status, headers } = response;
   const endpoint = endpointAt(request.url, mount);
   const page =
     status === 401 && endpoint
@@ -83,14 +84,14 @@ function refuse(request: Request, mount: string, refused: Response, why: Failure
           ...endpoint,
           access: headers.get("www-authenticate")?.includes("resource_metadata") ? "login" : "key",
         })
-      : lostPage(request, mount, status === 404 ? undefined : why.message);
+      : notFoundPage(request, mount, status === 404 ? undefined : why.message);
   const all = new Headers(headers);
   for (const [name, value] of page.headers) all.set(name, value);
   return new Response(page.body, { status, headers: all });
 }
 
 function connectPageFor(view: Omit<BlockView, "title">): Response {
-  return pageOfBlock(view.id, connectBlock({ ...view, title: view.id }));
+  return renderBlockPage(view.id, connectBlock({ ...view, title: view.id }));
 }
 
 /** As ids and profiles are written. Whatever else a URL says could be a command to whoever copies it. */
@@ -98,36 +99,41 @@ const ENDPOINT = /^(?:\/mcp(?:\/([a-z0-9-]{1,40})(?:\/([a-z0-9-]{1,40}))?)?)?\/?
 
 function endpointAt(address: string, mount: string): Pick<BlockView, "url" | "id"> | undefined {
   const { origin, hostname, pathname } = new URL(address);
-  const found = PLAIN_HOST.test(hostname) && ENDPOINT.exec(pathBelow(mount, pathname));
-  if (!found) return undefined;
-  const names = found.slice(1).filter((name) => name !== undefined);
+  const match = PLAIN_HOST.test(hostname) && ENDPOINT.exec(stripMountPath(mount, pathname));
+  if (!match) return undefined;
+  const names = match.slice(1).filter((name) => name !== undefined);
   const [label = "", ...more] = hostname.split(".");
   const home = more.length > 0 && /^[a-z]/.test(label) ? label : "mcp";
   return { url: [`${origin}${mount}/mcp`, ...names].join("/"), id: names.join("_") || home };
 }
 
 /** `why`: undefined where there is nothing. */
-function lostPage(request: Request, mount: string, why: string | undefined): Response {
+function notFoundPage(request: Request, mount: string, why: string | undefined): Response {
   const { origin } = new URL(request.url);
   const base = `${origin}${mount}/mcp/`;
-  const isRoot = pathBelow(mount, new URL(request.url).pathname) === "/";
+  const isRoot = stripMountPath(mount, new URL(request.url).pathname) === "/";
   const title = why !== undefined ? "Not now" : isRoot ? "MCP endpoints" : "There is nothing here";
-  const said = why === undefined ? "" : markup`<div class="card bad" role="alert"><p>${harmless(why, 400)}</p></div>`;
+  const notice =
+    why === undefined ? "" : markup`<div class="card bad" role="alert"><p>${sanitizeText(why, 400)}</p></div>`;
   const block = markup`<section id="connect"><header><b aria-hidden="true">M</b><h1>${title}</h1></header>
-${said}<p class="about">This server has tools for AI clients, such as Claude, Cursor or VS Code. They reach them at an address of this form:</p>
+${notice}<p class="about">This server has tools for AI clients, such as Claude, Cursor or VS Code. They reach them at an address of this form:</p>
 <div class="line url"><code>${base}<b>name</b></code></div>
 <p class="about">Compare it with the one that you were given, to the letter. Opened in a browser, it shows how to connect each client.</p></section>`;
-  return pageOfBlock(title, block, markup``);
+  return renderBlockPage(title, block, markup``);
 }
 
-function pageOfBlock(title: string, block: Markup, script = markup`<script>${{ html: SCRIPT }}</script>`): Response {
+function renderBlockPage(
+  title: string,
+  block: Markup,
+  script = markup`<script>${{ html: SCRIPT }}</script>`,
+): Response {
   const page = markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${harmless(title)} - MCP</title>
+<title>${sanitizeText(title)} - MCP</title>
 <style>${{ html: STYLE }}</style>
 </head>
 <body>
@@ -141,10 +147,10 @@ ${script}
 }
 
 /** A script for somebody's page, which asks nothing about the endpoint: it says what every page of that URL says. */
-function embed(request: Request, mount: string): Response {
+function embedScript(request: Request, mount: string): Response {
   const { origin, searchParams } = new URL(request.url);
-  const named = searchParams.get("for") ?? "";
-  const endpoint = endpointAt(`${origin}${mount}/mcp${named === "" ? "" : `/${named}`}`, mount);
+  const endpointName = searchParams.get("for") ?? "";
+  const endpoint = endpointAt(`${origin}${mount}/mcp${endpointName === "" ? "" : `/${endpointName}`}`, mount);
   const access = searchParams.get("access") ?? "key";
   if (request.method !== "GET" || !endpoint || !isAccess(access)) {
     return new Response("connect.js?for=TENANT or ?for=TENANT/PROFILE, and access=key, login, more or open\n", {
@@ -153,14 +159,17 @@ function embed(request: Request, mount: string): Response {
   }
   const title = searchParams.get("title") ?? endpoint.id;
   const { html } = connectBlock({ ...endpoint, title, access });
-  return new Response(`(${START})(...(${EMBED})(${JSON.stringify(BLOCK_STYLE)},${JSON.stringify(html)}))\n`, {
-    headers: {
-      "content-type": "text/javascript; charset=utf-8",
-      "x-content-type-options": "nosniff",
-      "cross-origin-resource-policy": "cross-origin",
-      "cache-control": "public, max-age=300",
+  return new Response(
+    `(${CONNECT_SCRIPT})(...(${EMBED_SCRIPT})(${JSON.stringify(BLOCK_STYLE)},${JSON.stringify(html)}))\n`,
+    {
+      headers: {
+        "content-type": "text/javascript; charset=utf-8",
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "cross-origin",
+        "cache-control": "public, max-age=300",
+      },
     },
-  });
+  );
 }
 
 function isAccess(access: string): access is BlockView["access"] {

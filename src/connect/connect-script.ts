@@ -5,7 +5,7 @@
  * Takes what holds the block, a document or a shadow root, and a key that the page around it has. What the endpoint says is
  * only ever put in as text. No backtick stands in it, nor the end of a script element.
  */
-export const START = String.raw`(root,given)=>{
+export const CONNECT_SCRIPT = String.raw`(root,given)=>{
 const $=q=>root.querySelector(q),box=$("#connect"),{url,id,access}=box.dataset,field=$("#key"),said=$("#said"),list=$("#tools");
 const el=(tag,props={},...kids)=>{const one=Object.assign(document.createElement(tag),props);one.append(...kids);return one};
 const key=()=>field?field.value.replace(/^\W*(authorization\W+)?bearer\W+/i,"").replace(/[^\w.~+\/=-]/g,""):"";
@@ -100,7 +100,7 @@ if(given)load()}
 }`;
 
 /** Of the page of somebody's product: puts the block after the script's own element, out of reach of that page's styles. */
-export const EMBED = String.raw`(css,html)=>{
+export const EMBED_SCRIPT = String.raw`(css,html)=>{
 const me=document.currentScript,host=document.createElement("div"),root=host.attachShadow({mode:"open"}),sheet=new CSSStyleSheet();
 sheet.replaceSync(css);root.adoptedStyleSheets=[sheet];root.innerHTML=html;me.after(host);
 return [root,me.dataset.key]}`;

@@ -4,11 +4,11 @@
 const NOT_PROSE = /^\s*(#|\||>|[-*+]\s|\d+[.)]\s|<|---|===)/;
 
 /** What is looked at of a text: a first sentence that begins later is none to describe it by. */
-const MAX_LOOKED_AT = 8192;
+const MAX_PREFIX = 8192;
 
 /** The first sentence of the first paragraph, at most `limit` characters; "" where there is no prose. */
 export function firstSentence(markdown: string, limit: number): string {
-  const prose = plainText(firstParagraph(markdown.slice(0, MAX_LOOKED_AT)));
+  const prose = plainText(firstParagraph(markdown.slice(0, MAX_PREFIX)));
   const sentence = /^.*?[.!?](?=\s|$)/.exec(prose)?.[0] ?? prose;
   if (sentence.length <= limit) return sentence;
   // Half of a pair is no text that could be stored.

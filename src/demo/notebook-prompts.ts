@@ -26,12 +26,12 @@ export const summarizeNotes = definePrompt({
   },
   handler: async (args, ctx) => {
     const tag = args["tag"] === undefined || args["tag"] === "" ? undefined : normalizeTag(args["tag"]);
-    const { notes, leftOut } = await gatherNotes(tag, ctx);
+    const { notes, isTruncated } = await gatherNotes(tag, ctx);
     const about = tag === undefined ? "of the shared notebook" : `with the tag "${tag}"`;
     if (notes.length === 0) return noNotes(about, await ctx.resources.tags({ prefix: NOTE_PREFIX }));
     return {
       description: `Summary of the notes ${about}`,
-      messages: [says(instruction(about, notes.length, leftOut)), ...notes.map(quote)],
+      messages: [userMessage(instruction(about, notes.length, isTruncated)), ...notes.map(quoteNote)],
     };
   },
 });
@@ -45,7 +45,10 @@ async function completeTag(value: string, ctx: Context): Promise<string[]> {
     .slice(0, MAX_COMPLETIONS);
 }
 
-async function gatherNotes(tag: string | undefined, ctx: Context): Promise<{ notes: NoteText[]; leftOut: boolean }> {
+async function gatherNotes(
+  tag: string | undefined,
+  ctx: Context,
+): Promise<{ notes: NoteText[]; isTruncated: boolean }> {
   const filter = { prefix: NOTE_PREFIX, limit: MAX_NOTES, ...(tag === undefined ? {} : { tag }) };
   const page = await ctx.resources.list(filter);
   const bodies = await Promise.all(page.items.map(({ uri }) => ctx.resources.read(uri)));
@@ -54,14 +57,14 @@ async function gatherNotes(tag: string | undefined, ctx: Context): Promise<{ not
   for (const note of bodies) {
     if (note?.text === undefined) continue;
     left -= note.text.length;
-    if (left < 0 && notes.length > 0) return { notes, leftOut: true };
+    if (left < 0 && notes.length > 0) return { notes, isTruncated: true };
     notes.push({ uri: note.uri, text: `# ${note.title ?? note.name}\n\n${note.text}` });
   }
-  return { notes, leftOut: page.cursor !== undefined };
+  return { notes, isTruncated: page.cursor !== undefined };
 }
 
-function instruction(about: string, count: number, leftOut: boolean): string {
-  const scope = leftOut
+function instruction(about: string, count: number, isTruncated: boolean): string {
+  const scope = isTruncated
     ? `Below are the first ${count} notes ${about}; there are more.`
     : `Below are the notes ${about}.`;
   return [
@@ -76,10 +79,10 @@ function noNotes(about: string, tags: { tag: string }[]): string {
   return `There are no notes ${about}. ${known} Tell me so, and suggest what to do next.`;
 }
 
-function says(text: string): PromptMessage {
+function userMessage(text: string): PromptMessage {
   return { role: "user", content: { type: "text", text } };
 }
 
-function quote({ uri, text }: NoteText): PromptMessage {
+function quoteNote({ uri, text }: NoteText): PromptMessage {
   return { role: "user", content: { type: "resource", resource: { uri, mimeType: "text/markdown", text } } };
 }

@@ -28,7 +28,7 @@ const listedNote = {
 type ListedNote = Infer<typeof listedNote>;
 
 /** The member that cannot be stored: UTF-8 has no half of a pair. */
-function notWhole({ title, text, tags = [] }: { title: string; text: string; tags?: readonly string[] }) {
+function malformedMember({ title, text, tags = [] }: { title: string; text: string; tags?: readonly string[] }) {
   const [broken] = Object.entries({ title, text, tags: tags.join(" ") }).find(([, some]) => !some.isWellFormed()) ?? [];
   return broken;
 }
@@ -58,22 +58,23 @@ const noteWrite = defineTool({
   },
   output: noteSummary,
   handler: async (args, ctx) => {
-    const broken = notWhole(args);
-    if (broken !== undefined) {
+    const malformed = malformedMember(args);
+    if (malformed !== undefined) {
       return {
         isError: true,
-        content: `${broken}: has half of a surrogate pair, which is no text. Nothing was saved.`,
+        content: `${malformed}: has half of a surrogate pair, which is no text. Nothing was saved.`,
       };
     }
     const id = args.id ?? createNoteId(args.title);
-    const kept = args.id !== undefined && args.tags === undefined ? await ctx.resources.get(noteUri(id)) : undefined;
+    const existing =
+      args.id !== undefined && args.tags === undefined ? await ctx.resources.get(noteUri(id)) : undefined;
     const written = await ctx.resources.write({
       uri: noteUri(id),
       name: id,
       title: args.title,
       description: excerptOf(args.text),
       mimeType: "text/markdown",
-      tags: args.tags === undefined ? (kept?.tags ?? []) : normalizeTags(args.tags),
+      tags: args.tags === undefined ? (existing?.tags ?? []) : normalizeTags(args.tags),
       text: args.text,
     });
     const note = summarizeNote(written);

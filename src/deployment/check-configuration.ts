@@ -7,7 +7,7 @@ import type { Bindings } from "./deployment.ts";
 export const ENTRYPOINTS = ["StoredRuns", "UpstreamRefreshes", "WebhookDeliveries"] as const;
 
 /** From which on the platform tells a Worker of its own exports. */
-const OLDEST_DATE = "2025-11-17";
+const MIN_COMPATIBILITY_DATE = "2025-11-17";
 
 /** What an operator is told of the one binding without which nothing can be served; undefined: it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
@@ -19,7 +19,7 @@ export function missingBinding({ BODIES }: Bindings): string | undefined {
 /** The same of an entrypoint; undefined: all are exported. Only a request can tell. */
 export function missingExport({ exports }: { readonly exports?: unknown }): string | undefined {
   if (exports === undefined)
-    return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
+    return `compatibility_date has to be ${MIN_COMPATIBILITY_DATE} or later: the platform gives no ctx.exports`;
   const exported = exports as Bindings;
   const missing = ENTRYPOINTS.find((name) => exported[name] === undefined);
   return missing && notExported(missing);

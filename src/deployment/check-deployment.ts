@@ -3,62 +3,62 @@
 
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
-import { configFaults } from "../content/define/check-config.ts";
+import { configErrors } from "../content/define/check-config.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
 import { checkResource } from "../content/store/open-store.ts";
-import { limitFault } from "../limits/limit-table.ts";
+import { limitsError } from "../limits/limit-table.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { meant } from "../protocol/nearest.ts";
+import { didYouMean } from "../protocol/nearest.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { Bindings, BrokenMember, Deployment, BuiltInFeature } from "./deployment.ts";
-import { checkShape, refuseStray } from "../protocol/members.ts";
+import type { Bindings, FieldError, Deployment, BuiltInFeature } from "./deployment.ts";
+import { assertMemberTypes, assertKnownKeys } from "../protocol/members.ts";
 
 /** Throws a TypeError that names what is wrong, and where. */
-export function checkDeployment({ catalog, tenants, asked, features, defaultTenant }: Deployment): void {
+export function checkDeployment({ catalog, tenants, tenantResolver, features, defaultTenant }: Deployment): void {
   const names = namesIn(catalog);
-  for (const [kind, all] of Object.entries(names)) refuseTwice(KINDS[kind as Listing], all);
-  refuseTwice(
+  for (const [kind, all] of Object.entries(names)) assertUnique(KINDS[kind as Listing], all);
+  assertUnique(
     "feature",
     features.map(({ name }) => name),
   );
   const stray = Object.entries(catalog.extensions ?? {}).find(([, settings]) => !isObject(settings));
   if (stray) throw new TypeError(`extensions: "${stray[0]}" is an object`);
-  const fault = limitFault(catalog.limits ?? {}, "author");
-  if (fault !== undefined) throw new TypeError(`limits: ${fault}`);
-  for (const tenant of tenants.values()) checkDeclared(tenant, { catalog, features });
-  const canBeMade = asked !== undefined || features.some(makesTenants);
-  if (defaultTenant !== undefined && !tenants.has(defaultTenant) && !canBeMade) {
-    throw new TypeError(`defaultTenant: ${unknown([...tenants.keys()], defaultTenant, "tenant")}`);
+  const limitError = limitsError(catalog.limits ?? {}, "author");
+  if (limitError !== undefined) throw new TypeError(`limits: ${limitError}`);
+  for (const tenant of tenants.values()) checkDeclaredTenant(tenant, { catalog, features });
+  const canBeCreated = tenantResolver !== undefined || features.some(canCreateTenants);
+  if (defaultTenant !== undefined && !tenants.has(defaultTenant) && !canBeCreated) {
+    throw new TypeError(`defaultTenant: ${unknownMessage([...tenants.keys()], defaultTenant, "tenant")}`);
   }
 }
 
 /** A feature with routes may bring an API by which tenants are made later, and changed. */
-function makesTenants({ routes }: BuiltInFeature): boolean {
+function canCreateTenants({ routes }: BuiltInFeature): boolean {
   return routes !== undefined;
 }
 
 /** Throws a TypeError for what a tenant in code lists and nobody defines, and for what the Worker's features refuse. */
-export function checkDeclared(
+export function checkDeclaredTenant(
   { id, definition, base }: Tenant<NewResource>,
   { catalog, features }: Pick<Deployment, "catalog" | "features">,
 ): void {
   if (definition) checkTenant(id, definition, namesIn(catalog));
-  const has = (tool: string) => matchesAny(tool, definition?.tools);
-  const faults = configFaults(catalog, base, { has, isWhole: !features.some(makesTenants) });
-  const [broken] = [...refusedByFeatures(features, base), ...faults];
+  const matchesTool = (tool: string) => matchesAny(tool, definition?.tools);
+  const errors = configErrors(catalog, base, { has: matchesTool, isComplete: !features.some(canCreateTenants) });
+  const [firstError] = [...checkByFeatures(features, base), ...errors];
   // In code a tool's configuration stands under `config`.
-  const field = broken?.field.replace(/^tools\.(.+?)\.config/, "config.$1");
-  if (broken) throw new TypeError(`tenant "${id}": ${field} ${broken.rule}`);
+  const field = firstError?.field.replace(/^tools\.(.+?)\.config/, "config.$1");
+  if (firstError) throw new TypeError(`tenant "${id}": ${field} ${firstError.rule}`);
 }
 
 /** What the Worker's features refuse of a document, and what needs a feature that the Worker does not have. */
-export function refusedByFeatures(
+export function checkByFeatures(
   features: readonly BuiltInFeature[],
   document: TenantDocument,
   env?: Bindings,
-): readonly BrokenMember[] {
+): readonly FieldError[] {
   const { audit, auth, profiles = {}, upstreams, webhooks } = document;
   const budgeted = Object.entries(profiles).find(([, { resultBudget }]) => resultBudget)?.[0];
   const needs = {
@@ -88,28 +88,28 @@ function namesIn({ tools, prompts, resources }: Catalog): Names {
   };
 }
 
-function refuseTwice(what: string, names: readonly string[]): void {
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw new TypeError(`${what} "${twice}" is defined twice`);
+function assertUnique(what: string, names: readonly string[]): void {
+  const duplicate = names.find((name, at) => names.indexOf(name) !== at);
+  if (duplicate !== undefined) throw new TypeError(`${what} "${duplicate}" is defined twice`);
 }
 
 /** Checks names only: a pattern may match nothing yet. */
 function checkTenant(id: string, definition: Declaration<NewResource>, names: Names): void {
-  const fault = limitFault(definition.limits ?? {}, "tenant");
-  if (fault !== undefined) throw new TypeError(`tenant "${id}": limits: ${fault}`);
+  const limitError = limitsError(definition.limits ?? {}, "tenant");
+  if (limitError !== undefined) throw new TypeError(`tenant "${id}": limits: ${limitError}`);
   checkSeed(id, definition);
-  const refuse = (member: string, kind: Listing, listed: readonly string[], known = names[kind]) => {
-    const missing = listed.find((name) => !/[*?]/.test(name) && !known.includes(name));
+  const assertDefined = (member: string, kind: Listing, listed: readonly string[], validNames = names[kind]) => {
+    const missing = listed.find((name) => !/[*?]/.test(name) && !validNames.includes(name));
     if (missing !== undefined)
-      throw new TypeError(`tenant "${id}": ${member}: ${unknown(known, missing, KINDS[kind])}`);
+      throw new TypeError(`tenant "${id}": ${member}: ${unknownMessage(validNames, missing, KINDS[kind])}`);
   };
-  for (const kind of ["tools", "prompts", "resources"] as const) refuse(kind, kind, definition[kind] ?? []);
+  for (const kind of ["tools", "prompts", "resources"] as const) assertDefined(kind, kind, definition[kind] ?? []);
   const tools = [...names.tools, ...searchTools.map(({ name }) => name)];
-  refuse("config", "tools", Object.keys(definition.config ?? {}), tools);
+  assertDefined("config", "tools", Object.keys(definition.config ?? {}), tools);
   for (const { tools: { allow = [], deny = [], rename = {} } = {} } of Object.values(definition.profiles ?? {})) {
     // What upstreams offer has their id in its name, and is not known here.
     const own = [...allow, ...deny, ...Object.keys(rename)].filter((name) => !name.includes("__"));
-    refuse("profiles", "tools", own, tools);
+    assertDefined("profiles", "tools", own, tools);
   }
 }
 
@@ -124,11 +124,11 @@ function checkSeed(id: string, { seed }: Declaration<NewResource>): void {
   }
 }
 
-function unknown(known: readonly string[], name: string, what: string): string {
-  return `there is no ${what} "${name}"${meant(name, known)}`;
+function unknownMessage(validNames: readonly string[], name: string, what: string): string {
+  return `there is no ${what} "${name}"${didYouMean(name, validNames)}`;
 }
 
-const MEMBERS =
+const OPTION_NAMES =
   "name version title description websiteUrl instructions extensions settings tools prompts resources limits tenants defaultTenant path features hooks around authenticate";
 
 /**
@@ -137,10 +137,10 @@ const MEMBERS =
  */
 export function checkOptions(options: Readonly<Record<string, unknown>>): void {
   const what = "createWorker";
-  checkShape(what, options, MEMBERS);
+  assertMemberTypes(what, options, OPTION_NAMES);
   const { hooks = {}, tenants = {} } = options;
-  checkShape(`${what}: hooks`, hooks, "beforeCall afterCall onError");
-  if (typeof tenants !== "function") refuseStray(`${what}: tenants`, tenants);
+  assertMemberTypes(`${what}: hooks`, hooks, "beforeCall afterCall onError");
+  if (typeof tenants !== "function") assertKnownKeys(`${what}: tenants`, tenants);
   for (const member of ["tools", "prompts", "resources", "features"]) checkList(member, options[member]);
 }
 

@@ -1,31 +1,31 @@
 // What a Worker is made of: what its author wrote, and features. A feature is a value that brings routes and sources; the classes
 // of tenantry/objects are the same whatever features there are.
 
-import type { Around, CallHost, Hooks, Identity, ResultKeeper } from "../calls/call-host.ts";
+import type { Around, RequestScope, Hooks, Identity, ResultStore } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { View } from "../content/serve/view.ts";
 import type { Credential } from "../auth/credential.ts";
-import type { Narrowing, Principal } from "../auth/principal.ts";
-import type { Backend } from "../protocol/backend.ts";
-import type { Call } from "../protocol/call.ts";
+import type { ToolRestrictions, Principal } from "../auth/principal.ts";
+import type { RequestHandlers } from "../protocol/backend.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import type { Cause, CauseCode } from "../protocol/cause.ts";
-import type { Answer } from "../protocol/dispatch.ts";
+import type { EncodedResponse } from "../protocol/dispatch.ts";
 import type { Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Actor, Policy, WriteResult } from "../tenants/authority/policy-records.ts";
-import type { MetGround } from "../limits/note-met.ts";
+import type { ExceededLimitContext } from "../limits/note-met.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import type { TenantNews } from "../tenants/authority/tenant-news.ts";
+import type { TenantEvent } from "../tenants/authority/tenant-news.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import type { FaultPlace } from "../telemetry/fault-line.ts";
+import type { ErrorContext } from "../telemetry/fault-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
-import type { AskedTenants } from "./asked-tenants.ts";
+import type { TenantResolver } from "./asked-tenants.ts";
 import type { CallAuditReader, UsageReader } from "./record-readers.ts";
 import type { Feature, FeatureRoutes, FeatureTenant } from "./feature.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
@@ -37,7 +37,7 @@ export interface Deployment {
   readonly catalog: Catalog;
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
   /** Where the author's function knows them instead. */
-  readonly asked?: AskedTenants | undefined;
+  readonly tenantResolver?: TenantResolver | undefined;
   /** The tenant of `/mcp`. */
   readonly defaultTenant: string | undefined;
   readonly hooks: Hooks;
@@ -52,7 +52,7 @@ export interface Deployment {
   /** Of the one feature that has them. */
   readonly pages?: Pages | undefined;
   /** Tells the features that hear of calls; undefined where none does. Never rejects. */
-  readonly heard?: BuiltInFeature["heard"];
+  readonly onCallCompleted?: BuiltInFeature["onCallCompleted"];
 }
 
 /** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
@@ -70,7 +70,7 @@ export interface SectionedTenant extends FeatureTenant {
 }
 
 /** What a feature has for its work beside a tenant's requests. */
-export interface TendGround {
+export interface RefreshContext {
   readonly tenant: string;
   readonly placement: Placement;
   /** When the tenant was made, and the revision of its policy. */
@@ -78,7 +78,7 @@ export interface TendGround {
   readonly revision: number;
   readonly document: TenantDocument;
   /** The hash of each section in the tenant's lease, by name. */
-  readonly leased: ReadonlyMap<string, string>;
+  readonly sectionHashes: ReadonlyMap<string, string>;
   readonly server: ServerInfo;
   readonly env: Bindings;
   readonly stub: () => TenantStub;
@@ -88,40 +88,40 @@ export interface TendGround {
 }
 
 /** What a feature that knows who calls is asked with. */
-export interface CallerGround {
+export interface CallerContext {
   /** Who it is by what every Worker knows, or why nobody. */
-  readonly found: Principal | Failure;
+  readonly principalResult: Principal | Failure;
   readonly document: TenantDocument;
-  readonly visit: {
-    readonly knock: { readonly credential: Credential; readonly profile: string | null; readonly path: string };
+  readonly context: {
+    readonly target: { readonly credential: Credential; readonly profile: string | null; readonly path: string };
     readonly request: Request;
     readonly deployment: Pick<Deployment, "path">;
   };
   /** Whatever is computed from this version of the policy. */
   readonly derived: Map<unknown, unknown>;
-  readonly tend: () => TendGround;
+  readonly createRefreshContext: () => RefreshContext;
 }
 
 /** What a token as the person is made of, who calls. */
-export interface IdentityGround extends Pick<
-  CallHost,
+export interface IdentityContext extends Pick<
+  RequestScope,
   "tenant" | "principal" | "env" | "secret" | "stub" | "waitUntil"
 > {
   readonly document: TenantDocument;
   readonly credential: Credential;
   /** What stands for the tenant: `keptUnder`. */
-  readonly kept: string;
-  readonly visit: { readonly placement: Placement; readonly deployment: Pick<Deployment, "catalog"> };
+  readonly storageKey: string;
+  readonly context: { readonly placement: Placement; readonly deployment: Pick<Deployment, "catalog"> };
   readonly snapshot: {
     readonly created: string;
     readonly version: number;
-    readonly sections: TendGround["leased"];
+    readonly sections: RefreshContext["sectionHashes"];
   };
   onError(error: unknown): void;
 }
 
 /** Somebody who was let in, before anything that they sent runs. */
-export interface AdmittedGround {
+export interface AuthorizedContext {
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
@@ -129,22 +129,22 @@ export interface AdmittedGround {
     readonly policy: Policy;
     readonly version: number;
     /** Whatever is computed from this version of the policy. */
-    readonly derived: Map<unknown, unknown>;
+    readonly memo: Map<unknown, unknown>;
   };
-  readonly visit: Omit<CallerGround["visit"], "knock" | "deployment"> & {
-    readonly knock: CallerGround["visit"]["knock"] & { readonly known: Tenant<NewResource> | Failure };
+  readonly context: Omit<CallerContext["context"], "target" | "deployment"> & {
+    readonly target: CallerContext["context"]["target"] & { readonly tenantResult: Tenant<NewResource> | Failure };
     readonly deployment: Pick<Deployment, "path" | "catalog">;
   };
 }
 
 /** What is needed to load a tenant's sections. */
-export interface SectionGround {
+export interface SectionContext {
   readonly tenant: string;
   /** What stands for the tenant in the keys of bodies: `keptUnder`. */
-  readonly kept: string;
+  readonly storageKey: string;
   readonly server: ServerInfo;
   /** The hash of each section in the tenant's lease, by name. */
-  readonly leased: ReadonlyMap<string, string>;
+  readonly sectionHashes: ReadonlyMap<string, string>;
   readonly bodies: KVNamespace;
   /** Makes a stub of the tenant's authority. */
   readonly stub: () => TenantStub;
@@ -153,69 +153,69 @@ export interface SectionGround {
 export interface LoadedSections {
   readonly sections: SectionedTenant["sections"];
   /** false: a section is missing, and the source that is made of it says so. */
-  readonly whole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** What a feature leases beside the policy; `leasedSections` makes it. */
 export interface LeasedSections {
-  load(ground: SectionGround): LoadedSections | Promise<LoadedSections>;
+  load(context: SectionContext): LoadedSections | Promise<LoadedSections>;
 }
 
 /** Where a visit's calls are answered in a feature's own way: as whom, and what they see, is decided before. */
-export interface WrappedVisit {
+export interface EnvelopeContext {
   readonly view: View;
-  readonly backend: Backend;
-  readonly host: CallHost;
+  readonly handlers: RequestHandlers;
+  readonly requestScope: RequestScope;
 }
 
 /** A request at a tenant's door, as whoever tells of it sees it. */
-export interface TrailVisit {
+export interface ObservedContext {
   readonly tenant: string;
   /** `known`: a failure where there is no such tenant. What it is named by then is whatever somebody wrote. */
-  readonly knock: { readonly profile: string | null; readonly known: object };
+  readonly target: { readonly profile: string | null; readonly tenantResult: object };
   readonly placement: Placement;
   readonly era: Era;
   /** Undefined until it was let in. */
-  readonly host: SeenHost | undefined;
+  readonly requestScope: ViewScope | undefined;
   readonly sentText: string | undefined;
   /** Where it is, for who is told of an error. */
-  readonly place: FaultPlace;
+  readonly errorContext: ErrorContext;
   /** Somebody works on what came in. */
   readonly isBusy: boolean;
 }
 
 /** What one request leaves behind on its way, for the one feature that tells of requests. */
-export interface Trail {
+export interface RequestTelemetry {
   /** In the place of the Worker's own. */
   readonly env: Bindings;
   /** In the place of the deployment's, for what this request runs. */
   readonly hooks: Hooks;
-  visited(visit: TrailVisit): void;
+  setContext(context: ObservedContext): void;
   /** What `ctx.fetch` sends along. `meta`: that of the call. */
   trace(meta: unknown): TraceContext | undefined;
-  ran(call: Call, answer: Answer): void;
+  recordCall(call: McpRequest, answer: EncodedResponse): void;
   /** Nobody works on what came in any more. */
-  over(): void;
+  recordDone(): void;
   /** undefined: there was none, because something threw. `error`: why it was refused, as far as its status says so. */
-  answered(response: Response | undefined, error: string | undefined): void;
+  recordResponse(response: Response | undefined, error: string | undefined): void;
 }
 
 /** A visit that was let in. */
-export type SeenHost = CallHost & Pick<WrappedVisit, "view">;
+export type ViewScope = RequestScope & Pick<EnvelopeContext, "view">;
 
 /** What a wrapped body holds. */
-export interface Unwrapped {
+export interface GatewayEnvelope {
   /** The JSON-RPC message. */
   readonly message: unknown;
   /** The same with the tool that it calls under the name that this view gives it: as limits count it. */
-  counted(view: View): unknown;
-  answer(call: Call, visit: WrappedVisit): CallOutcome | Promise<CallOutcome>;
+  toLimitedMessage(view: View): unknown;
+  answer(call: McpRequest, visit: EnvelopeContext): CallOutcome | Promise<CallOutcome>;
 }
 
 /** What an operator's request brings along for a tenant's upstreams. */
-export interface UpstreamGround extends TendGround {
+export interface UpstreamContext extends RefreshContext {
   /** What stands for the tenant in the keys of bodies: `keptUnder`. */
-  readonly kept: string;
+  readonly storageKey: string;
   readonly bodies: KVNamespace;
   /** Who asks. */
   readonly actor: Actor;
@@ -278,11 +278,11 @@ export interface UpstreamOperations {
   /** What a tenant's own administrator may write where no operator says it. */
   readonly bounds?: UpstreamBounds | undefined;
   /** By id: of every upstream in the document. */
-  report(ground: UpstreamGround): Promise<ReadonlyMap<string, UpstreamReport>>;
+  report(context: UpstreamContext): Promise<ReadonlyMap<string, UpstreamReport>>;
   /** Reads it now, or waits for whoever does: resolves when that is done. false: it has been configured anew meanwhile. */
-  refresh(ground: UpstreamGround, id: string): Promise<boolean>;
+  refresh(context: UpstreamContext, id: string): Promise<boolean>;
   /** Reads it once more beside all that, and keeps nothing. */
-  test(ground: UpstreamGround, id: string): Promise<UpstreamTrial>;
+  test(context: UpstreamContext, id: string): Promise<UpstreamTrial>;
 }
 
 /** What somebody let a client do, as operators see it. Times are milliseconds since the epoch. */
@@ -296,7 +296,7 @@ export interface GrantReport {
   readonly profile: string | null;
   /** null: nothing limits the person. */
   readonly scopes: readonly string[] | null;
-  readonly narrowing: Narrowing;
+  readonly narrowing: ToolRestrictions;
   readonly created: number;
   readonly usedAt: number;
   readonly expires: number;
@@ -322,14 +322,14 @@ export interface LoginOperations {
 }
 
 /** A request of a tenant's caller that was let in, and what it is answered. */
-export interface HeardCall {
-  readonly host: SeenHost & {
+export interface CompletedCall {
+  readonly requestScope: ViewScope & {
     readonly document: TenantDocument;
-    readonly visit: { readonly unwrapped?: Unwrapped | undefined };
+    readonly context: { readonly envelope?: GatewayEnvelope | undefined };
     onError(error: unknown): void;
   };
-  readonly call: Pick<Call, "method" | "params">;
-  readonly answer: Answer;
+  readonly call: Pick<McpRequest, "method" | "params">;
+  readonly response: EncodedResponse;
   /** What the answer was made of; undefined where it is an error that was met on the way. */
   readonly outcome?: CallOutcome | undefined;
 }
@@ -346,14 +346,14 @@ export interface WebhookTrial {
 export interface WebhookOperations {
   /** Sends a message that says nothing; undefined: there is no such webhook. */
   test(
-    ground: Pick<TendGround, "tenant" | "document" | "env" | "secret">,
+    context: Pick<RefreshContext, "tenant" | "document" | "env" | "secret">,
     name: string,
   ): Promise<WebhookTrial | undefined>;
   queue(stub: TenantStub): Promise<{ readonly waiting: number; readonly dropped: number }>;
 }
 
 /** A member of a document that a feature refuses, by its path, and the rule that it breaks. */
-export interface BrokenMember {
+export interface FieldError {
   readonly field: string;
   readonly rule: string;
 }
@@ -364,24 +364,24 @@ export interface BuiltInFeature extends Feature {
   /** The sections that its sources are made of; a feature without them needs none. */
   readonly sections?: LeasedSections;
   /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */
-  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly BrokenMember[];
+  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldError[];
   /**
    * Looks after the tenant, beside a request that was let in: gives the time (milliseconds since the epoch) from which on
    * this isolate shall call it again. A new version of the policy calls it too.
    */
-  readonly tend?: (ground: TendGround) => Promise<number>;
+  readonly refresh?: (context: RefreshContext) => Promise<number>;
   /** Of the one feature that knows callers by more than keys: says who calls a tenant whose document has `auth`. */
-  readonly who?: (ground: CallerGround) => Principal | Failure | Promise<Principal | Failure>;
+  readonly resolvePrincipal?: (context: CallerContext) => Principal | Failure | Promise<Principal | Failure>;
   /** Of the same feature: makes `ctx.identity`. */
-  readonly identity?: (ground: IdentityGround) => Identity;
+  readonly identity?: (context: IdentityContext) => Identity;
   /** Of the one feature that knows operators by more than tokens that the platform made. */
   readonly operators?: OperatorSignIn;
   /** Of the same feature, where the document has `auth`: why what came in wants another credential, or one that may do more. */
-  readonly asks?: (ground: AdmittedGround, body: unknown) => Failure | undefined;
+  readonly requireStepUp?: (context: AuthorizedContext, body: unknown) => Failure | undefined;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
-  sources?(tenant: SectionedTenant): readonly Source<CallHost>[];
+  sources?(tenant: SectionedTenant): readonly Source<RequestScope>[];
   /** Of features whose callers bring credentials: why what comes with one is refused before that is read. */
-  readonly exposed?: (request: Request) => Failure | undefined;
+  readonly transportError?: (request: Request) => Failure | undefined;
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature at which people sign in. */
@@ -392,24 +392,27 @@ export interface BuiltInFeature extends Feature {
   readonly observe?: (
     invocation: { readonly request: Request; readonly env: Bindings; waitUntil(work: Promise<unknown>): void },
     hooks: Hooks,
-  ) => Trail;
+  ) => RequestTelemetry;
   /**
    * Hears of each request of a tenant's caller that was let in, when its answer is known: keep it quick. The answer waits for
    * what it returns.
    */
-  readonly heard?: (heard: HeardCall) => Promise<unknown> | undefined;
+  readonly onCallCompleted?: (completedCall: CompletedCall) => Promise<unknown> | undefined;
   /** Of the one feature that shows which limits were met: called for each time that one is, and costs the request nothing. */
-  readonly limitMet?: (ground: MetGround, met: { readonly name: string; readonly most: number }) => void;
+  readonly onLimitExceeded?: (
+    context: ExceededLimitContext,
+    exceeded: { readonly name: string; readonly most: number },
+  ) => void;
   /** Of the one feature that counts calls. */
   readonly usage?: (stub: TenantStub) => UsageReader;
   /** Of the one feature that records calls. */
   readonly callAudit?: (stub: TenantStub) => CallAuditReader;
   /** Of the one feature that tells people what happens; it costs the call nothing that met it. */
-  readonly tell?: (host: CallHost, news: TenantNews) => void;
+  readonly emitEvent?: (requestScope: RequestScope, news: TenantEvent) => void;
   /** Of the same feature. */
   readonly webhooks?: WebhookOperations;
   /** Of the one feature that shows people pages, where programs are told JSON. */
   readonly pages?: Pages;
   /** Of features that keep results: what `ctx.link` was given, and what was too long of one. */
-  readonly results?: ResultKeeper;
+  readonly results?: ResultStore;
 }

@@ -1,34 +1,34 @@
 // Owns what a tenant has of features beside its own: asks each for its sources, with the sections that it leases.
 
-import type { CallHost } from "../calls/call-host.ts";
+import type { RequestScope } from "../calls/call-host.ts";
 import type { Source } from "../protocol/source.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { BuiltInFeature, LoadedSections, SectionGround } from "./deployment.ts";
+import type { BuiltInFeature, LoadedSections, SectionContext } from "./deployment.ts";
 
 export interface FeatureSources {
-  readonly sources: readonly Source<CallHost>[];
+  readonly sources: readonly Source<RequestScope>[];
   /** Whether every section could be brought. Where one could not, it is worth asking again soon. */
-  readonly whole: boolean;
+  readonly isComplete: boolean;
 }
 
-const NONE: LoadedSections = { sections: new Map(), whole: true };
+const NO_SECTIONS: LoadedSections = { sections: new Map(), isComplete: true };
 
-export async function featureSources(
+export async function loadFeatureSources(
   features: readonly BuiltInFeature[],
   document: TenantDocument,
-  ground: SectionGround,
+  context: SectionContext,
 ): Promise<FeatureSources> {
-  const loaded = await Promise.all(features.map(async (feature) => feature.sections?.load(ground) ?? NONE));
+  const loaded = await Promise.all(features.map(async (feature) => feature.sections?.load(context) ?? NO_SECTIONS));
   return {
     sources: features.flatMap(
       (feature, at) =>
         feature.sources?.({
-          tenant: ground.tenant,
-          server: ground.server,
+          tenant: context.tenant,
+          server: context.server,
           document,
-          sections: (loaded[at] ?? NONE).sections,
+          sections: (loaded[at] ?? NO_SECTIONS).sections,
         }) ?? [],
     ),
-    whole: loaded.every(({ whole }) => whole),
+    isComplete: loaded.every(({ isComplete: whole }) => whole),
   };
 }

@@ -1,42 +1,48 @@
 // Owns loading the sections of a lease that a feature makes its sources of: without a wait where this isolate has them.
 
-import { sectionTables } from "../tenants/authority/section-tables.ts";
-import { remote } from "../tenants/authority/tables.ts";
+import { sectionStore } from "../tenants/authority/section-tables.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import { keepOnly, recallSection, loadSection, type Section, type SectionPlace } from "../tenants/isolate/sections.ts";
-import type { LeasedSections, SectionGround } from "./deployment.ts";
+import {
+  retainSections,
+  getCachedSection,
+  loadSection,
+  type Section,
+  type SectionLocation,
+} from "../tenants/isolate/sections.ts";
+import type { LeasedSections, SectionContext } from "./deployment.ts";
 
-type Named = readonly [name: string, hash: string];
+type SectionHash = readonly [name: string, hash: string];
 
 /** `wants`: the names of the sections that the feature's sources are made of. */
-export function leasedSections(wants: (name: string) => boolean): LeasedSections {
+export function createLeasedSections(isNeeded: (name: string) => boolean): LeasedSections {
   return {
-    load: (ground) => {
-      const wanted = [...ground.leased].filter(([name]) => wants(name));
-      const known = wanted.map(([name, hash]) => [name, recallSection(ground.kept, hash)] as const);
-      const missing = known.some(([, section]) => section === undefined);
-      return missing ? loadAll(wanted, ground) : loaded(known);
+    load: (context) => {
+      const needed = [...context.sectionHashes].filter(([name]) => isNeeded(name));
+      const cached = needed.map(([name, hash]) => [name, getCachedSection(context.storageKey, hash)] as const);
+      const missing = cached.some(([, section]) => section === undefined);
+      return missing ? loadSections(needed, context) : toLoadedSections(cached);
     },
   };
 }
 
 /** Where a tenant's sections are read and written. `kept`: as `keptUnder` makes it. */
-export function sectionPlace(kept: string, bodies: KVNamespace, stub: () => TenantStub): SectionPlace {
-  return { kept, bodies, sections: () => remote(stub(), sectionTables) };
+export function sectionPlace(storageKey: string, bodies: KVNamespace, stub: () => TenantStub): SectionLocation {
+  return { storageKey, bodies, sections: () => createRpcClient(stub(), sectionStore) };
 }
 
-async function loadAll(wanted: readonly Named[], ground: SectionGround) {
-  const place = sectionPlace(ground.kept, ground.bodies, ground.stub);
-  const found = await Promise.all(
+async function loadSections(needed: readonly SectionHash[], context: SectionContext) {
+  const storage = sectionPlace(context.storageKey, context.bodies, context.stub);
+  const entries = await Promise.all(
     // Its source says in each list that it is missing.
-    wanted.map(async ([name, hash]) => [name, await loadSection(place, hash).catch(() => undefined)] as const),
+    needed.map(async ([name, hash]) => [name, await loadSection(storage, hash).catch(() => undefined)] as const),
   );
-  keepOnly(ground.kept, ground.leased.values());
-  return loaded(found);
+  retainSections(context.storageKey, context.sectionHashes.values());
+  return toLoadedSections(entries);
 }
 
 /** A section that could not be loaded is left out: its source says that it is missing. */
-function loaded(found: readonly (readonly [string, Section | undefined])[]) {
-  const sections = new Map(found.filter((entry): entry is [string, Section] => entry[1] !== undefined));
-  return { sections, whole: sections.size === found.length };
+function toLoadedSections(entries: readonly (readonly [string, Section | undefined])[]) {
+  const sections = new Map(entries.filter((entry): entry is [string, Section] => entry[1] !== undefined));
+  return { sections, isComplete: sections.size === entries.length };
 }

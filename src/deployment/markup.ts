@@ -9,10 +9,10 @@ export function markup(
   { raw }: TemplateStringsArray,
   ...values: readonly (string | Markup | readonly Markup[])[]
 ): Markup {
-  return { html: String.raw({ raw }, ...values.map(htmlOf)) };
+  return { html: String.raw({ raw }, ...values.map(toHtml)) };
 }
 
-function htmlOf(value: string | Markup | readonly Markup[]): string {
+function toHtml(value: string | Markup | readonly Markup[]): string {
   if (typeof value === "string") return value.replace(/[&<>'"]/g, (one) => `&#${one.charCodeAt(0)};`);
   return [value]
     .flat()

@@ -24,21 +24,21 @@ export interface OperatorClient {
   readonly audience?: string;
 }
 
-export type FoundOperator =
+export type OperatorResult =
   | { readonly kind: "operator"; readonly operator: OperatorCaller }
   | { readonly kind: "refused"; readonly why: string }
   /** Nobody can say: the server whose keys are needed cannot be read. */
   | { readonly kind: "unavailable" };
 
 /** What a request to it comes with. */
-export interface OperatorGround {
+export interface OperatorContext {
   readonly env: Readonly<Record<string, unknown>>;
   readonly onError: (error: unknown) => void;
 }
 
 export interface OperatorSignIn {
   /** undefined: nobody signs in here. */
-  client(ground: OperatorGround): OperatorClient | undefined;
+  client(context: OperatorContext): OperatorClient | undefined;
   /** For a token that has the form of a JWT. */
-  operatorOf(token: string, ground: OperatorGround): Promise<FoundOperator>;
+  resolveOperator(token: string, context: OperatorContext): Promise<OperatorResult>;
 }

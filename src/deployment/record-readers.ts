@@ -2,7 +2,7 @@
 // whoever offers it is a feature.
 
 /** Of what, and from when to when (hours or days since the epoch, `to` not included). */
-export interface UsageAsk {
+export interface UsageQuery {
   readonly by: "hour" | "day";
   readonly from: number;
   readonly to: number;
@@ -35,7 +35,7 @@ export interface UsageLine {
 /** What a tenant's authority was told of its use. */
 export interface UsageReader {
   /** A page of at most 500, by time, profile, kind and name. */
-  lines(ask: UsageAsk): Promise<{ readonly lines: readonly UsageLine[]; readonly closedTo: number }>;
+  lines(query: UsageQuery): Promise<{ readonly lines: readonly UsageLine[]; readonly closedTo: number }>;
 }
 
 /** A recorded call: its place, its text (JSON), and the hash by which it hangs on the one before. */

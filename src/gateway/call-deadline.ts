@@ -7,98 +7,100 @@ import type { AbortSignalLike } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
 
 /** While a question is open the deadline stands still. A call whose question nobody ever answers ends after this time. */
-const FORGOTTEN_MS = 3_600_000;
+const MAX_QUESTION_MS = 3_600_000;
 
 /** The deadline ends a call, over all the requests that it takes, so none of them has a timer of its own without need. */
-const LIMITS: Readonly<Record<Era, Partial<AnswerLimits>>> = {
-  "2025": { headersMs: Infinity, silenceMs: Infinity, totalMs: FORGOTTEN_MS },
+const LIMITS_BY_ERA: Readonly<Record<Era, Partial<AnswerLimits>>> = {
+  "2025": { headersMs: Infinity, silenceMs: Infinity, totalMs: MAX_QUESTION_MS },
   "2026": { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity },
 };
 
 /** The limits of one request to an upstream. */
-export function callLimits(upstream: Era): Partial<AnswerLimits> {
-  return LIMITS[upstream];
+export function callLimits(upstreamEra: Era): Partial<AnswerLimits> {
+  return LIMITS_BY_ERA[upstreamEra];
 }
 
 export class Deadline {
   readonly #limitMs: number;
-  readonly #cancelled: AbortSignalLike;
-  readonly #ended = new AbortController();
-  #leftMs: number;
-  #since = 0;
+  readonly #clientSignal: AbortSignalLike;
+  readonly #controller = new AbortController();
+  #remainingMs: number;
+  #startedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #paused = 0;
-  #isOver = false;
+  #pauseCount = 0;
+  #isEnded = false;
 
-  constructor(limitMs: number, cancelled: AbortSignalLike) {
+  constructor(limitMs: number, clientSignal: AbortSignalLike) {
     this.#limitMs = limitMs;
-    this.#leftMs = limitMs;
-    this.#cancelled = cancelled;
-    cancelled.addEventListener("abort", this.#cancel);
-    if (cancelled.aborted) this.#cancel();
+    this.#remainingMs = limitMs;
+    this.#clientSignal = clientSignal;
+    clientSignal.addEventListener("abort", this.#onCancel);
+    if (clientSignal.aborted) this.#onCancel();
     this.#start();
   }
 
-  readonly #cancel = (): void => {
-    this.#ended.abort(new McpFault({ kind: "cancelled", sent: "no" }));
+  readonly #onCancel = (): void => {
+    this.#controller.abort(new McpFault({ kind: "cancelled", sent: "no" }));
   };
 
   /** How much of the time is left, while it does not stand still. */
-  get leftMs(): number {
-    return this.#leftMs - (Date.now() - this.#since);
+  get remainingMs(): number {
+    return this.#remainingMs - (Date.now() - this.#startedAt);
   }
 
   get signal(): AbortSignal {
-    return this.#ended.signal;
+    return this.#controller.signal;
   }
 
   /** Throws where the call is over, before anything was sent. */
-  check(): void {
+  throwIfEnded(): void {
     this.signal.throwIfAborted();
   }
 
   /** Waits for the work; rejects when the time is over before it, or the client has cancelled. */
-  async during<T>(work: Promise<T>): Promise<T> {
+  async race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
-    let over = () => {};
-    const ended = new Promise<never>((_resolve, reject) => {
-      over = () => {
+    let onAbort = () => {};
+    const aborted = new Promise<never>((_resolve, reject) => {
+      onAbort = () => {
         reject(signal.reason as McpFault);
       };
     });
-    if (signal.aborted) over();
-    signal.addEventListener("abort", over);
-    return Promise.race([work, ended]).finally(() => {
-      signal.removeEventListener("abort", over);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort);
+    return Promise.race([work, aborted]).finally(() => {
+      signal.removeEventListener("abort", onAbort);
     });
   }
 
   /** Stops the clock; the function that is returned starts it again. It runs only when nobody holds it any more. */
   pause(): () => void {
-    if (this.#paused === 0) {
+    if (this.#pauseCount === 0) {
       clearTimeout(this.#timer ?? null);
-      this.#leftMs -= Date.now() - this.#since;
+      this.#remainingMs -= Date.now() - this.#startedAt;
     }
-    this.#paused += 1;
+    this.#pauseCount += 1;
     return () => {
-      this.#paused -= 1;
-      if (this.#paused === 0 && !this.#isOver) this.#start();
+      this.#pauseCount -= 1;
+      if (this.#pauseCount === 0 && !this.#isEnded) this.#start();
     };
   }
 
   end(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     clearTimeout(this.#timer ?? null);
-    this.#cancelled.removeEventListener("abort", this.#cancel);
+    this.#clientSignal.removeEventListener("abort", this.#onCancel);
   }
 
   #start(): void {
-    this.#since = Date.now();
+    this.#startedAt = Date.now();
     this.#timer = setTimeout(
       () => {
-        this.#ended.abort(new McpFault({ kind: "timeout", stage: "total", afterMs: this.#limitMs, sent: "perhaps" }));
+        this.#controller.abort(
+          new McpFault({ kind: "timeout", stage: "total", afterMs: this.#limitMs, sent: "perhaps" }),
+        );
       },
-      Math.max(0, this.#leftMs),
+      Math.max(0, this.#remainingMs),
     );
   }
 }

@@ -2,7 +2,7 @@
 // must be, so each is judged alone. Pure. Refuses to judge what a description says.
 
 import { subschemasOf } from "../calls/schema-shape.ts";
-import { repeatsMembers } from "../mcp-client/json-text.ts";
+import { hasDuplicateMembers } from "../mcp-client/json-text.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -26,10 +26,10 @@ export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">
  */
 export const NAME_KEY = "tenantry/name";
 /** Through how many gateways in a row a definition may have come. Two that have each other would list without an end. */
-const MOST_GATEWAYS = 3;
+const MAX_GATEWAYS = 3;
 
 /** The names that a definition had on its way here, the nearest first. */
-export function namesBehind({ _meta }: JsonObject): readonly unknown[] {
+export function previousNames({ _meta }: JsonObject): readonly unknown[] {
   const names = isObject(_meta) ? _meta[NAME_KEY] : undefined;
   if (Array.isArray(names)) return names;
   return names === undefined ? [] : [names];
@@ -48,77 +48,83 @@ export function isDefinition(kind: ListedKind, wire: unknown): wire is JsonObjec
 type Check = (value: unknown) => boolean;
 
 export const isText: Check = (value) => typeof value === "string";
-const isFlag: Check = (value) => typeof value === "boolean";
+const isBoolean: Check = (value) => typeof value === "boolean";
 const oneOf =
   (...words: readonly string[]): Check =>
   (value) =>
     words.includes(value as string);
-export const listOf =
+export const arrayOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check);
 /** An object in which these members, where they are there, are what they must be. */
-export const shaped =
-  (members: Readonly<Record<string, Check>>, needed?: string): Check =>
+export const objectWith =
+  (members: Readonly<Record<string, Check>>, required?: string): Check =>
   (value) =>
     isObject(value) &&
-    (needed === undefined || Object.hasOwn(value, needed)) &&
+    (required === undefined || Object.hasOwn(value, required)) &&
     Object.entries(members).every(([name, check]) => !Object.hasOwn(value, name) || check(value[name]));
 
 /** What optional members are, wherever they stand. */
-const TYPES: Readonly<Record<string, Check>> = {
+const OPTIONAL_MEMBERS: Readonly<Record<string, Check>> = {
   title: isText,
   description: isText,
   mimeType: isText,
   size: Number.isSafeInteger,
-  annotations: shaped({
+  annotations: objectWith({
     title: isText,
-    readOnlyHint: isFlag,
-    destructiveHint: isFlag,
-    idempotentHint: isFlag,
-    openWorldHint: isFlag,
-    audience: listOf(oneOf("user", "assistant")),
+    readOnlyHint: isBoolean,
+    destructiveHint: isBoolean,
+    idempotentHint: isBoolean,
+    openWorldHint: isBoolean,
+    audience: arrayOf(oneOf("user", "assistant")),
     priority: (value) => typeof value === "number" && value >= 0 && value <= 1,
     lastModified: isText,
   }),
   _meta: isObject,
-  execution: shaped({ taskSupport: oneOf("forbidden", "optional", "required") }),
-  icons: listOf(shaped({ src: isText, mimeType: isText, sizes: listOf(isText), theme: oneOf("light", "dark") }, "src")),
+  execution: objectWith({ taskSupport: oneOf("forbidden", "optional", "required") }),
+  icons: arrayOf(
+    objectWith({ src: isText, mimeType: isText, sizes: arrayOf(isText), theme: oneOf("light", "dark") }, "src"),
+  ),
 };
 
-const isArgumentList = listOf(shaped({ name: isText, title: isText, description: isText, required: isFlag }, "name"));
+const isArgumentList = arrayOf(
+  objectWith({ name: isText, title: isText, description: isText, required: isBoolean }, "name"),
+);
 
 /** Whoever approves or flags one must have read what a client reads in it. */
-export function faultOfText(text: string, wire: unknown): string | undefined {
+export function findTextError(text: string, wire: unknown): string | undefined {
   if (text.length > MAX_DEFINITION_CHARACTERS) return "is larger than a definition may be";
-  return repeatsMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
+  return hasDuplicateMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
 }
 
 /** What is wrong with a definition; undefined: nothing. */
-export function faultOfDefinition(kind: ListedKind, wire: unknown): string | undefined {
+export function findDefinitionError(kind: ListedKind, wire: unknown): string | undefined {
   if (!isObject(wire)) return "is no object";
   const { name } = wire;
   if (typeof name !== "string" || name === "") return "has no name";
   if (name.length > MAX_NAME_CHARACTERS) return `has a name of more than ${MAX_NAME_CHARACTERS} characters`;
-  for (const [member, isRight] of Object.entries(TYPES)) {
+  for (const [member, isRight] of Object.entries(OPTIONAL_MEMBERS)) {
     if (Object.hasOwn(wire, member) && !isRight(wire[member])) return `${member} is not what it must be`;
   }
-  return FAULTS[kind](wire);
+  return KIND_CHECKS[kind](wire);
 }
 
 /** Why the definition may have come in a circle; undefined: it has not. */
-export function faultOfWay(wire: JsonObject): string | undefined {
-  const isLong = namesBehind(wire).length > MOST_GATEWAYS;
-  return isLong ? `comes through more than ${MOST_GATEWAYS} gateways in a row` : undefined;
+export function findLoopError(wire: JsonObject): string | undefined {
+  const isLong = previousNames(wire).length > MAX_GATEWAYS;
+  return isLong ? `comes through more than ${MAX_GATEWAYS} gateways in a row` : undefined;
 }
 
-const FAULTS: Readonly<Record<ListedKind, (wire: JsonObject) => string | undefined>> = {
+const KIND_CHECKS: Readonly<Record<ListedKind, (wire: JsonObject) => string | undefined>> = {
   tools: ({ inputSchema, outputSchema }) => {
     if (!isObject(inputSchema) || inputSchema.type !== "object") return "inputSchema is no schema of type object";
     if (outputSchema !== undefined && !isObject(outputSchema)) return "outputSchema is no schema";
     const mirrored = collectParamHeaders(inputSchema);
     if ("broken" in mirrored) return `inputSchema: ${mirrored.broken}`;
-    return faultOfSchema("inputSchema", inputSchema) ?? (outputSchema && faultOfSchema("outputSchema", outputSchema));
+    return (
+      findSchemaError("inputSchema", inputSchema) ?? (outputSchema && findSchemaError("outputSchema", outputSchema))
+    );
   },
   prompts: ({ arguments: declared = [] }) =>
     isArgumentList(declared) ? undefined : "arguments is no list of named arguments",
@@ -132,7 +138,7 @@ const FAULTS: Readonly<Record<ListedKind, (wire: JsonObject) => string | undefin
   },
 };
 
-function faultOfSchema(member: string, schema: JsonObject): string | undefined {
+function findSchemaError(member: string, schema: JsonObject): string | undefined {
   try {
     subschemasOf(withoutPatterns(schema));
     return undefined;

@@ -3,74 +3,77 @@
 
 import { digest } from "../auth/seal.ts";
 import { capabilityOf, type Question } from "../calls/answers.ts";
-import { fitted, restored } from "../calls/fit-question.ts";
-import { MissingCapability } from "../calls/interview.ts";
-import type { AnswerQuestion } from "../mcp-client/questions.ts";
-import type { Call, QuestionPort } from "../protocol/call.ts";
-import type { Dialect } from "../protocol/era.ts";
+import { downgradeQuestion, upgradeAnswer } from "../calls/fit-question.ts";
+import { MissingCapabilityError } from "../calls/interview.ts";
+import type { HandleQuestion } from "../mcp-client/questions.ts";
+import type { McpRequest, ClientRequester } from "../protocol/call.ts";
+import type { RevisionFeatures } from "../protocol/era.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { given } from "../protocol/members.ts";
+import { omitUndefined } from "../protocol/members.ts";
 import { APPS_EXTENSION, hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { Deadline } from "./call-deadline.ts";
-import type { AnswerRoom } from "./guard/answer-room.ts";
+import type { ResponseBudget } from "./guard/answer-room.ts";
 import type { Redaction } from "./guard/redaction.ts";
 
-type Client = Pick<Call, "dialect" | "capabilities">;
+type Client = Pick<McpRequest, "revision" | "capabilities">;
 
 /** The first revision that has a word for it; absent: all have. */
-const SINCE: Readonly<Partial<Record<ClientCapability, string>>> = {
+const FIRST_REVISION: Readonly<Partial<Record<ClientCapability, string>>> = {
   "elicitation.form": "2025-06-18",
   "elicitation.url": "2025-11-25",
   "sampling.tools": "2025-11-25",
 };
 
-export function canBeAsked({ capabilities, dialect }: Client, capability: ClientCapability): boolean {
-  return hasCapability(capabilities, capability) && dialect.revision >= (SINCE[capability] ?? "");
+export function supportsQuestion({ capabilities, revision }: Client, capability: ClientCapability): boolean {
+  return hasCapability(capabilities, capability) && revision.version >= (FIRST_REVISION[capability] ?? "");
 }
 
 /** Of the client's capabilities those that are declared to an upstream: what it may ask, and the extensions served here. */
-export function declaredUpstream(client: Client): JsonObject {
-  const can = (capability: ClientCapability) => canBeAsked(client, capability);
-  const modes = { ...(can("elicitation.form") && { form: {} }), ...(can("elicitation.url") && { url: {} }) };
+export function toUpstreamCapabilities(client: Client): JsonObject {
+  const supports = (capability: ClientCapability) => supportsQuestion(client, capability);
+  const modes = { ...(supports("elicitation.form") && { form: {} }), ...(supports("elicitation.url") && { url: {} }) };
   return {
     ...(Object.keys(modes).length > 0 && { elicitation: modes }),
-    ...(can("sampling") && { sampling: can("sampling.tools") ? { tools: {} } : {} }),
-    ...(can("roots") && { roots: {} }),
-    ...servedExtensions(client),
+    ...(supports("sampling") && { sampling: supports("sampling.tools") ? { tools: {} } : {} }),
+    ...(supports("roots") && { roots: {} }),
+    ...toUpstreamExtensions(client),
   };
 }
 
 /** Those that are declared to an upstream that can ask nothing, too. */
-export function servedExtensions({ capabilities: { extensions } }: Pick<Client, "capabilities">): JsonObject {
+export function toUpstreamExtensions({ capabilities: { extensions } }: Pick<Client, "capabilities">): JsonObject {
   const apps = isObject(extensions) ? extensions[APPS_EXTENSION] : undefined;
   return apps === undefined ? {} : { extensions: { [APPS_EXTENSION]: apps } };
 }
 
-interface StandardQuestion {
+interface NormalizedQuestion {
   readonly question: Question;
   /** The result of the client as the upstream expects it. */
-  readonly back: (result: JsonObject) => JsonObject;
+  readonly toUpstreamResult: (result: JsonObject) => JsonObject;
 }
 
 /** The question by its standard name; undefined: there is none. `docs/founding-documents.md` has the two other names. */
-export function standardQuestion(method: unknown, params: JsonObject): StandardQuestion | undefined {
-  const same = (result: JsonObject) => result;
+export function normalizeQuestion(method: unknown, params: JsonObject): NormalizedQuestion | undefined {
+  const unchanged = (result: JsonObject) => result;
   switch (method) {
     case "elicitation/create":
     case "elicitation/request":
-      return { question: { method: "elicitation/create", params }, back: same };
+      return { question: { method: "elicitation/create", params }, toUpstreamResult: unchanged };
     case "sampling/createMessage":
-      return { question: { method, params }, back: same };
+      return { question: { method, params }, toUpstreamResult: unchanged };
     case "completion/create":
-      return { question: { method: "sampling/createMessage", params: samplingOf(params) }, back: completionOf };
+      return {
+        question: { method: "sampling/createMessage", params: toSamplingParams(params) },
+        toUpstreamResult: toCompletionResult,
+      };
     case "roots/list":
-      return { question: { method, params }, back: same };
+      return { question: { method, params }, toUpstreamResult: unchanged };
     default:
       return undefined;
   }
 }
 
-function samplingOf({ model, messages, ...params }: JsonObject): JsonObject {
+function toSamplingParams({ model, messages, ...params }: JsonObject): JsonObject {
   const block = (content: unknown) => (typeof content === "string" ? { type: "text", text: content } : content);
   return {
     ...params,
@@ -83,60 +86,62 @@ function samplingOf({ model, messages, ...params }: JsonObject): JsonObject {
 
 const STOP_REASONS: Readonly<Record<string, string>> = { endTurn: "end_turn", maxTokens: "max_tokens" };
 
-function completionOf({ content, model, usage, stopReason }: JsonObject): JsonObject {
+function toCompletionResult({ content, model, usage, stopReason }: JsonObject): JsonObject {
   const reason = typeof stopReason === "string" ? (STOP_REASONS[stopReason] ?? stopReason) : stopReason;
-  return given({ content: [content].flat(), model, stopReason: reason, usage });
+  return omitUndefined({ content: [content].flat(), model, stopReason: reason, usage });
 }
 
-export interface QuestionWork {
+export interface QuestionContext {
   readonly call: Client;
   readonly deadline: Deadline;
   readonly redaction: Redaction;
-  readonly room: AnswerRoom;
+  readonly responseBudget: ResponseBudget;
 }
 
 /** It is held as a value and as a text. */
-const TIMES_HELD = 2;
+const MEMORY_FACTOR = 2;
 
 /**
  * Each question has a name of its own: an upstream may ask the same twice, and wants two answers. `waits`: is told that a
  * person is asked.
  */
-export function answerThrough(
-  port: QuestionPort,
-  { call, deadline, redaction, room }: QuestionWork,
-  waits?: () => void,
-): AnswerQuestion {
-  let asked = 0;
-  return async ({ method, params: own }) => {
-    const standard = standardQuestion(method, redaction.value(own));
-    if (!standard || !canBeAsked(call, capabilityOf(standard.question))) return undefined;
-    const { question, back } = standard;
-    const params = inWordsOf(call.dialect, question);
+export function createQuestionHandler(
+  port: ClientRequester,
+  { call, deadline, redaction, responseBudget }: QuestionContext,
+  onFirstQuestion?: () => void,
+): HandleQuestion {
+  let count = 0;
+  return async ({ method, params: ownParams }) => {
+    const normalized = normalizeQuestion(method, redaction.value(ownParams));
+    if (!normalized || !supportsQuestion(call, capabilityOf(normalized.question))) return undefined;
+    const { question, toUpstreamResult } = normalized;
+    const params = clientParamsOf(call.revision, question);
     if (typeof params === "string") return params;
     // Others are asked while this one waits for a person, who may take an hour.
-    const release = room.keep(TIMES_HELD * JSON.stringify(params).length);
-    asked += 1;
-    if (asked === 1) waits?.();
-    const name = `q${asked}`;
-    const put = { name, digest: await digest(name), method: question.method, ...(params && { params }) };
-    const goOn = deadline.pause();
-    const answers = await port.ask([put], {}).finally(() => {
-      goOn();
+    const release = responseBudget.retain(MEMORY_FACTOR * JSON.stringify(params).length);
+    count += 1;
+    if (count === 1) onFirstQuestion?.();
+    const name = `q${count}`;
+    const request = { name, digest: await digest(name), method: question.method, ...(params && { params }) };
+    const resume = deadline.pause();
+    const answers = await port.request([request], {}).finally(() => {
+      resume();
       release();
     });
-    const answer = answers?.get(put.digest);
+    const answer = answers?.get(request.digest);
     // Without an answer there is nothing to say to the upstream; it hears that this client does not answer.
-    return answer !== undefined && "result" in answer ? back(restored(question, answer.result)) : undefined;
+    return answer !== undefined && "result" in answer
+      ? toUpstreamResult(upgradeAnswer(question, answer.result))
+      : undefined;
   };
 }
 
 /** A text says what the revision has no words for: the upstream is told. */
-function inWordsOf(dialect: Dialect, question: Question): JsonObject | string | undefined {
+function clientParamsOf(revision: RevisionFeatures, question: Question): JsonObject | string | undefined {
   try {
-    return fitted(question, dialect);
+    return downgradeQuestion(question, revision);
   } catch (error) {
-    if (error instanceof MissingCapability) return error.message;
+    if (error instanceof MissingCapabilityError) return error.message;
     throw error;
   }
 }

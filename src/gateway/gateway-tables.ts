@@ -2,79 +2,79 @@
 // of two that list the same URI has it. Refuses to speak to any upstream: isolates do.
 
 import type { Actor } from "../tenants/authority/policy-records.ts";
-import { secretsSetAt } from "../tenants/authority/secret-tables.ts";
+import { secretsUpdatedAt } from "../tenants/authority/secret-tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
-import type { Tables } from "../tenants/authority/tables.ts";
+import type { Store } from "../tenants/authority/tables.ts";
 import { LastClaims } from "../tenants/authority/last-claims.ts";
-import { upstreamNews } from "./operate/upstream-news.ts";
-import { isNews, logState, stateRead, type ReadState, type StateChange } from "./operate/state-log.ts";
-import { forgetReviews } from "./review/review-tables.ts";
+import { toUpstreamEvents } from "./operate/upstream-news.ts";
+import { isReportable, logState, toReadState, type ReadState, type StateChange } from "./operate/state-log.ts";
+import { deleteUnknownReviews } from "./review/review-tables.ts";
 
 /** How long whoever was told to read an upstream may take, before somebody else is told. */
 export const CLAIM_MS = 90_000;
 const FIRST_RETRY_MS = 5_000;
-const LONGEST_RETRY_MS = 600_000;
+const MAX_RETRY_MS = 600_000;
 /** However long a server asks to be left alone: it may have said so once, by mistake. */
-const LONGEST_WISH_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 /** What is listed is not read again sooner than this, whoever asks. */
-const PAUSE_MS = 5_000;
+const MIN_INTERVAL_MS = 5_000;
 /** How long an upstream stays as one deployment configures it, where another one says something else. */
-const TURN_MS = 15_000;
+const CONFIG_TURN_MS = 15_000;
 /** By so much two machines may differ on what time it is. */
-const SKEW_MS = 5_000;
+const CLOCK_SKEW_MS = 5_000;
 
-interface AskedUpstream {
+interface RefreshTarget {
   readonly id: string;
   readonly config: string;
   /** Stands for what may keep it from being read beside its configuration; absent: nothing does. */
   readonly allowed?: string;
 }
 
-export interface RefreshAsk {
+export interface RefreshClaimRequest {
   /** Of the policy under which this is asked: what an older one says of an upstream changes nothing. */
   readonly revision: number;
   /** All that are enabled, each with `configOf` it. */
-  readonly upstreams: readonly AskedUpstream[];
+  readonly upstreams: readonly RefreshTarget[];
   /** The ids of those that are switched off: what was approved of them is kept. */
   readonly idle?: readonly string[];
   /** How many of them may be claimed; absent: all. */
-  readonly most?: number;
+  readonly limit?: number;
   /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. */
-  readonly by?: string;
+  readonly claimId?: string;
 }
 
-export interface RefreshAnswer {
+export interface RefreshClaimResult {
   /** Those that whoever asked shall read now. */
   readonly claimed: readonly string[];
   /** When to ask again, milliseconds since the epoch. */
-  readonly next: number;
+  readonly nextAt: number;
   /** The ask is of the current policy: what it does not name is not an upstream any more. */
-  readonly current: boolean;
+  readonly isCurrent: boolean;
   /** Others could be claimed, too. */
-  readonly more?: boolean;
+  readonly hasMore?: boolean;
 }
 
-export interface Settled {
+export interface RefreshResult {
   readonly id: string;
   readonly config: string;
   /** Why it could not be read; null: it was. */
   readonly why: string | null;
   /** What is missing of what it lists, as a list says it; null or absent: nothing. */
-  readonly lacks?: string | null;
+  readonly missing?: string | null;
   /** It is read again after so many milliseconds at the soonest; after failures `settle` makes it longer. */
   readonly afterMs: number;
   /** From 0 to 1: spreads what would come back at the same moment. */
-  readonly chance: number;
+  readonly jitter: number;
 }
 
-type Failing = Pick<Settled, "id" | "config">;
+type UpstreamConfigRef = Pick<RefreshResult, "id" | "config">;
 
-export interface OwnAsk extends Pick<Settled, "id" | "config"> {
+export interface UriClaim extends Pick<RefreshResult, "id" | "config"> {
   readonly uris: readonly string[];
 }
 
 /** Where the reading of an upstream stands; times are milliseconds since the epoch. */
-export interface ReadingState {
+export interface RefreshState {
   readonly id: string;
   readonly config: string;
   readonly dueAt: number;
@@ -85,27 +85,27 @@ export interface ReadingState {
 }
 
 export interface GatewayMethods {
-  readonly due: (ask: RefreshAsk) => RefreshAnswer;
+  readonly claimDue: (request: RefreshClaimRequest) => RefreshClaimResult;
   /** As `due`, for one that an operator wants read now: claims it unless somebody reads it already. */
-  readonly claim: (ask: RefreshAsk, id: string, actor: Actor) => boolean;
-  readonly readings: () => readonly ReadingState[];
+  readonly tryClaim: (request: RefreshClaimRequest, id: string, actor: Actor) => boolean;
+  readonly getRefreshStates: () => readonly RefreshState[];
   /** Since when it cannot be read (milliseconds since the epoch); null: it can, or is configured anew. */
-  readonly settle: (settled: Settled) => number | null;
+  readonly completeRefresh: (result: RefreshResult) => number | null;
   /**
    * It could not be read just now: since when (as `settle`). Whoever read it still has it, to write down why, lest the next
    * one who reads it be overtaken by that.
    */
-  readonly failing: (one: Failing) => number | null;
+  readonly recordFailure: (ref: UpstreamConfigRef) => number | null;
   /**
    * To be called when an upstream said that its lists have changed, or answered in another way than before. Gives when it will
    * be read again (milliseconds since the epoch).
    */
-  readonly soon: (id: string) => number;
+  readonly markStale: (id: string) => number;
   /**
    * Makes the upstream the owner of each of these URIs that has none; gives those that another one has. null: it is
    * configured anew or gone, so what was read of it is not to be kept.
    */
-  readonly own: (ask: OwnAsk) => readonly (readonly [uri: string, owner: string])[] | null;
+  readonly claimUris: (uriClaim: UriClaim) => readonly (readonly [uri: string, owner: string])[] | null;
 }
 
 interface UpstreamRow {
@@ -124,17 +124,17 @@ interface UpstreamRow {
   allowed: string | null;
 }
 
-export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
+export const gatewayStore: Store<GatewayMethods, TenantHost> = {
   name: "gateway",
   methods: {
     // Each claim says of which ask it is.
-    due: { idempotent: true },
-    claim: { idempotent: true },
-    readings: { idempotent: true },
-    settle: { idempotent: true },
-    failing: { idempotent: true },
-    soon: { idempotent: true },
-    own: { idempotent: true },
+    claimDue: { idempotent: true },
+    tryClaim: { idempotent: true },
+    getRefreshStates: { idempotent: true },
+    completeRefresh: { idempotent: true },
+    recordFailure: { idempotent: true },
+    markStale: { idempotent: true },
+    claimUris: { idempotent: true },
   },
   migrations: [
     `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
@@ -143,15 +143,15 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
     "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
   ],
-  open: (host) => ({ methods: methodsOf(host) }),
+  open: (host) => ({ methods: createMethods(host) }),
 };
 
-function methodsOf(host: TenantHost): GatewayMethods {
+function createMethods(host: TenantHost): GatewayMethods {
   const claims = new LastClaims();
   return {
-    due: (ask) => host.transaction(() => due(host, claims, ask)),
-    claim: (ask, id, actor) => host.transaction(() => claim(host, claims, ask, { id, actor })),
-    readings: () =>
+    claimDue: (request) => host.transaction(() => claimDueRows(host, claims, request)),
+    tryClaim: (request, id, actor) => host.transaction(() => tryClaimRow(host, claims, request, { id, actor })),
+    getRefreshStates: () =>
       host.sql
         .exec<UpstreamRow>("SELECT * FROM upstreams")
         .toArray()
@@ -162,22 +162,22 @@ function methodsOf(host: TenantHost): GatewayMethods {
           claimedUntil: row.claimed_until,
           readAt: row.read_at,
         })),
-    settle: (settled) => {
-      const { since, said } = host.transaction(() => settle(host, settled));
-      said?.();
+    completeRefresh: (result) => {
+      const { since, writeLog } = host.transaction(() => completeRow(host, result));
+      writeLog?.();
       return since;
     },
-    failing: ({ id, config }) => {
+    recordFailure: ({ id, config }) => {
       const since = `UPDATE upstreams SET failing_since = coalesce(failing_since, ?) WHERE id = ? AND config = ?
         RETURNING failing_since AS since`;
       return host.sql.exec<{ since: number }>(since, host.now(), id, config).toArray()[0]?.since ?? null;
     },
-    soon: (id) => {
-      const sooner = "UPDATE upstreams SET due_at = min(due_at, max(?, read_at + ?)) WHERE id = ? RETURNING due_at";
-      const rows = host.sql.exec<{ due_at: number }>(sooner, host.now(), PAUSE_MS, id).toArray();
+    markStale: (id) => {
+      const update = "UPDATE upstreams SET due_at = min(due_at, max(?, read_at + ?)) WHERE id = ? RETURNING due_at";
+      const rows = host.sql.exec<{ due_at: number }>(update, host.now(), MIN_INTERVAL_MS, id).toArray();
       return rows[0]?.due_at ?? Infinity;
     },
-    own: (ask) => host.transaction(() => own(host, ask)),
+    claimUris: (request) => host.transaction(() => claimUriRows(host, request)),
   };
 }
 
@@ -185,44 +185,44 @@ function rowOf(sql: SqlStorage, id: string): UpstreamRow | undefined {
   return sql.exec<UpstreamRow>("SELECT * FROM upstreams WHERE id = ?", id).toArray()[0];
 }
 
-function due(host: TenantHost, claims: LastClaims, ask: RefreshAsk): RefreshAnswer {
+function claimDueRows(host: TenantHost, claims: LastClaims, request: RefreshClaimRequest): RefreshClaimResult {
   const { sql } = host;
   // One time for all of it: what is entered here is due here.
   const now = host.now();
-  const current = takeOver(host, ask, now);
+  const isCurrent = syncUpstreams(host, request, now);
   const claimed: string[] = [];
-  let more = false;
-  for (const { id, config } of ask.upstreams) {
+  let hasMore = false;
+  for (const { id, config } of request.upstreams) {
     const row = rowOf(sql, id);
-    const isOurs = row !== undefined && row.claimed_until > now && claims.isOf(id, ask.by);
-    if (!isOurs && (!row || row.due_at > now || !isFree(row, { config, now }))) continue;
-    more = claimed.length >= (ask.most ?? Infinity);
-    if (more) break;
-    if (!isOurs) claimRow(host, row, now);
-    claims.note(id, ask.by);
+    const isClaimedByRequest = row !== undefined && row.claimed_until > now && claims.isClaimedBy(id, request.claimId);
+    if (!isClaimedByRequest && (!row || row.due_at > now || !isFree(row, { config, now }))) continue;
+    hasMore = claimed.length >= (request.limit ?? Infinity);
+    if (hasMore) break;
+    if (!isClaimedByRequest) claimRow(host, row, now);
+    claims.set(id, request.claimId);
     claimed.push(id);
   }
   // What is being read is asked for again when its reader must be done, and not before.
   const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
   const next = sql.exec<{ at: number | null }>(query).one().at;
-  return { claimed, next: Math.max(next ?? Infinity, now + 1000), current, more };
+  return { claimed, nextAt: Math.max(next ?? Infinity, now + 1000), isCurrent, hasMore };
 }
 
-function claim(
+function tryClaimRow(
   host: TenantHost,
   claims: LastClaims,
-  ask: RefreshAsk,
-  by: { readonly id: string; readonly actor: Actor },
+  request: RefreshClaimRequest,
+  target: { readonly id: string; readonly actor: Actor },
 ): boolean {
   const now = host.now();
-  takeOver(host, ask, now);
-  const row = rowOf(host.sql, by.id);
-  const config = ask.upstreams.find(({ id }) => id === by.id)?.config;
-  if (row && row.claimed_until > now && claims.isOf(by.id, ask.by)) return true;
+  syncUpstreams(host, request, now);
+  const row = rowOf(host.sql, target.id);
+  const config = request.upstreams.find(({ id }) => id === target.id)?.config;
+  if (row && row.claimed_until > now && claims.isClaimedBy(target.id, request.claimId)) return true;
   if (!row || config === undefined || !isFree(row, { config, now })) return false;
   claimRow(host, row, now);
-  claims.note(by.id, ask.by);
-  host.record(by.actor, "upstream.refresh", `upstream ${by.id}`, { before: null, after: null });
+  claims.set(target.id, request.claimId);
+  host.record(target.actor, "upstream.refresh", `upstream ${target.id}`, { before: null, after: null });
   return true;
 }
 
@@ -237,36 +237,40 @@ function claimRow({ sql }: TenantHost, { id }: UpstreamRow, now: number): void {
 }
 
 /** The rows become what the ask says; whether that is of the current policy. */
-function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshAsk, now: number): boolean {
+function syncUpstreams(
+  host: TenantHost,
+  { revision, upstreams, idle = [] }: RefreshClaimRequest,
+  now: number,
+): boolean {
   const { sql } = host;
-  const current = revision >= host.revision();
-  mendTimes(sql, now);
-  for (const one of upstreams) enterAsked(sql, one, { revision, now, current });
-  if (current) {
-    tryAnew(host, now);
+  const isCurrent = revision >= host.revision();
+  clampTimes(sql, now);
+  for (const one of upstreams) upsertUpstream(sql, one, { revision, now, isCurrent });
+  if (isCurrent) {
+    retryAfterSecretChange(host, now);
     const known = upstreams.map(({ id }) => id);
-    forget(sql, new Set(known));
-    forgetReviews(sql, new Set([...known, ...idle]));
+    deleteUnknown(sql, new Set(known));
+    deleteUnknownReviews(sql, new Set([...known, ...idle]));
   }
-  return current;
+  return isCurrent;
 }
 
-interface AskedUnder {
+interface SyncContext {
   readonly revision: number;
   readonly now: number;
-  readonly current: boolean;
+  readonly isCurrent: boolean;
 }
 
-function enterAsked(sql: SqlStorage, asked: AskedUpstream, { revision, now, current }: AskedUnder): void {
-  const { id, config, allowed = null } = asked;
+function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now, isCurrent }: SyncContext): void {
+  const { id, config, allowed = null } = target;
   const row = rowOf(sql, id);
   if (row?.config === config) {
-    if (row.allowed !== allowed && current) tryAllowed(sql, { id, allowed, now });
+    if (row.allowed !== allowed && isCurrent) retryAllowed(sql, { id, allowed, now });
     return;
   }
   if (row && revision < row.revision) return;
   // Of one policy two deployments may say different things, each as long as both are served: they take turns.
-  const at = row?.revision === revision ? Math.max(now, row.read_at + TURN_MS, row.claimed_until) : now;
+  const at = row?.revision === revision ? Math.max(now, row.read_at + CONFIG_TURN_MS, row.claimed_until) : now;
   sql.exec(
     `INSERT OR REPLACE INTO upstreams
        (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, said, allowed)
@@ -276,47 +280,47 @@ function enterAsked(sql: SqlStorage, asked: AskedUpstream, { revision, now, curr
     revision,
     at,
     row?.read_at ?? 0,
-    saidAnew(row),
+    loggedStateAfterChange(row),
     allowed,
   );
 }
 
-const TRY_ANEW = `failures = 0, due_at = min(due_at, max(?, read_at + ${PAUSE_MS}))`;
+const SET_RETRY = `failures = 0, due_at = min(due_at, max(?, read_at + ${MIN_INTERVAL_MS}))`;
 
 /** What could not be read may be, since it is allowed what it was not. */
-function tryAllowed(
+function retryAllowed(
   sql: SqlStorage,
   { id, allowed, now }: Pick<UpstreamRow, "id" | "allowed"> & { readonly now: number },
 ) {
   sql.exec("UPDATE upstreams SET allowed = ? WHERE id = ?", allowed, id);
-  sql.exec(`UPDATE upstreams SET ${TRY_ANEW} WHERE failing_since IS NOT NULL AND id = ?`, now, id);
+  sql.exec(`UPDATE upstreams SET ${SET_RETRY} WHERE failing_since IS NOT NULL AND id = ?`, now, id);
 }
 
 /**
  * What could not be read may be since a secret was set: it is due, and where that was not it, or whoever reads it has the
  * old one, soon again. Only for who knows the policy with that secret.
  */
-function tryAnew(host: TenantHost, now: number): void {
-  const setAt = secretsSetAt(host.sql);
+function retryAfterSecretChange(host: TenantHost, now: number): void {
+  const setAt = secretsUpdatedAt(host.sql);
   // Of a clock that was ahead: until then each look would have them read.
-  if (setAt > now + SKEW_MS) return;
-  const mended = `UPDATE upstreams SET ${TRY_ANEW} WHERE failing_since IS NOT NULL AND read_at <= ?`;
-  host.sql.exec(mended, now, setAt);
+  if (setAt > now + CLOCK_SKEW_MS) return;
+  const update = `UPDATE upstreams SET ${SET_RETRY} WHERE failing_since IS NOT NULL AND read_at <= ?`;
+  host.sql.exec(update, now, setAt);
 }
 
 /** Of another configuration; the log hears that it works again where it heard that it did not. */
-function saidAnew(row: UpstreamRow | undefined): ReadState | null {
+function loggedStateAfterChange(row: UpstreamRow | undefined): ReadState | null {
   return row && row.failing_since !== null ? "unread" : null;
 }
 
 /** A clock that was ahead and is right again left times that nobody lives to see. */
-function mendTimes(sql: SqlStorage, now: number): void {
-  const mended = `UPDATE upstreams SET due_at = ?1, claimed_until = 0, read_at = min(read_at, ?1)
+function clampTimes(sql: SqlStorage, now: number): void {
+  const update = `UPDATE upstreams SET due_at = ?1, claimed_until = 0, read_at = min(read_at, ?1)
     WHERE read_at > ?1 + ?2 OR claimed_until > ?1 + ?2 + ${CLAIM_MS} OR (read_at = 0 AND due_at > ?1 + ?2 + ${CLAIM_MS})`;
-  sql.exec(mended, now, SKEW_MS);
+  sql.exec(update, now, CLOCK_SKEW_MS);
 }
 
-function forget(sql: SqlStorage, known: ReadonlySet<string>): void {
+function deleteUnknown(sql: SqlStorage, known: ReadonlySet<string>): void {
   for (const { id } of sql.exec<{ id: string }>("SELECT id FROM upstreams").toArray()) {
     if (known.has(id)) continue;
     sql.exec("DELETE FROM upstreams WHERE id = ?", id);
@@ -324,14 +328,14 @@ function forget(sql: SqlStorage, known: ReadonlySet<string>): void {
   }
 }
 
-interface SettledRow {
+interface CompletionResult {
   readonly since: number | null;
   /** Tells the log, where there is something to tell. */
-  readonly said?: () => void;
+  readonly writeLog?: () => void;
 }
 
-function settle(host: TenantHost, settled: Settled): SettledRow {
-  const { id, config, why } = settled;
+function completeRow(host: TenantHost, result: RefreshResult): CompletionResult {
+  const { id, config, why } = result;
   const { sql, tenant } = host;
   const now = host.now();
   const row = rowOf(sql, id);
@@ -342,46 +346,47 @@ function settle(host: TenantHost, settled: Settled): SettledRow {
   }
   const failures = why === null ? 0 : row.failures + 1;
   const since = why === null ? null : (row.failing_since ?? now);
-  const { said: was } = row;
-  const state = stateRead(was, settled);
+  const { said: previousState } = row;
+  const state = toReadState(previousState, result);
   const update = `UPDATE upstreams SET due_at = ?, claimed_until = 0, read_at = ?, failures = ?, failing_since = ?,
     said = ? WHERE id = ?`;
-  sql.exec(update, dueAfter(row, { ...settled, failures, now }), now, failures, since, state, id);
-  const change = { tenant, upstream: id, state, was, why: why ?? settled.lacks ?? null } as const;
-  const said = toldOf(host, { ...change, since: since ?? row.failing_since ?? now });
-  return said ? { since, said } : { since };
+  sql.exec(update, nextDueAt(row, { ...result, failures, now }), now, failures, since, state, id);
+  const change = { tenant, upstream: id, state, was: previousState, why: why ?? result.missing ?? null } as const;
+  const writeLog = reportChange(host, { ...change, since: since ?? row.failing_since ?? now });
+  return writeLog ? { since, writeLog } : { since };
 }
 
 /** Tells people of it; gives what tells the log, where that is news. */
-function toldOf({ tell }: TenantHost, change: StateChange): SettledRow["said"] {
-  if (tell) upstreamNews(change).forEach(tell);
-  return isNews(change) ? () => logState(change) : undefined;
+function reportChange({ emitEvent: tell }: TenantHost, change: StateChange): CompletionResult["writeLog"] {
+  if (tell) toUpstreamEvents(change).forEach(tell);
+  return isReportable(change) ? () => logState(change) : undefined;
 }
 
-type Ended = Pick<Settled, "why" | "afterMs" | "chance"> & Pick<UpstreamRow, "failures"> & { readonly now: number };
+type DueInput = Pick<RefreshResult, "why" | "afterMs" | "jitter"> &
+  Pick<UpstreamRow, "failures"> & { readonly now: number };
 
-function dueAfter(row: UpstreamRow, { why, afterMs, chance, failures, now }: Ended): number {
-  const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_MS);
-  const wait = why === null ? afterMs : Math.min(Math.max(afterMs, backOff), LONGEST_WISH_MS);
-  const at = now + wait * (1 + chance / 5);
+function nextDueAt(row: UpstreamRow, { why, afterMs, jitter, failures, now }: DueInput): number {
+  const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), MAX_RETRY_MS);
+  const wait = why === null ? afterMs : Math.min(Math.max(afterMs, backOff), MAX_RETRY_AFTER_MS);
+  const at = now + wait * (1 + jitter / 5);
   // What it listed may have changed after it was read.
-  const isWanted = why === null && row.due_at < row.claimed_until;
-  return Math.round(isWanted ? Math.min(at, now + PAUSE_MS) : at);
+  const wasMarkedStale = why === null && row.due_at < row.claimed_until;
+  return Math.round(wasMarkedStale ? Math.min(at, now + MIN_INTERVAL_MS) : at);
 }
 
-function own({ sql }: TenantHost, { id, config, uris }: OwnAsk): (readonly [string, string])[] | null {
+function claimUriRows({ sql }: TenantHost, { id, config, uris }: UriClaim): (readonly [string, string])[] | null {
   if (rowOf(sql, id)?.config !== config) return null;
-  const before = sql.exec<{ uri: string }>("SELECT uri FROM upstream_uris WHERE upstream = ?", id).toArray();
-  const owned = new Set(before.map(({ uri }) => uri));
-  const wanted = new Set(uris);
-  for (const uri of owned) if (!wanted.has(uri)) sql.exec("DELETE FROM upstream_uris WHERE uri = ?", uri);
-  const refused: (readonly [string, string])[] = [];
-  for (const uri of wanted) {
+  const rows = sql.exec<{ uri: string }>("SELECT uri FROM upstream_uris WHERE upstream = ?", id).toArray();
+  const owned = new Set(rows.map(({ uri }) => uri));
+  const requestedUris = new Set(uris);
+  for (const uri of owned) if (!requestedUris.has(uri)) sql.exec("DELETE FROM upstream_uris WHERE uri = ?", uri);
+  const conflicts: (readonly [string, string])[] = [];
+  for (const uri of requestedUris) {
     if (owned.has(uri)) continue;
     const query = "SELECT upstream FROM upstream_uris WHERE uri = ?";
-    const other = sql.exec<{ upstream: string }>(query, uri).toArray()[0]?.upstream;
-    if (other === undefined) sql.exec("INSERT INTO upstream_uris (uri, upstream) VALUES (?, ?)", uri, id);
-    else refused.push([uri, other]);
+    const otherUpstream = sql.exec<{ upstream: string }>(query, uri).toArray()[0]?.upstream;
+    if (otherUpstream === undefined) sql.exec("INSERT INTO upstream_uris (uri, upstream) VALUES (?, ?)", uri, id);
+    else conflicts.push([uri, otherUpstream]);
   }
-  return refused;
+  return conflicts;
 }

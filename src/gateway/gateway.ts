@@ -1,19 +1,19 @@
 // Owns the gateway as a feature: the MCP servers elsewhere that a tenant's document names, offered as the tenant's own.
 
-import { resultKeeper } from "./budget/rest.ts";
-import { brokenBudgets } from "./budget/result-budget.ts";
+import { overflowStore } from "./budget/rest.ts";
+import { findBrokenBudgets } from "./budget/result-budget.ts";
 import type { Services } from "./guard/service-binding.ts";
-import { allowedBy } from "../outbound/outbound-door.ts";
-import { refuseStray } from "../protocol/members.ts";
+import { outboundAllowOf } from "../outbound/outbound-door.ts";
+import { assertKnownKeys } from "../protocol/members.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
 import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
 import { tryUpstream } from "./operate/try-upstream.ts";
 import type { GatewayFeature } from "./refresh-entrypoint.ts";
-import { tendUpstreams } from "./tend-upstreams.ts";
+import { refreshDueUpstreams } from "./tend-upstreams.ts";
 import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
-import { brokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
-import { upstreamSources } from "./upstream-source.ts";
+import { findBrokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
+import { createUpstreamSources } from "./upstream-source.ts";
 
 export interface GatewayOptions {
   /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
@@ -33,11 +33,11 @@ export interface GatewayOptions {
 /** Throws a TypeError that names what is wrong. */
 function checkBounds(bounds: UpstreamBounds): void {
   const { hosts = [], most = 0 } = bounds;
-  refuseStray("gateway: bounds", bounds, "hosts most");
-  const wrong = hosts.find((host) => !UPSTREAM_HOST.test(host));
-  if (wrong !== undefined) {
+  assertKnownKeys("gateway: bounds", bounds, "hosts most");
+  const invalidHost = hosts.find((host) => !UPSTREAM_HOST.test(host));
+  if (invalidHost !== undefined) {
     throw new TypeError(
-      `gateway: bounds.hosts: "${wrong}" is no lower-case host name, or *. and the end of one, and a port`,
+      `gateway: bounds.hosts: "${invalidHost}" is no lower-case host name, or *. and the end of one, and a port`,
     );
   }
   if (!Number.isInteger(most) || most < 0 || most > MAX_UPSTREAMS) {
@@ -46,8 +46,8 @@ function checkBounds(bounds: UpstreamBounds): void {
 }
 
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
-export function upstreamsFeature(options: GatewayOptions): GatewayFeature {
-  refuseStray("gateway", options, "serviceBindings pages bounds");
+export function createGatewayFeature(options: GatewayOptions): GatewayFeature {
+  assertKnownKeys("gateway", options, "serviceBindings pages bounds");
   const { serviceBindings: services = {}, pages = Infinity, bounds } = options;
   if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
     throw new TypeError("gateway({ pages }) is a whole number from 1");
@@ -56,20 +56,20 @@ export function upstreamsFeature(options: GatewayOptions): GatewayFeature {
   return {
     name: "gateway",
     services,
-    mostPages: pages,
-    results: resultKeeper,
+    maxPages: pages,
+    results: overflowStore,
     sections: UPSTREAM_SECTIONS,
     checkDocument: (document, env) => [
-      ...brokenUpstreams(document, { allow: env && allowedBy(env), exposed: services }),
-      ...brokenBudgets(document),
+      ...findBrokenUpstreams(document, { allow: env && outboundAllowOf(env), exposed: services }),
+      ...findBrokenBudgets(document),
     ],
-    tend: (ground) => tendUpstreams(ground, services),
-    sources: (ground) => upstreamSources(ground, services),
+    refresh: (context) => refreshDueUpstreams(context, services),
+    sources: (context) => createUpstreamSources(context, services),
     upstreams: {
       bounds,
       report: reportUpstreams,
-      refresh: (ground, id) => refreshUpstream(ground, id, services),
-      test: (ground, id) => tryUpstream(ground, id, { services, pages }),
+      refresh: (context, id) => refreshUpstream(context, id, services),
+      test: (context, id) => tryUpstream(context, id, { services, pages }),
     },
   };
 }

@@ -3,7 +3,7 @@
 
 import { LISTED_NAME } from "../protocol/client-rules.ts";
 
-const LONGEST_LISTED = 64;
+const MAX_LISTED_LENGTH = 64;
 const SEPARATOR = "__";
 const HASH_CHARACTERS = 10;
 const LISTED_HASH_CHARACTERS = 8;
@@ -15,10 +15,10 @@ export function policyName(id: string, own: string): string {
 
 /** The policy name where every client takes it, else one that is made of it and ends with a hash of the own name. */
 export function listedName(id: string, own: string): string {
-  const whole = policyName(id, own);
-  if (LISTED_NAME.test(whole)) return whole;
-  const begin = whole.slice(0, LONGEST_LISTED - LISTED_HASH_CHARACTERS - 1).replaceAll(/[^A-Za-z0-9_-]/g, "_");
-  return `${begin}-${hashOf(own).slice(-LISTED_HASH_CHARACTERS)}`;
+  const fullName = policyName(id, own);
+  if (LISTED_NAME.test(fullName)) return fullName;
+  const prefix = fullName.slice(0, MAX_LISTED_LENGTH - LISTED_HASH_CHARACTERS - 1).replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return `${prefix}-${hashOf(own).slice(-LISTED_HASH_CHARACTERS)}`;
 }
 
 /** The id of the upstream in a listed name, and what follows it; undefined for a name that has none. */

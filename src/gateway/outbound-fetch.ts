@@ -3,13 +3,18 @@
 
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Fetch } from "../mcp-client/remote-endpoint.ts";
-import { allowedBy, OutboundDoor, type OutboundDoorOptions, type OutboundVars } from "../outbound/outbound-door.ts";
-import { TOKEN_WITHIN_MS } from "./guard/access-token.ts";
+import {
+  outboundAllowOf,
+  GuardedFetch,
+  type GuardedFetchOptions,
+  type OutboundVars,
+} from "../outbound/outbound-door.ts";
+import { TOKEN_TIMEOUT_MS } from "./guard/access-token.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
-import { resolverAt } from "../outbound/resolve.ts";
+import { createResolver } from "../outbound/resolve.ts";
 
 /** For whom a request leaves. */
-export interface LeavingFor {
+export interface OutboundContext {
   /** Whose connections are counted together. */
   readonly tenant: string;
   /** The Worker's bindings. */
@@ -18,34 +23,42 @@ export interface LeavingFor {
   readonly hops: number;
 }
 
-const NEVER = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
 /** For a token endpoint, which answers soon and little: it is asked however many calls are under way. */
-export function tokenFetch({ tenant, env, hops }: LeavingFor): (url: string, init: RequestInit) => Promise<Response> {
-  const door = doorFor({ tenant: `token ${tenant}`, env, hops }, TOKEN_WITHIN_MS);
-  return async (url, init) => door.fetch(url, { ...init, redirect: "manual", maxBytes: 64 * 1024 });
+export function createTokenFetch({
+  tenant,
+  env,
+  hops,
+}: OutboundContext): (url: string, init: RequestInit) => Promise<Response> {
+  const guardedFetch = createTenantGuardedFetch({ tenant: `token ${tenant}`, env, hops }, TOKEN_TIMEOUT_MS);
+  return async (url, init) => guardedFetch.fetch(url, { ...init, redirect: "manual", maxBytes: 64 * 1024 });
 }
 
-type Service = OutboundDoorOptions["service"];
+type ServiceFetch = GuardedFetchOptions["service"];
 
-function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number, service?: Service): OutboundDoor {
-  const resolve = resolverAt((env as OutboundVars).OUTBOUND_RESOLVER);
-  const allow = allowedBy(env);
-  return new OutboundDoor({ tenant, hops, signal: () => NEVER, allow, resolve, answerWithinMs, service });
+function createTenantGuardedFetch(
+  { tenant, env, hops }: OutboundContext,
+  timeoutMs: number,
+  service?: ServiceFetch,
+): GuardedFetch {
+  const resolve = createResolver((env as OutboundVars).OUTBOUND_RESOLVER);
+  const allow = outboundAllowOf(env);
+  return new GuardedFetch({ tenant, hops, signal: () => NEVER_ABORTED, allow, resolve, timeoutMs, service });
 }
 
 /** For reading what an upstream lists, however many calls are under way. */
-export function readingFetch({ tenant, env, hops }: LeavingFor, service?: Service): Fetch {
-  return outboundFetch({ tenant: `reading ${tenant}`, env, hops }, service);
+export function createCatalogFetch({ tenant, env, hops }: OutboundContext, service?: ServiceFetch): Fetch {
+  return createUpstreamFetch({ tenant: `reading ${tenant}`, env, hops }, service);
 }
 
 /** What is sent ends when its call does, and whoever reads an answer counts its bytes. */
-export function outboundFetch(leaving: LeavingFor, service?: Service): Fetch {
-  const door = doorFor(leaving, Infinity, service);
-  return (url, init) => door.fetch(url, init).catch(refuse);
+export function createUpstreamFetch(context: OutboundContext, service?: ServiceFetch): Fetch {
+  const guardedFetch = createTenantGuardedFetch(context, Infinity, service);
+  return (url, init) => guardedFetch.fetch(url, init).catch(rethrowAsFault);
 }
 
-function refuse(error: unknown): never {
+function rethrowAsFault(error: unknown): never {
   if (!(error instanceof OutboundError)) throw error;
   throw new McpFault({ kind: "unreachable", code: error.code, sent: "no" }, error);
 }

@@ -2,11 +2,11 @@
 
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
-import { shortened } from "../mcp-client/refusal-reason.ts";
+import { truncateWords } from "../mcp-client/refusal-reason.ts";
 import type { Cause, CauseCode } from "../protocol/cause.ts";
 
 /** For lists. The words of a refusal are the server's, and may say something of the credential that all callers share. */
-export function unreadReason(fault: Fault, withinMs: number): string {
+export function describeReadFault(fault: Fault, timeoutMs: number): string {
   if (fault.kind === "refused") {
     const { status } = fault.http;
     const code = rpcErrorOf(fault.error)?.code ?? 0;
@@ -14,8 +14,8 @@ export function unreadReason(fault: Fault, withinMs: number): string {
     return status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
   }
   if (fault.kind === "unresumable")
-    return `the stream broke and cannot be resumed: ${unreadReason(fault.why, withinMs)}`;
-  if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
+    return `the stream broke and cannot be resumed: ${describeReadFault(fault.lastFault, timeoutMs)}`;
+  if (fault.kind === "cancelled") return `it was not read within ${timeoutMs} ms`;
   return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
 }
 
@@ -25,11 +25,11 @@ export interface Reason {
   readonly causes: readonly Cause[];
 }
 
-export function reasonFor(code: CauseCode, why: string): Reason {
+export function createReason(code: CauseCode, why: string): Reason {
   return { why, causes: [{ code }] };
 }
 
-export function lackingSecret(name: string): Reason {
+export function missingSecretReason(name: string): Reason {
   return { why: `this tenant has no secret ${name}`, causes: [{ code: "secret-missing", name }] };
 }
 
@@ -66,12 +66,12 @@ export function causeOf(fault: Fault): CauseCode {
 
 /** For operators alone, to be shown behind the reason: the server's words, or where a redirect leads. */
 export function operatorDetail(fault: Fault, secrets: readonly string[]): string | undefined {
-  const host = hostLedTo(fault, secrets);
+  const host = redirectHost(fault, secrets);
   if (host !== undefined) return `it leads to ${host}`;
-  const words = wordsOf(fault)
+  const message = serverMessageOf(fault)
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
-  return words === "" ? undefined : `it says: ${shortened(words, MOST_WORDS)}`;
+  return message === "" ? undefined : `it says: ${truncateWords(message, MAX_MESSAGE)}`;
 }
 
 /** `why`, for who may see it all. */
@@ -79,23 +79,25 @@ export function withDetail(why: string, detail: string | undefined): string {
   return detail === undefined ? why : `${why}; ${detail}`;
 }
 
-const MOST_WORDS = 200;
+const MAX_MESSAGE = 200;
 
-function wordsOf(fault: Fault): string {
+function serverMessageOf(fault: Fault): string {
   if (fault.kind === "refused") return rpcErrorOf(fault.error)?.message ?? "";
   return "reason" in fault ? (fault.reason ?? "") : "";
 }
 
 /** As in a `Location`: of letters, digits, dots, hyphens and a port, or an address in brackets. */
 const HOST = /^[a-z0-9.\-_:[\]]{1,261}$/;
-const SHORTEST_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
 /** Refuses what is no web address, and a host with a credential in it, which a server that was sent one could put there. */
-function hostLedTo(fault: Fault, secrets: readonly string[]): string | undefined {
+function redirectHost(fault: Fault, secrets: readonly string[]): string | undefined {
   if (fault.kind !== "redirect" || fault.location === undefined) return undefined;
   const { protocol, host } = new URL(fault.location);
   const isWeb = protocol === "https:" || protocol === "http:";
   if (!isWeb || !HOST.test(host)) return undefined;
-  const isToldOf = secrets.some((one) => one.length >= SHORTEST_SECRET && host.includes(one.trim().toLowerCase()));
-  return isToldOf ? undefined : host;
+  const containsSecret = secrets.some(
+    (one) => one.length >= MIN_SECRET_LENGTH && host.includes(one.trim().toLowerCase()),
+  );
+  return containsSecret ? undefined : host;
 }

@@ -3,14 +3,14 @@
 
 import type { Cause, CauseCode } from "../protocol/cause.ts";
 import type { ListedKind } from "../protocol/definition.ts";
-import { arrayElements, membersNamed, objectMembers } from "../mcp-client/json-text.ts";
+import { arrayElements, getMembers, objectMembers } from "../mcp-client/json-text.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import { isDefinition, isText, listOf, shaped } from "./check-definition.ts";
-import { flaggedIn, flagsOf, withFlags, type FlaggedAt } from "./review/definition-flags.ts";
+import { isDefinition, isText, arrayOf, objectWith } from "./check-definition.ts";
+import { findFlags, flagsOf, withFlags, type FlagsByIndex } from "./review/definition-flags.ts";
 
 /** How an upstream is spoken to. */
-export type Way = "2025" | "2026" | "http-sse";
+export type LinkTransport = "2025" | "2026" | "http-sse";
 
 export const LISTED_KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
 
@@ -25,7 +25,7 @@ export interface Quarantined {
 export interface UpstreamFacts {
   /** The configuration with which it was read: `configOf`. */
   readonly of: string;
-  readonly way: Way;
+  readonly way: LinkTransport;
   readonly revision: string;
   readonly instructions?: string;
   /** It says that it sends log messages. */
@@ -40,7 +40,7 @@ export interface UpstreamFacts {
   /** Under `trust: review`: how many definitions wait for a decision. Absent: none is asked for. */
   readonly waiting?: number;
   /** Which definitions deserve a second look, by their place in their list. */
-  readonly flagged?: Readonly<Partial<Record<ListedKind, FlaggedAt>>>;
+  readonly flagged?: Readonly<Partial<Record<ListedKind, FlagsByIndex>>>;
   /** What was not read, because it was too much or failed; absent: everything was. */
   readonly capped?: string;
   /** The same as codes. */
@@ -59,10 +59,10 @@ export interface UpstreamCatalog extends UpstreamFacts {
 /** With what an earlier reading found in the place of lists that could not be read now. */
 export function withLastGood(catalog: UpstreamCatalog, last: UpstreamCatalog): UpstreamCatalog {
   const { unread = [] } = catalog;
-  const kept = unread.map((kind) => [kind, last.texts[kind]] as const);
+  const lastTexts = unread.map((kind) => [kind, last.texts[kind]] as const);
   const isUnread = ({ kind }: Quarantined) => unread.some((one) => one === kind);
   const quarantined = [...catalog.quarantined.filter((one) => !isUnread(one)), ...last.quarantined.filter(isUnread)];
-  const texts = { ...catalog.texts, ...Object.fromEntries(kept) };
+  const texts = { ...catalog.texts, ...Object.fromEntries(lastTexts) };
   // A count alone is no change, for which all would be written and served anew.
   const skipped = catalog.skipped !== undefined && last.skipped !== undefined && { skipped: last.skipped };
   return { ...catalog, texts, quarantined, ...skipped };
@@ -76,18 +76,19 @@ const FACTS = "facts";
  * As it is kept: what deserves a second look is found once. Instructions have no place where that could be said: those
  * that nobody approved are left out.
  */
-export function flagCatalog(read: UpstreamCatalog): UpstreamCatalog {
-  const { flagged: _, instructions, ...catalog } = read;
-  const found = Object.entries(catalog.texts).map(([kind, all]) => [kind, flaggedIn(all)] as const);
-  const flagged = Object.fromEntries(found.filter(([, at]) => at !== undefined));
+export function flagCatalog(source: UpstreamCatalog): UpstreamCatalog {
+  const { flagged: _, instructions, ...catalog } = source;
+  const flaggedLists = Object.entries(catalog.texts).map(([kind, all]) => [kind, findFlags(all)] as const);
+  const flagged = Object.fromEntries(flaggedLists.filter(([, at]) => at !== undefined));
   const flags = catalog.waiting === undefined ? flagsOf(instructions ?? "") : [];
   const name = "instructions";
-  const left: Quarantined[] = flags.length === 0 ? [] : [{ kind: name, name, why: `flagged, ${flags.join(", ")}` }];
+  const flaggedInstructions: Quarantined[] =
+    flags.length === 0 ? [] : [{ kind: name, name, why: `flagged, ${flags.join(", ")}` }];
   return {
     ...catalog,
     ...(instructions !== undefined && flags.length === 0 && { instructions }),
     ...(Object.keys(flagged).length > 0 && { flagged }),
-    quarantined: [...left, ...catalog.quarantined],
+    quarantined: [...flaggedInstructions, ...catalog.quarantined],
   };
 }
 
@@ -100,38 +101,38 @@ export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array 
  * undefined: it is of another configuration; absent `of`: whichever it is of. `broken`: it is nothing that this release
  * can read. A release that writes catalogs another way says so in `configOf`, so that none meets another's.
  */
-export function decodeCatalog(bytes: Uint8Array, of?: string): UpstreamCatalog | "broken" | undefined {
+export function decodeCatalog(bytes: Uint8Array, config?: string): UpstreamCatalog | "broken" | undefined {
   const members = objectMembers(new TextDecoder().decode(bytes), LISTED_KINDS.length + 1);
-  const found = new Map(members?.map(({ name, text }) => [name, text]));
-  const facts: unknown = JSON.parse(found.get(FACTS) ?? "null");
-  if (!areFacts(facts)) return "broken";
-  if (of !== undefined && facts.of !== of) return undefined;
-  const texts = LISTED_KINDS.map((kind) => arrayElements(found.get(kind) ?? "", MAX_LISTED));
+  const textByName = new Map(members?.map(({ name, text }) => [name, text]));
+  const facts: unknown = JSON.parse(textByName.get(FACTS) ?? "null");
+  if (!isUpstreamFacts(facts)) return "broken";
+  if (config !== undefined && facts.of !== config) return undefined;
+  const texts = LISTED_KINDS.map((kind) => arrayElements(textByName.get(kind) ?? "", MAX_LISTED));
   const [tools, prompts, resources, resourceTemplates] = texts;
   if (!tools || !prompts || !resources || !resourceTemplates) return "broken";
   return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
 }
 
 /** What nothing is made of may be whatever it is. */
-const areFacts = shaped(
+const isUpstreamFacts = objectWith(
   {
     of: isText,
     instructions: isText,
-    quarantined: listOf(shaped({ kind: isText, name: isText }, "name")),
-    cache: shaped({ ttlMs: Number.isSafeInteger }, "ttlMs"),
+    quarantined: arrayOf(objectWith({ kind: isText, name: isText }, "name")),
+    cache: objectWith({ ttlMs: Number.isSafeInteger }, "ttlMs"),
   },
   "quarantined",
 ) as (facts: unknown) => facts is UpstreamFacts;
 
-export interface ReadTool {
+export interface ParsedTool {
   readonly wire: JsonObject;
   readonly texts: ReadonlyMap<string, string> | undefined;
 }
 
-export interface ReadSection {
+export interface ParsedSection {
   readonly catalog: UpstreamCatalog;
   readonly wires: {
-    readonly tools: readonly ReadTool[];
+    readonly tools: readonly ParsedTool[];
     readonly prompts: readonly JsonObject[];
     readonly resources: readonly JsonObject[];
     readonly resourceTemplates: readonly JsonObject[];
@@ -144,13 +145,13 @@ interface Section {
 }
 
 /** A section is kept by this isolate, and so is what was read in it: other parts of a policy change more often. */
-const readBefore = new WeakMap<Section, ReadSection>();
+const parsedSections = new WeakMap<Section, ParsedSection>();
 const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
 
 /** undefined and `broken`: as `decodeCatalog`. */
-export function readSection(section: Section, config: string): ReadSection | "broken" | undefined {
-  const known = readBefore.get(section);
-  if (known?.catalog.of === config) return known;
+export function parseSection(section: Section, config: string): ParsedSection | "broken" | undefined {
+  const cached = parsedSections.get(section);
+  if (cached?.catalog.of === config) return cached;
   const catalog = decodeCatalog(section.bytes, config);
   if (!catalog || catalog === "broken") return catalog;
   const { texts, flagged } = catalog;
@@ -159,34 +160,34 @@ export function readSection(section: Section, config: string): ReadSection | "br
       const wire: unknown = JSON.parse(text);
       return isDefinition(kind, wire) ? withFlags(wire, flagged?.[kind]?.[at]) : undefined;
     });
-  const [tools, prompts, resources, resourceTemplates] = LISTED_KINDS.map(parsed).map(wholly);
+  const [tools, prompts, resources, resourceTemplates] = LISTED_KINDS.map(parsed).map(allDefined);
   if (!tools || !prompts || !resources || !resourceTemplates) return "broken";
-  const texted = tools.map((wire, at) => ({ wire, texts: membersNamed(SCHEMAS, texts.tools[at] ?? "") }));
-  const wires = { tools: texted, prompts, resources, resourceTemplates };
+  const toolsWithTexts = tools.map((wire, at) => ({ wire, texts: getMembers(SCHEMAS, texts.tools[at] ?? "") }));
+  const wires = { tools: toolsWithTexts, prompts, resources, resourceTemplates };
   const read = { catalog, wires };
-  readBefore.set(section, read);
+  parsedSections.set(section, read);
   return read;
 }
 
-function wholly<T>(all: readonly (T | undefined)[]): readonly T[] | undefined {
+function allDefined<T>(all: readonly (T | undefined)[]): readonly T[] | undefined {
   return all.every((one) => one !== undefined) ? all : undefined;
 }
 
-type Lacking = Pick<UpstreamFacts, "capped" | "cappedBy" | "quarantined" | "unnamed" | "waiting">;
+type CatalogGaps = Pick<UpstreamFacts, "capped" | "cappedBy" | "quarantined" | "unnamed" | "waiting">;
 
 /** What a catalog lacks, in words; undefined: nothing. */
-export function lackOf({ capped, quarantined, unnamed, waiting = 0 }: Lacking): string | undefined {
+export function describeGaps({ capped, quarantined, unnamed, waiting = 0 }: CatalogGaps): string | undefined {
   const [first] = quarantined;
   const count = quarantined.length + unnamed;
-  const left =
+  const leftOut =
     first && `${count} ${count === 1 ? "definition is" : "definitions are"} left out: ${first.name}: ${first.why}`;
-  const waits =
+  const pending =
     waiting === 0 ? undefined : `${waiting} ${waiting === 1 ? "definition waits" : "definitions wait"} for approval`;
-  return [capped, waits, left].filter((text) => text !== undefined).join("; ") || undefined;
+  return [capped, pending, leftOut].filter((text) => text !== undefined).join("; ") || undefined;
 }
 
 /** `lackOf` as codes. */
-export function causesOfLack({ cappedBy = [], quarantined, waiting = 0 }: Lacking): readonly Cause[] {
+export function causesOfGaps({ cappedBy = [], quarantined, waiting = 0 }: CatalogGaps): readonly Cause[] {
   const [first] = quarantined;
   return [
     ...cappedBy,

@@ -8,11 +8,16 @@ import { SYSTEM_CLOCK } from "../mcp-client/clock.ts";
 import { canonicalJson } from "../auth/seal.ts";
 import { workerSecretOf } from "../tenants/document/secret-name.ts";
 import type { TenantDocument, UpstreamAuthDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
-import { accessToken, forgetAccessToken, type ClientGrant, type TokenHow } from "./guard/access-token.ts";
-import { clientHeaderIn, clientValue, traceHeaders, type ClientHeader } from "./guard/client-headers.ts";
+import { getAccessToken, forgetAccessToken, type ClientGrant, type TokenOptions } from "./guard/access-token.ts";
+import {
+  parseClientPlaceholder,
+  clientHeaderValue,
+  traceHeaders,
+  type GetClientHeader,
+} from "./guard/client-headers.ts";
 import { upstreamUrl } from "./guard/service-binding.ts";
 import { hashOf } from "./listed-name.ts";
-import { PLACEHOLDER, secretIn, timeoutOf, wholeSecret } from "./upstream-rules.ts";
+import { PLACEHOLDER, parseSecretPlaceholder, timeoutOf, parseSecretReference } from "./upstream-rules.ts";
 
 export interface NamedUpstream {
   readonly id: string;
@@ -33,16 +38,16 @@ export function configOf(upstream: UpstreamDocument): string {
   return hashOf(text) + hashOf(`${text.length} ${text}`);
 }
 
-export interface SecretsAt {
+export interface HeaderContext {
   readonly tenant: string;
   readonly env: unknown;
   secret(name: string): Promise<string | undefined>;
   /** Absent where no client asks, as when lists are read. */
-  readonly client?: ClientHeader;
+  readonly clientHeader?: GetClientHeader;
 }
 
 /** What goes with every request to an upstream. Names are in lower case. */
-export interface FilledHeaders {
+export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>;
   /** The trace context of the client: of one request, so nothing is kept by it. */
   readonly trace: Readonly<Record<string, string>>;
@@ -52,46 +57,52 @@ export interface FilledHeaders {
   readonly grant?: ClientGrant;
 }
 
-type Filling = FilledHeaders | { readonly lacks: string };
+type HeaderResolution = ResolvedHeaders | { readonly lacks: string };
 
 /** The headers with everything in place; `lacks`: the secret that the tenant does not have. */
-export async function headersOf({ url = "", headers = {}, auth }: UpstreamDocument, at: SecretsAt): Promise<Filling> {
-  const filled: Record<string, string> = {};
+export async function resolveHeaders(
+  { url = "", headers = {}, auth }: UpstreamDocument,
+  context: HeaderContext,
+): Promise<HeaderResolution> {
+  const resolved: Record<string, string> = {};
   const secrets: string[] = [];
   for (const [name, template] of Object.entries(headers)) {
-    const one = await filledTemplate(template, at);
+    const one = await resolveTemplate(template, context);
     if ("lacks" in one) return one;
     secrets.push(...one.secrets);
     if (one.value === undefined) continue;
-    filled[name.toLowerCase()] = one.value;
+    resolved[name.toLowerCase()] = one.value;
   }
-  const trace = at.client ? traceHeaders(at.client) : {};
-  if (!auth) return { headers: filled, trace, secrets };
-  const clientSecret = await secretOf(wholeSecret(auth.clientSecret) ?? "", at);
+  const trace = context.clientHeader ? traceHeaders(context.clientHeader) : {};
+  if (!auth) return { headers: resolved, trace, secrets };
+  const clientSecret = await resolveSecret(parseSecretReference(auth.clientSecret) ?? "", context);
   if (typeof clientSecret === "object") return clientSecret;
-  const grant = grantOf(auth, { tenant: at.tenant, clientSecret, url });
-  return { headers: filled, trace, secrets: [...secrets, clientSecret], grant };
+  const grant = grantOf(auth, { tenant: context.tenant, clientSecret, url });
+  return { headers: resolved, trace, secrets: [...secrets, clientSecret], grant };
 }
 
-interface FilledTemplate {
+interface ResolvedTemplate {
   /** undefined: the client did not send what stands in it; half of a value would be another value. */
   readonly value: string | undefined;
   readonly secrets: readonly string[];
 }
 
-async function filledTemplate(template: string, at: SecretsAt): Promise<FilledTemplate | { readonly lacks: string }> {
+async function resolveTemplate(
+  template: string,
+  context: HeaderContext,
+): Promise<ResolvedTemplate | { readonly lacks: string }> {
   const parts = new Map<string, string | undefined>();
   const secrets: string[] = [];
   for (const [, inner = ""] of template.matchAll(PLACEHOLDER)) {
-    const found = await filling(inner, at);
+    const found = await resolvePlaceholder(inner, context);
     if (typeof found === "object") return found;
-    if (found !== undefined && secretIn(inner) !== undefined) secrets.push(found);
+    if (found !== undefined && parseSecretPlaceholder(inner) !== undefined) secrets.push(found);
     parts.set(inner, found);
   }
-  const isWhole = ![...parts.values()].includes(undefined);
+  const isComplete = ![...parts.values()].includes(undefined);
   // In one pass: what a client wrote is not looked through for placeholders.
   const value = template.replaceAll(PLACEHOLDER, (_whole, inner: string) => parts.get(inner) ?? "");
-  return { value: isWhole ? value : undefined, secrets };
+  return { value: isComplete ? value : undefined, secrets };
 }
 
 function grantOf(
@@ -110,42 +121,51 @@ function grantOf(
   };
 }
 
-export interface TokenedHeaders extends FilledHeaders {
+export interface AuthorizedHeaders extends ResolvedHeaders {
   readonly token?: string;
   /** The same without it. */
-  readonly before?: FilledHeaders;
+  readonly withoutToken?: ResolvedHeaders;
 }
 
 /** Tells what is sent from what was sent before; another token for the same client is no other credential. */
-export function credentialIn({ before, headers, secrets }: TokenedHeaders): unknown {
-  return before ? credentialIn(before) : [headers, secrets];
+export function headerCredentialOf({ withoutToken, headers, secrets }: AuthorizedHeaders): unknown {
+  return withoutToken ? headerCredentialOf(withoutToken) : [headers, secrets];
 }
 
 /** The same with the access token in it. Throws a `TokenRefusal` where there is none. */
-export async function withToken(filled: FilledHeaders, how: TokenHow): Promise<TokenedHeaders> {
-  const { grant, headers, secrets } = filled;
-  if (!grant) return filled;
-  const token = await accessToken(grant, how);
+export async function withToken(resolvedHeaders: ResolvedHeaders, options: TokenOptions): Promise<AuthorizedHeaders> {
+  const { grant, headers, secrets } = resolvedHeaders;
+  if (!grant) return resolvedHeaders;
+  const token = await getAccessToken(grant, options);
   const authorized = { ...headers, authorization: `Bearer ${token}` };
-  return { ...filled, headers: authorized, secrets: [...secrets, token], token, before: filled };
+  return {
+    ...resolvedHeaders,
+    headers: authorized,
+    secrets: [...secrets, token],
+    token,
+    withoutToken: resolvedHeaders,
+  };
 }
 
 /** Whether it was refused for its access token, which nobody is given again. */
-export function isTokenStale(fault: Fault, filled: TokenedHeaders | undefined): boolean {
-  if (!filled?.grant || filled.token === undefined || httpStatusOf(fault) !== 401) return false;
-  forgetAccessToken(filled.grant, filled.token);
+export function isTokenStale(fault: Fault, authorizedHeaders: AuthorizedHeaders | undefined): boolean {
+  if (!authorizedHeaders?.grant || authorizedHeaders.token === undefined || httpStatusOf(fault) !== 401) return false;
+  forgetAccessToken(authorizedHeaders.grant, authorizedHeaders.token);
   return true;
 }
 
 /** What stands in the place of `{{inner}}`; undefined: the client did not send it. */
-async function filling(inner: string, at: SecretsAt): Promise<string | undefined | { readonly lacks: string }> {
-  const header = clientHeaderIn(inner);
-  if (header !== undefined) return at.client && clientValue(at.client, header);
-  return secretOf(secretIn(inner) ?? "", at);
+async function resolvePlaceholder(
+  inner: string,
+  context: HeaderContext,
+): Promise<string | undefined | { readonly lacks: string }> {
+  const header = parseClientPlaceholder(inner);
+  if (header !== undefined) return context.clientHeader && clientHeaderValue(context.clientHeader, header);
+  return resolveSecret(parseSecretPlaceholder(inner) ?? "", context);
 }
 
-async function secretOf(name: string, at: SecretsAt): Promise<string | { readonly lacks: string }> {
-  return (await at.secret(name)) ?? workerSecretOf(at.env, at.tenant, name) ?? { lacks: name };
+async function resolveSecret(name: string, context: HeaderContext): Promise<string | { readonly lacks: string }> {
+  return (await context.secret(name)) ?? workerSecretOf(context.env, context.tenant, name) ?? { lacks: name };
 }
 
 /** For reading lists; `limits` of a call are its own. */

@@ -1,35 +1,35 @@
 // Owns one conversation with an upstream, in the way that it speaks: a session of era 2025 is begun and ended here, era
 // 2026 needs none. Refuses to send a request twice.
 
-import { ask2025, ask2026, type Asking, type ResultMessage } from "../mcp-client/ask.ts";
-import type { Channel2025, Opened2025 } from "../mcp-client/channel-2025.ts";
+import { requestResult2025, requestResult2026, type SendOptions, type ResultMessage } from "../mcp-client/ask.ts";
+import type { Channel2025, OpenedSession2025 } from "../mcp-client/channel-2025.ts";
 import { handshake } from "../mcp-client/channel-2025.ts";
-import { connect, speaksHttpSse, type ConnectOptions } from "../mcp-client/connect.ts";
+import { connect, indicatesHttpSse, type ConnectOptions } from "../mcp-client/connect.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import { pause, type Clock } from "../mcp-client/clock.ts";
 import { openHttpSse } from "../mcp-client/http-sse.ts";
 import { resultOf } from "../mcp-client/message.ts";
-import { request2025, type ClientAbout } from "../mcp-client/outgoing.ts";
+import { buildRequest2025, type ClientIdentity } from "../mcp-client/outgoing.ts";
 import type { RemoteEndpoint, RequestOptions } from "../mcp-client/remote-endpoint.ts";
 import { open2025, streamable2025 } from "../mcp-client/streamable-2025.ts";
-import { LATEST_2025, REVISION_2026, type Era } from "../protocol/era.ts";
+import { LATEST_2025, VERSION_2026, type Era } from "../protocol/era.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
-import type { Way } from "./upstream-catalog.ts";
+import type { LinkTransport } from "./upstream-catalog.ts";
 
-export interface LinkAsk {
+export interface LinkRequest {
   readonly method: string;
   readonly params: JsonObject;
   /** The JSON of `params.arguments` as the client wrote it. */
-  readonly exact?: string | undefined;
-  readonly mirrored?: readonly ParamHeader[];
+  readonly rawArguments?: string | undefined;
+  readonly paramHeaders?: readonly ParamHeader[];
   /** Progress is wanted: notifications of it carry a token of this link's own. */
-  readonly progress?: boolean;
+  readonly wantsProgress?: boolean;
 }
 
 export interface UpstreamLink {
-  readonly way: Way;
+  readonly transport: LinkTransport;
   readonly revision: string;
   /** As the upstream declared them; empty where nobody asked. */
   readonly capabilities: JsonObject;
@@ -37,161 +37,175 @@ export interface UpstreamLink {
   /** What the server calls itself, where somebody asked. */
   readonly server?: unknown;
   /** Throws an `McpFault`. */
-  ask(asked: LinkAsk, asking?: Asking): Promise<ResultMessage>;
+  request(linkRequest: LinkRequest, options?: SendOptions): Promise<ResultMessage>;
   /** Ends the session, where there is one. Never rejects. */
   close(): Promise<void>;
 }
 
-export interface LinkHow {
+export interface LinkConfig {
   readonly endpoint: RemoteEndpoint;
-  readonly about: ClientAbout;
+  readonly client: ClientIdentity;
   /** undefined: nobody knows yet, so it is found out. */
-  readonly way: Way | undefined;
+  readonly transport: LinkTransport | undefined;
 }
 
 /** How long a server is waited for that is told that its session is over. */
-const GOODBYE_MS = 2000;
+const END_TIMEOUT_MS = 2000;
 
 /** For calls: asks the server nothing that the way does not need. */
-export async function openLink(how: LinkHow, options: RequestOptions = {}): Promise<UpstreamLink> {
-  const ids = counting();
-  switch (how.way) {
+export async function openLink(config: LinkConfig, options: RequestOptions = {}): Promise<UpstreamLink> {
+  const nextId = createIdCounter();
+  switch (config.transport) {
     case "2026":
-      return beginLink2026(how);
+      return openLink2026(config);
     case "2025": {
-      const opened = await open2025(how.endpoint, helloOf(how.about), ids(), options);
-      return link2025(how, ids, opened);
+      const opened = await open2025(config.endpoint, toInitializeParams(config.client), nextId(), options);
+      return createLink2025(config, nextId, opened);
     }
     case "http-sse": {
-      const connection = await openHttpSse(how.endpoint, options);
+      const connection = await openHttpSse(config.endpoint, options);
       try {
-        const opened = await handshake(() => connection, helloOf(how.about), ids(), options);
-        return linkOver(connection, { how, ids, opened, way: "http-sse" }, async () => connection.close());
+        const opened = await handshake(() => connection, toInitializeParams(config.client), nextId(), options);
+        return createChannelLink(connection, { config, nextId, opened, transport: "http-sse" }, async () =>
+          connection.close(),
+        );
       } catch (error) {
         connection.close();
         throw error;
       }
     }
     case undefined:
-      return findLink(how, { ...options, nextId: ids });
+      return detectLink(config, { ...options, nextId: nextId });
   }
 }
 
 /** To read what the server lists, in its era; undefined: whichever it speaks. */
-export async function surveyLink(
-  how: Omit<LinkHow, "way">,
+export async function openCatalogLink(
+  config: Omit<LinkConfig, "transport">,
   era: Era | undefined,
   options: RequestOptions = {},
 ): Promise<UpstreamLink> {
-  if (era === "2026") return discoverLink({ ...how, way: "2026" }, options);
-  if (era === undefined) return openLink({ ...how, way: undefined }, options);
+  if (era === "2026") return discoverLink({ ...config, transport: "2026" }, options);
+  if (era === undefined) return openLink({ ...config, transport: undefined }, options);
   try {
-    return await openLink({ ...how, way: "2025" }, options);
+    return await openLink({ ...config, transport: "2025" }, options);
   } catch (error) {
-    if (!(error instanceof McpFault) || !speaksHttpSse(error.fault)) throw error;
-    return openLink({ ...how, way: "http-sse" }, options);
+    if (!(error instanceof McpFault) || !indicatesHttpSse(error.fault)) throw error;
+    return openLink({ ...config, transport: "http-sse" }, options);
   }
 }
 
 /** Finds out how the server speaks, newest way first, and what it says about itself. */
-async function findLink(how: LinkHow, options: ConnectOptions): Promise<UpstreamLink> {
-  const connected = await connect(how.endpoint, how.about, options);
+async function detectLink(config: LinkConfig, options: ConnectOptions): Promise<UpstreamLink> {
+  const connected = await connect(config.endpoint, config.client, options);
   const { nextId } = options;
-  switch (connected.way) {
+  switch (connected.transport) {
     case "2026":
-      return link2026(how, nextId as () => number, resultOf(connected.discovered) ?? {});
+      return createLink2026(config, nextId as () => number, resultOf(connected.discovered) ?? {});
     case "2025":
-      return link2025(how, nextId as () => number, connected);
+      return createLink2025(config, nextId as () => number, connected);
     case "http-sse": {
       const { connection } = connected;
-      const over = { how, ids: nextId as () => number, opened: connected, way: "http-sse" } as const;
-      return linkOver(connection, over, async () => connection.close());
+      const parts = { config, nextId: nextId as () => number, opened: connected, transport: "http-sse" } as const;
+      return createChannelLink(connection, parts, async () => connection.close());
     }
   }
 }
 
-async function discoverLink(how: LinkHow, options: RequestOptions = {}): Promise<UpstreamLink> {
-  const ids = counting();
-  const asked = { method: "server/discover", params: {} };
-  const discovered = await ask2026({ endpoint: how.endpoint, about: how.about, nextId: ids }, asked, options);
-  return link2026(how, ids, resultOf(discovered) ?? {});
+async function discoverLink(config: LinkConfig, options: RequestOptions = {}): Promise<UpstreamLink> {
+  const nextId = createIdCounter();
+  const request = { method: "server/discover", params: {} };
+  const discovered = await requestResult2026(
+    { endpoint: config.endpoint, client: config.client, nextId: nextId },
+    request,
+    options,
+  );
+  return createLink2026(config, nextId, resultOf(discovered) ?? {});
 }
 
 /** For calls: nothing is asked before the first of them. */
-export function beginLink2026(how: LinkHow): UpstreamLink {
-  return link2026(how, counting(anywhere()), {});
+export function openLink2026(config: LinkConfig): UpstreamLink {
+  return createLink2026(config, createIdCounter(randomStart()), {});
 }
 
-function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered: JsonObject): UpstreamLink {
+function createLink2026({ endpoint, client }: LinkConfig, nextId: () => number, discovered: JsonObject): UpstreamLink {
   const { capabilities, instructions, _meta } = discovered;
   return {
-    way: "2026",
-    revision: REVISION_2026,
+    transport: "2026",
+    revision: VERSION_2026,
     capabilities: isObject(capabilities) ? capabilities : {},
     instructions: typeof instructions === "string" ? instructions : undefined,
     server: isObject(_meta) ? _meta[META.serverInfo] : undefined,
-    ask: (asked, asking) => ask2026({ endpoint, about, nextId }, asked, asking),
+    request: (linkRequest, options) => requestResult2026({ endpoint, client, nextId }, linkRequest, options),
     close: async () => {},
   };
 }
 
 /** A call matters more than its log messages: so long it waits for the answer, which may come later. */
-export const LEVEL_WITHIN_MS = 1000;
-const LEVEL_ANSWERED_WITHIN_MS = 5000;
+export const LEVEL_WAIT_MS = 1000;
+const LEVEL_TIMEOUT_MS = 5000;
 
-interface LevelHow {
+interface LogLevelOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly later: (work: Promise<unknown>) => void;
+  readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
 /** Has a session of era 2025 send its log messages from `level` on. Never rejects: a server that refuses is not used any less. */
-export async function askForLogs(link: UpstreamLink, level: LogLevel, how: LevelHow): Promise<void> {
-  const { clock, signal, later } = how;
+export async function requestLogLevel(link: UpstreamLink, level: LogLevel, options: LogLevelOptions): Promise<void> {
+  const { clock, signal, waitUntil } = options;
   const waiting = new AbortController();
-  const limits = { totalMs: LEVEL_ANSWERED_WITHIN_MS };
-  const asked = link.ask({ method: "logging/setLevel", params: { level } }, { signal, limits }).then(
+  const limits = { totalMs: LEVEL_TIMEOUT_MS };
+  const response = link.request({ method: "logging/setLevel", params: { level } }, { signal, limits }).then(
     () => waiting.abort(),
     () => waiting.abort(),
   );
-  later(asked);
-  await pause(clock, LEVEL_WITHIN_MS, waiting.signal);
+  waitUntil(response);
+  await pause(clock, LEVEL_WAIT_MS, waiting.signal);
 }
 
 /** In a session that has begun. `ids`: those of all requests in it. */
-export function link2025(how: LinkHow, ids: () => number, opened: Begun): UpstreamLink {
-  const channel = streamable2025(how.endpoint, opened.session);
-  return linkOver(channel, { how, ids, opened, way: "2025" }, async () => {
-    if (opened.session.id !== undefined) await channel.end?.({ limits: { totalMs: GOODBYE_MS } });
+export function createLink2025(config: LinkConfig, nextId: () => number, opened: PartialOpening): UpstreamLink {
+  const channel = streamable2025(config.endpoint, opened.session);
+  return createChannelLink(channel, { config, nextId, opened, transport: "2025" }, async () => {
+    if (opened.session.id !== undefined) await channel.end?.({ limits: { totalMs: END_TIMEOUT_MS } });
   });
 }
 
 /** `answer`: absent where another isolate has heard it. */
-type Begun = Pick<Opened2025, "session"> & Partial<Opened2025>;
+type PartialOpening = Pick<OpenedSession2025, "session"> & Partial<OpenedSession2025>;
 
-interface Over {
-  readonly how: LinkHow;
-  readonly ids: () => number;
-  readonly opened: Begun;
-  readonly way: Way;
+interface LinkParts {
+  readonly config: LinkConfig;
+  readonly nextId: () => number;
+  readonly opened: PartialOpening;
+  readonly transport: LinkTransport;
 }
 
-function linkOver(channel: Channel2025, { how, ids, opened, way }: Over, end: () => Promise<void>): UpstreamLink {
-  const { session, answer } = opened;
-  const { instructions, serverInfo } = (answer && resultOf(answer)) ?? {};
+function createChannelLink(
+  channel: Channel2025,
+  { config, nextId, opened, transport }: LinkParts,
+  endSession: () => Promise<void>,
+): UpstreamLink {
+  const { session, response } = opened;
+  const { instructions, serverInfo } = (response && resultOf(response)) ?? {};
   return {
-    way,
+    transport,
     revision: session.revision,
     capabilities: session.capabilities,
     instructions: typeof instructions === "string" ? instructions : undefined,
     server: serverInfo,
-    ask: async ({ method, params, exact, progress }, asking) => {
-      const id = ids();
-      const sent = progress ? { ...params, _meta: { ...metaOf(params), progressToken: id } } : params;
-      return ask2025({ channel, clock: how.endpoint.clock }, request2025({ id, method, params: sent, exact }), asking);
+    request: async ({ method, params, rawArguments, wantsProgress }, options) => {
+      const id = nextId();
+      const sent = wantsProgress ? { ...params, _meta: { ...metaOf(params), progressToken: id } } : params;
+      return requestResult2025(
+        { channel, clock: config.endpoint.clock },
+        buildRequest2025({ id, method, params: sent, rawArguments }),
+        options,
+      );
     },
     // A goodbye to a server that may be gone: its session ends there by itself.
-    close: async () => end().catch(() => undefined),
+    close: async () => endSession().catch(() => undefined),
   };
 }
 
@@ -199,12 +213,12 @@ function metaOf({ _meta }: JsonObject): JsonObject {
   return isObject(_meta) ? _meta : {};
 }
 
-export function helloOf({ capabilities, clientInfo }: ClientAbout): JsonObject {
-  return { protocolVersion: LATEST_2025.revision, capabilities, clientInfo };
+export function toInitializeParams({ capabilities, clientInfo }: ClientIdentity): JsonObject {
+  return { protocolVersion: LATEST_2025.version, capabilities, clientInfo };
 }
 
-export function counting(from = 0): () => number {
-  let last = from;
+export function createIdCounter(start = 0): () => number {
+  let last = start;
   return () => (last += 1);
 }
 
@@ -212,16 +226,16 @@ export function counting(from = 0): () => number {
  * Each call of era 2026 has a link of its own, and the answer to a question must come under another id than the question's
  * call had. Not one count for all: it would tell an upstream how much others ask.
  */
-function anywhere(): number {
+function randomStart(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }
 
 /** What era 2026 says of its client in each request; a session of era 2025 has said it when it began. */
-const OF_2026: ReadonlySet<string> = new Set(Object.values(META));
+const META_KEYS_2026: ReadonlySet<string> = new Set(Object.values(META));
 
 export function withoutOwnMeta(params: JsonObject): JsonObject {
   const { _meta, ...rest } = params;
   if (!isObject(_meta)) return params;
-  const kept = Object.entries(_meta).filter(([key]) => !OF_2026.has(key) && key !== "progressToken");
-  return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
+  const entries = Object.entries(_meta).filter(([key]) => !META_KEYS_2026.has(key) && key !== "progressToken");
+  return entries.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(entries) };
 }

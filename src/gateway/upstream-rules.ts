@@ -1,11 +1,11 @@
 // Owns what an upstream in a tenant's document must be: its id, its URL, and the headers that go with every request.
 // Pure. Shapes and sizes are the business of the admin contract.
 
-import type { BrokenMember } from "../deployment/deployment.ts";
-import { refusedAsWritten } from "../outbound/destination.ts";
+import type { FieldError } from "../deployment/deployment.ts";
+import { findBrokenRuleInUrl } from "../outbound/destination.ts";
 import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
-import { clientHeaderIn } from "./guard/client-headers.ts";
+import { parseClientPlaceholder } from "./guard/client-headers.ts";
 import { MAX_RETRIES, type TenantDocument, type UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { normalizeLiteral } from "../protocol/uri.ts";
 import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
@@ -40,10 +40,10 @@ export interface UrlRules {
   readonly exposed?: Readonly<Record<string, unknown>>;
 }
 
-export function brokenUpstreams(
+export function findBrokenUpstreams(
   { upstreams = {}, serviceBindings: services = [] }: TenantDocument,
   rules: UrlRules,
-): readonly BrokenMember[] {
+): readonly FieldError[] {
   const ids = Object.keys(upstreams);
   const tooMany = ids.length > MAX_UPSTREAMS ? [{ field: "upstreams", rule: `has at most ${MAX_UPSTREAMS}` }] : [];
   const broken = Object.entries(upstreams).flatMap(([id, upstream], at) => {
@@ -59,7 +59,7 @@ export function brokenUpstreams(
         headerRules(name, value, upstream.headers ?? {}).map((rule) => ({ field: `${field}.headers.${name}`, rule })),
       ),
       ...(upstream.uris ?? []).flatMap((prefix, index) =>
-        prefixRules(prefix, others(upstreams, id)).map((rule) => ({ field: `${field}.uris.${index}`, rule })),
+        prefixRules(prefix, otherPrefixes(upstreams, id)).map((rule) => ({ field: `${field}.uris.${index}`, rule })),
       ),
       ...authRules(upstream, rules).map(([member, rule]) => ({ field: `${field}.auth.${member}`, rule })),
       ...timeoutRules(upstream).map((rule) => ({ field: `${field}.timeoutMs`, rule })),
@@ -95,14 +95,14 @@ function urlRules(text: string | undefined, { allow }: UrlRules): string[] {
   if (typeof text !== "string" || !URL.canParse(text)) return ["must be a URL, such as https://mcp.example.com/mcp"];
   const url = new URL(text);
   if (url.hash !== "") return ["must have no fragment"];
-  const broken = allow === undefined ? undefined : refusedAsWritten(url, allow);
-  return broken === undefined ? [] : [`${URL_RULES[broken] ?? "leads to no public address"}${wayTo(url)}`];
+  const broken = allow === undefined ? undefined : findBrokenRuleInUrl(url, allow);
+  return broken === undefined ? [] : [`${URL_RULES[broken] ?? "leads to no public address"}${localhostHint(url)}`];
 }
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** How a server beside `wrangler dev` is reached, which is nobody's on the internet. */
-function wayTo({ protocol, hostname, host }: URL): string {
+function localhostHint({ protocol, hostname, host }: URL): string {
   if (!LOOPBACK.test(hostname) || !/^https?:$/.test(protocol)) return "";
   const entry = protocol === "http:" ? `http://${host}` : host;
   return `; on your machine, a line OUTBOUND_ALLOW=${entry} in .dev.vars allows it`;
@@ -114,13 +114,13 @@ function headerRules(name: string, value: string, all: Readonly<Record<string, s
   if (OWN_HEADERS.test(lower)) return ["is a header that the gateway writes itself"];
   if (Object.keys(all).some((other) => other !== name && other.toLowerCase() === lower)) return ["stands there twice"];
   if (typeof value !== "string" || !HEADER_VALUE.test(value)) return ["has visible ASCII characters and spaces alone"];
-  const unknown = [...value.matchAll(PLACEHOLDER)].find(([, inner = ""]) => !isFilled(inner));
+  const unknown = [...value.matchAll(PLACEHOLDER)].find(([, inner = ""]) => !isKnownPlaceholder(inner));
   if (unknown) return [placeholderRule(unknown[0])];
   return /\{\{|\}\}/.test(value.replaceAll(PLACEHOLDER, "")) ? ["has braces that belong to no {{secret:NAME}}"] : [];
 }
 
-function isFilled(inner: string): boolean {
-  return secretIn(inner) !== undefined || clientHeaderIn(inner) !== undefined;
+function isKnownPlaceholder(inner: string): boolean {
+  return parseSecretPlaceholder(inner) !== undefined || parseClientPlaceholder(inner) !== undefined;
 }
 
 function placeholderRule(whole: string): string {
@@ -138,7 +138,7 @@ function authRules({ auth, headers = {} }: UpstreamDocument, rules: UrlRules): (
     ["kind", kind === "client_credentials", "must be client_credentials"],
     ["kind", !hasOwn, "is not there beside a header Authorization"],
     ["clientId", VISIBLE.test(clientId), "has visible ASCII characters and spaces alone"],
-    ["clientSecret", isWholeSecret(clientSecret), `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`],
+    ["clientSecret", isSecretReference(clientSecret), `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`],
     ["scope", VISIBLE.test(scope), "has scopes with spaces between them"],
     ["resource", resource === "" || URL.canParse(resource), "must be a URL, or empty"],
   ];
@@ -148,23 +148,23 @@ function authRules({ auth, headers = {} }: UpstreamDocument, rules: UrlRules): (
   ];
 }
 
-function isWholeSecret(text: unknown): boolean {
-  return typeof text === "string" && wholeSecret(text) !== undefined;
+function isSecretReference(text: unknown): boolean {
+  return typeof text === "string" && parseSecretReference(text) !== undefined;
 }
 
 /** The name in a text that is nothing but `{{secret:NAME}}`. */
-export function wholeSecret(text: string): string | undefined {
+export function parseSecretReference(text: string): string | undefined {
   const inner = /^\{\{([^{}]*)\}\}$/.exec(text)?.[1];
-  return inner === undefined ? undefined : secretIn(inner);
+  return inner === undefined ? undefined : parseSecretPlaceholder(inner);
 }
 
 /** The name in `secret:NAME`; undefined for what is none. */
-export function secretIn(placeholder: string): string | undefined {
+export function parseSecretPlaceholder(placeholder: string): string | undefined {
   return placeholder.startsWith("secret:") ? secretNameOf(placeholder.slice("secret:".length)) : undefined;
 }
 
 /** The `uris` of all other upstreams. */
-function others(upstreams: Readonly<Record<string, UpstreamDocument>>, id: string): readonly UriPrefix[] {
+function otherPrefixes(upstreams: Readonly<Record<string, UpstreamDocument>>, id: string): readonly UriPrefix[] {
   return uriPrefixes({ upstreams }).filter(([, other]) => other !== id);
 }
 

@@ -1,44 +1,44 @@
 // Owns a message that names its upstream beside itself, in `server_id`: it goes there as it is, and what comes back comes
 // back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
 
-import { surrounded } from "../calls/around.ts";
-import { beforeCall } from "../calls/handle.ts";
-import type { Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
+import { applyAround } from "../calls/around.ts";
+import { runBeforeCall } from "../calls/handle.ts";
+import type { GatewayEnvelope, EnvelopeContext } from "../deployment/deployment.ts";
 import type { ListedKind } from "../protocol/definition.ts";
-import { arrayElements, objectMembers, repeatsMembers } from "../mcp-client/json-text.ts";
-import type { Call } from "../protocol/call.ts";
+import { arrayElements, objectMembers, hasDuplicateMembers } from "../mcp-client/json-text.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { parseCompletion } from "../protocol/methods/completion.ts";
 import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
-import { Encoded, type CallOutcome, type InvalidArguments } from "../protocol/outcome.ts";
-import type { AskedUri } from "../protocol/source.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../protocol/outcome.ts";
+import type { ResourceRef } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
-import type { CalledUpstream } from "./sent-call.ts";
+import type { UpstreamTarget } from "./sent-call.ts";
 import { policyName } from "./listed-name.ts";
-import { flaggedText, flagsIn, flagsOf } from "./review/definition-flags.ts";
-import { listedUi, ownUi, renameUi } from "./uris/ui-uris.ts";
+import { addFlagsToText, createFlagLookup, flagsOf } from "./review/definition-flags.ts";
+import { toListedUri, toOwnUri, renameResultUris } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
 
 /** The code that `docs/founding-documents.md` demands for it, in both eras. */
 const UNKNOWN_SERVER = -32001;
 
-export function unwrapMessage(body: unknown): Unwrapped | Failure {
+export function parseEnvelope(body: unknown): GatewayEnvelope | Failure {
   if (!isObject(body)) return failure("invalidRequest", "Invalid Request: a message is a JSON object");
   const { server_id: server, ...message } = body;
   if (typeof server !== "string") return invalid("server_id", "must name an upstream of this tenant");
   return {
     message,
-    counted: (view) => listedAs(server, message, view),
-    answer: async (call, visit) => answerFrom(server, call, visit),
+    toLimitedMessage: (view) => withListedName(server, message, view),
+    answer: async (call, context) => dispatchToUpstream(server, call, context),
   };
 }
 
-function listedAs(server: string, message: JsonObject, { tools }: WrappedVisit["view"]): JsonObject {
+function withListedName(server: string, message: JsonObject, { tools }: EnvelopeContext["view"]): JsonObject {
   const { params } = message;
   if (!isObject(params) || typeof params.name !== "string") return message;
   const target = policyName(server, params.name);
@@ -47,49 +47,49 @@ function listedAs(server: string, message: JsonObject, { tools }: WrappedVisit["
 }
 
 /** A call at one upstream. */
-interface At {
+interface MethodContext {
   readonly source: UpstreamSource;
-  readonly called: CalledUpstream;
-  readonly call: Call;
-  readonly visit: WrappedVisit;
+  readonly upstreamTarget: UpstreamTarget;
+  readonly call: McpRequest;
+  readonly context: EnvelopeContext;
 }
 
-type WrappedMethod = (at: At) => CallOutcome | Promise<CallOutcome>;
+type EnvelopeMethod = (at: MethodContext) => CallOutcome | Promise<CallOutcome>;
 
-const METHODS: Readonly<Record<string, WrappedMethod>> = {
-  "tools/list": (at) => list(at, "tools"),
-  "prompts/list": (at) => list(at, "prompts"),
-  "resources/list": (at) => list(at, "resources"),
-  "resources/templates/list": (at) => list(at, "resourceTemplates"),
+const METHODS: Readonly<Record<string, EnvelopeMethod>> = {
+  "tools/list": (at) => listDefinitions(at, "tools"),
+  "prompts/list": (at) => listDefinitions(at, "prompts"),
+  "resources/list": (at) => listDefinitions(at, "resources"),
+  "resources/templates/list": (at) => listDefinitions(at, "resourceTemplates"),
   "tools/call": callTool,
   "prompts/get": getPrompt,
   "resources/read": readResource,
   "completion/complete": complete,
   "server/discover": discover,
-  "logging/setLevel": pass,
-  ping: pass,
+  "logging/setLevel": forwardUnchanged,
+  ping: forwardUnchanged,
 };
 
-async function answerFrom(server: string, call: Call, visit: WrappedVisit): Promise<CallOutcome> {
-  const { view } = visit;
-  const source = view.shown.find((one): one is UpstreamSource => one.id === server && "upstream" in one);
+async function dispatchToUpstream(server: string, call: McpRequest, context: EnvelopeContext): Promise<CallOutcome> {
+  const { view } = context;
+  const source = view.visibleSources.find((one): one is UpstreamSource => one.id === server && "upstream" in one);
   if (!source) {
     return { ...failure("foreign", `Server '${server}' not found`), code: UNKNOWN_SERVER };
   }
-  const { called, state } = source;
+  const { upstreamTarget, state } = source;
   const method = Object.hasOwn(METHODS, call.method) ? METHODS[call.method] : undefined;
   if (!method) return failure("methodNotFound");
-  if (called) return method({ source, called, call, visit });
+  if (upstreamTarget) return method({ source, upstreamTarget, call, context });
   const why = state.kind === "fresh" ? "" : state.why;
   return failure("unreachableServer", undefined, { server, fault: "unread", why });
 }
 
 /** What the view shows of this upstream, by the names that its source has for them, before a profile renames any. */
-function shownOf(
-  { source, visit: { view } }: { readonly source: UpstreamSource; readonly visit: Pick<WrappedVisit, "view"> },
+function visibleNames(
+  { source, context: { view } }: { readonly source: UpstreamSource; readonly context: Pick<EnvelopeContext, "view"> },
   kind: ListedKind,
 ): ReadonlySet<string> {
-  const isOurs = (things: readonly unknown[]) => {
+  const isFromSource = (things: readonly unknown[]) => {
     const own = new Set(things);
     return (thing: unknown) => own.has(thing);
   };
@@ -98,79 +98,84 @@ function shownOf(
       return new Set(
         view.tools
           .map(({ target }) => target)
-          .filter(isOurs(source.tools))
+          .filter(isFromSource(source.tools))
           .map(({ name }) => name),
       );
     case "prompts":
       return new Set(
         view.prompts
           .map(({ target }) => target)
-          .filter(isOurs(source.prompts))
+          .filter(isFromSource(source.prompts))
           .map(({ name }) => name),
       );
     case "resources":
-      return new Set(view.resources.filter(isOurs(source.resources)).map(({ uri }) => uri));
+      return new Set(view.resources.filter(isFromSource(source.resources)).map(({ uri }) => uri));
     case "resourceTemplates":
-      return new Set(view.templates.filter(isOurs(source.templates)).map(({ wire }) => wire.uriTemplate));
+      return new Set(view.templates.filter(isFromSource(source.templates)).map(({ wire }) => wire.uriTemplate));
   }
 }
 
-function pass({ called, call, visit: { host } }: At): Promise<CallOutcome> {
-  return forwardCall(called, { method: call.method, params: call.params, repeatable: true }, call, host);
+function forwardUnchanged({ upstreamTarget, call, context: { requestScope } }: MethodContext): Promise<CallOutcome> {
+  return forwardCall(
+    upstreamTarget,
+    { method: call.method, params: call.params, repeatable: true },
+    call,
+    requestScope,
+  );
 }
 
 /**
  * Under `trust: review` the upstream's instructions to the model wait for approval like its definitions; else those that deserve
  * a second look are left out, as on `/mcp`.
  */
-async function discover(at: At): Promise<CallOutcome> {
-  const outcome = await pass(at);
+async function discover(at: MethodContext): Promise<CallOutcome> {
+  const outcome = await forwardUnchanged(at);
   if (outcome.kind !== "complete") return outcome;
   const { result } = outcome;
-  const said = result instanceof Encoded ? (JSON.parse(result.json) as JsonObject) : result;
-  const { instructions: own, ...rest } = said;
-  const reviewed = reviewedIn(at);
+  const value = result instanceof SerializedResult ? (JSON.parse(result.json) as JsonObject) : result;
+  const { instructions: own, ...rest } = value;
+  const reviewed = reviewedCatalogOf(at);
   if (!reviewed && flagsOf(own).length === 0) {
     // Of what stands there twice the first may be other words than those that were looked at.
-    const isClear = !(result instanceof Encoded) || !repeatsMembers(result.json, JSON.stringify(said));
-    return isClear ? outcome : { ...outcome, result: said };
+    const isClear = !(result instanceof SerializedResult) || !hasDuplicateMembers(result.json, JSON.stringify(value));
+    return isClear ? outcome : { ...outcome, result: value };
   }
   const { instructions } = reviewed ?? {};
   return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
 }
 
 /** Under `trust: review`, the catalog with what was approved; else undefined. */
-function reviewedIn({ source: { catalog } }: At): UpstreamCatalog | undefined {
+function reviewedCatalogOf({ source: { catalog } }: MethodContext): UpstreamCatalog | undefined {
   return catalog?.waiting === undefined ? undefined : catalog;
 }
 
 /** As the upstream lists it now, and what deserves a second look says so, as on `/mcp`. */
-async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
-  const reviewed = reviewedIn(at);
-  const said = saidOf(at, kind);
+async function listDefinitions(at: MethodContext, kind: ListedKind): Promise<CallOutcome> {
+  const reviewed = reviewedCatalogOf(at);
+  const toItems = createItemFilter(at, kind);
   // What was approved is listed without asking the upstream: what it lists by now may differ.
   if (reviewed) {
-    const json = `{"${kind}":[${reviewed.texts[kind].flatMap(said).join()}]}`;
-    return { kind: "complete", result: JSON.parse(json) as JsonObject, cache: at.visit.view.cache };
+    const json = `{"${kind}":[${reviewed.texts[kind].flatMap(toItems).join()}]}`;
+    return { kind: "complete", result: JSON.parse(json) as JsonObject, cache: at.context.view.cache };
   }
-  const outcome = await pass(at);
+  const outcome = await forwardUnchanged(at);
   if (outcome.kind !== "complete") return outcome;
   const { result } = outcome;
-  const isStamped = result instanceof Encoded;
-  const json = listedText(isStamped ? result.json : JSON.stringify(result), kind, said);
-  return { ...outcome, result: isStamped ? new Encoded(json, true) : (JSON.parse(json) as JsonObject) };
+  const isSerialized = result instanceof SerializedResult;
+  const json = filterListText(isSerialized ? result.json : JSON.stringify(result), kind, toItems);
+  return { ...outcome, result: isSerialized ? new SerializedResult(json, true) : (JSON.parse(json) as JsonObject) };
 }
 
 /** What is listed of a definition: nothing, where the view hides it, or readers may find different things in it. */
-function saidOf(at: At, kind: ListedKind): (item: string) => string[] {
-  const shown = shownOf(at, kind);
+function createItemFilter(at: MethodContext, kind: ListedKind): (item: string) => string[] {
+  const visible = visibleNames(at, kind);
   const { catalog } = at.source;
-  const flagsAt = flagsIn(catalog?.texts[kind] ?? [], catalog?.flagged?.[kind]);
+  const flagsAt = createFlagLookup(catalog?.texts[kind] ?? [], catalog?.flagged?.[kind]);
   return (item) => {
     const wire: unknown = JSON.parse(item);
-    if (!isObject(wire) || !shown.has(keyOf(wire, kind, at.called.id))) return [];
+    if (!isObject(wire) || !visible.has(keyOf(wire, kind, at.upstreamTarget.id))) return [];
     const flags = flagsAt(item, wire);
-    return flags === undefined ? [] : [flags.length === 0 ? item : flaggedText(item, flags)];
+    return flags === undefined ? [] : [flags.length === 0 ? item : addFlagsToText(item, flags)];
   };
 }
 
@@ -178,125 +183,144 @@ function saidOf(at: At, kind: ListedKind): (item: string) => string[] {
 function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
   const own = String(item[KEY_OF[kind]]);
   if (KEY_OF[kind] === "name") return policyName(id, own);
-  const listed = listedUi(id, own);
+  const listed = toListedUri(id, own);
   const parsed = kind === "resources" ? parseUri(listed) : { uri: listed };
   return "uri" in parsed ? parsed.uri : listed;
 }
 
-const MOST = 100_000;
+const MAX_ITEMS = 100_000;
 
 /** The same text, with what is said of each item in its place. */
-function listedText(json: string, kind: ListedKind, said: (item: string) => string[]): string {
-  const members = objectMembers(json, MOST) ?? [];
-  let isWhole = members.length > 0;
-  const kept = members.map(({ name, text }) => {
+function filterListText(json: string, kind: ListedKind, toItems: (item: string) => string[]): string {
+  const members = objectMembers(json, MAX_ITEMS) ?? [];
+  let isUnchanged = members.length > 0;
+  const parts = members.map(({ name, text }) => {
     if (name !== kind) return `${JSON.stringify(name)}:${text}`;
-    const all = arrayElements(text, MOST) ?? [];
-    const items = all.flatMap(said);
-    isWhole &&= all.length > 0 && items.length === all.length && items.every((item, place) => item === all[place]);
+    const all = arrayElements(text, MAX_ITEMS) ?? [];
+    const items = all.flatMap(toItems);
+    isUnchanged &&= all.length > 0 && items.length === all.length && items.every((item, place) => item === all[place]);
     return `${JSON.stringify(name)}:[${items.join()}]`;
   });
-  return isWhole ? json : `{${kept.join()}}`;
+  return isUnchanged ? json : `{${parts.join()}}`;
 }
 
-async function callTool(at: At): Promise<CallOutcome> {
-  const { call, visit, called } = at;
+async function callTool(at: MethodContext): Promise<CallOutcome> {
+  const { call, context, upstreamTarget } = at;
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
   const args = readObject(call, "arguments");
   if (isFailure(args)) return args;
-  const target = policyName(called.id, name);
-  const listed = shownOf(at, "tools").has(target) && visit.view.tools.find((tool) => tool.target.name === target);
-  const tool = listed ? visit.backend.tool(listed.wire.name) : undefined;
-  if (!listed || !tool) return failure("invalidParams", `Unknown tool: ${name}`);
+  const target = policyName(upstreamTarget.id, name);
+  const listedTool =
+    visibleNames(at, "tools").has(target) && context.view.tools.find((tool) => tool.target.name === target);
+  const tool = listedTool ? context.handlers.tool(listedTool.wire.name) : undefined;
+  if (!listedTool || !tool) return failure("invalidParams", `Unknown tool: ${name}`);
   if (isFailure(tool)) return tool;
-  const outcome = asOwn(at, await tool.call(args.value, under(call, listed.wire.name)));
+  const outcome = withOwnUris(at, await tool.call(args.value, withName(call, listedTool.wire.name)));
   return outcome.kind === "invalidArguments" ? toolError("Invalid arguments") : outcome;
 }
 
-async function getPrompt(at: At): Promise<CallOutcome> {
-  const { call, visit, called } = at;
+async function getPrompt(at: MethodContext): Promise<CallOutcome> {
+  const { call, context, upstreamTarget } = at;
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
   const args = readStrings(call, "arguments");
   if (isFailure(args)) return args;
-  const target = policyName(called.id, name);
-  const listed =
-    shownOf(at, "prompts").has(target) && visit.view.prompts.find((prompt) => prompt.target.name === target);
-  const prompt = listed ? visit.backend.prompt(listed.wire.name) : undefined;
-  if (!listed || !prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
-  return isFailure(prompt) ? prompt : asOwn(at, await prompt.get(args.value, under(call, listed.wire.name)));
+  const target = policyName(upstreamTarget.id, name);
+  const listedPrompt =
+    visibleNames(at, "prompts").has(target) && context.view.prompts.find((prompt) => prompt.target.name === target);
+  const prompt = listedPrompt ? context.handlers.prompt(listedPrompt.wire.name) : undefined;
+  if (!listedPrompt || !prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
+  return isFailure(prompt)
+    ? prompt
+    : withOwnUris(at, await prompt.get(args.value, withName(call, listedPrompt.wire.name)));
 }
 
 /** The call as the view knows it: whether it may still be had is looked up by the listed name. */
-function under(call: Call, name: string): Call {
+function withName(call: McpRequest, name: string): McpRequest {
   return { ...call, params: { ...call.params, name } };
 }
 
 /** Under the names that the upstream gives its user interfaces: here nothing of ours stands in a result. */
-function asOwn<T extends CallOutcome | InvalidArguments>({ called: { id } }: At, outcome: T): T {
+function withOwnUris<T extends CallOutcome | InvalidArguments>(
+  { upstreamTarget: { id } }: MethodContext,
+  outcome: T,
+): T {
   if (outcome.kind !== "complete") return outcome;
   const { result } = outcome;
-  const json = result instanceof Encoded ? result.json : JSON.stringify(result);
-  const own = renameUi(json, (uri) => ownUi(id, uri));
-  if (own === json) return outcome;
-  return { ...outcome, result: result instanceof Encoded ? new Encoded(own, result.isStamped) : JSON.parse(own) };
+  const json = result instanceof SerializedResult ? result.json : JSON.stringify(result);
+  const ownJson = renameResultUris(json, (uri) => toOwnUri(id, uri));
+  if (ownJson === json) return outcome;
+  return {
+    ...outcome,
+    result: result instanceof SerializedResult ? new SerializedResult(ownJson, result.isFinal) : JSON.parse(ownJson),
+  };
 }
 
-async function readResource(at: At): Promise<CallOutcome> {
-  const { backend, host, view } = at.visit;
+async function readResource(at: MethodContext): Promise<CallOutcome> {
+  const { handlers, requestScope, view } = at.context;
   const uri = String(at.call.params.uri);
-  if (view.resultBudget && host.results?.isRest(uri)) return backend.readResource({ uri, asked: uri }, at.call);
-  return asOwn(at, await readListed(at));
+  if (view.resultBudget && requestScope.results?.isOverflow(uri))
+    return handlers.readResource({ uri, asked: uri }, at.call);
+  return withOwnUris(at, await readListed(at));
 }
 
-async function readListed({ source, called, call, visit: { view, host } }: At): Promise<CallOutcome> {
-  const own = readString(call.params, "uri");
-  if (isFailure(own)) return own;
-  const asked = listedUi(called.id, own);
-  const parsed = parseUri(asked);
-  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: own });
+async function readListed({
+  source,
+  upstreamTarget,
+  call,
+  context: { view, requestScope: host },
+}: MethodContext): Promise<CallOutcome> {
+  const ownUri = readString(call.params, "uri");
+  if (isFailure(ownUri)) return ownUri;
+  const listedUri = toListedUri(upstreamTarget.id, ownUri);
+  const parsed = parseUri(listedUri);
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: ownUri });
   const { uri } = parsed;
-  const notFound = failure("resourceNotFound", undefined, { uri: own });
+  const notFound = failure("resourceNotFound", undefined, { uri: ownUri });
   if (!view.sees(uri)) return notFound;
-  const run = async () => (await readSeen({ source, call, host, view }, { uri, asked })) ?? notFound;
-  return surrounded({ name: uri, call, host, repeatable: true }, run);
+  const run = async () =>
+    (await readVisibleResource({ source, call, requestScope: host, view }, { uri, asked: listedUri })) ?? notFound;
+  return applyAround({ name: uri, call, requestScope: host, repeatable: true }, run);
 }
 
-type Seen = Pick<At, "source" | "call"> & Pick<WrappedVisit, "view" | "host">;
+type VisibleResourceContext = Pick<MethodContext, "source" | "call"> & Pick<EnvelopeContext, "view" | "requestScope">;
 
 /** undefined: there is no such resource. */
-async function readSeen(
-  { source, call, host, view }: Seen,
-  { uri, asked }: AskedUri,
+async function readVisibleResource(
+  { source, call, requestScope, view }: VisibleResourceContext,
+  { uri, asked }: ResourceRef,
 ): Promise<CallOutcome | undefined> {
-  const refused = await beforeCall(uri, call, host);
-  if (refused !== undefined) return failure("refused", refused);
+  const hookRefusal = await runBeforeCall(uri, call, requestScope);
+  if (hookRefusal !== undefined) return failure("refused", hookRefusal);
   // As the view knows it: whether it may still be had is looked up by that.
-  const viewed = { ...call, params: { ...call.params, uri } };
-  const withdrawn = await host.recheck(viewed);
-  if (withdrawn) return withdrawn;
-  const held = source.resources.find((one) => one.uri === uri);
-  if (held) return held.read({ uri, asked }, viewed, host);
-  const further = await source.shelf?.read({ uri, asked }, viewed, host);
+  const listedCall = { ...call, params: { ...call.params, uri } };
+  const rejection = await requestScope.recheck(listedCall);
+  if (rejection) return rejection;
+  const resource = source.resources.find((one) => one.uri === uri);
+  if (resource) return resource.read({ uri, asked }, listedCall, requestScope);
+  const further = await source.shelf?.read({ uri, asked }, listedCall, requestScope);
   if (further) return further;
   for (const template of source.templates.filter((one) => view.templates.includes(one))) {
-    const outcome = await template.read({ uri, asked }, viewed, host);
+    const outcome = await template.read({ uri, asked }, listedCall, requestScope);
     if (outcome) return outcome;
   }
   return undefined;
 }
 
-async function complete(at: At): Promise<CallOutcome> {
-  const { call, called } = at;
-  const asked = parseCompletion(call);
-  if (isFailure(asked)) return asked;
-  const { ref, name, value, known } = asked;
-  const isShown =
+async function complete(at: MethodContext): Promise<CallOutcome> {
+  const { call, upstreamTarget } = at;
+  const completion = parseCompletion(call);
+  if (isFailure(completion)) return completion;
+  const { ref, name, value, known } = completion;
+  const isVisible =
     ref.type === "prompt"
-      ? shownOf(at, "prompts").has(policyName(called.id, ref.name))
-      : shownOf(at, "resourceTemplates").has(listedUi(called.id, ref.uri));
-  if (!isShown) return invalid("ref", "names nothing here");
+      ? visibleNames(at, "prompts").has(policyName(upstreamTarget.id, ref.name))
+      : visibleNames(at, "resourceTemplates").has(toListedUri(upstreamTarget.id, ref.uri));
+  if (!isVisible) return invalid("ref", "names nothing here");
   const context = call.params.context === undefined ? {} : { context: { arguments: known } };
-  return pass({ ...at, call: { ...call, params: { ...call.params, argument: { name, value }, ...context } } });
+  return forwardUnchanged({
+    ...at,
+    call: { ...call, params: { ...call.params, argument: { name, value }, ...context } },
+  });
 }

@@ -1,56 +1,66 @@
 // Owns running one call to its encoded answer: where exceptions end, and where the lease is looked at for the last time
 // before a method runs.
 
-import type { HeardCall } from "../deployment/deployment.ts";
-import type { Call } from "../protocol/call.ts";
-import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/dispatch.ts";
+import type { CompletedCall } from "../deployment/deployment.ts";
+import type { McpRequest } from "../protocol/call.ts";
+import { dispatch, encodeOutcome, encodeFailure, type EncodedResponse } from "../protocol/dispatch.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
-import { enter } from "./enter.ts";
-import type { Entered } from "./entered.ts";
-import { atOnceFailure, runningOf, tellMet } from "./limit-messages.ts";
+import { MEMORY_BUDGET, MEMORY_RETRY_AFTER_S, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
+import { authorizeRequest } from "./enter.ts";
+import type { AuthorizedRequest } from "./entered.ts";
+import { concurrencyFailure, concurrencyOf, notifyLimitExceeded } from "./limit-messages.ts";
 import { failureOf } from "./on-error.ts";
-import { isAuthored, tellRefused } from "./refused-calls.ts";
+import { isHandlerMethod, runAroundForRejected } from "./refused-calls.ts";
 
-const NO_ROOM: Failure = {
+const NO_MEMORY: Failure = {
   ...failure("busy", "Temporarily unavailable: too many large answers were not read yet, try again"),
-  retryAfter: ROOM_AFTER_S,
+  retryAfter: MEMORY_RETRY_AFTER_S,
 };
 
 /** Never rejects: an exception becomes an answer that says no more than the error table does. */
-export async function answer(entered: Entered, call: Call): Promise<Answer> {
-  const running = runningOf(entered);
-  const { concurrentCalls } = entered.limits;
-  const ticket = running.begin(concurrentCalls, Date.now());
+export async function handleRequest(authorized: AuthorizedRequest, call: McpRequest): Promise<EncodedResponse> {
+  const concurrency = concurrencyOf(authorized);
+  const { concurrentCalls } = authorized.limits;
+  const ticket = concurrency.acquire(concurrentCalls, Date.now());
   if (ticket === undefined) {
-    const refused = atOnceFailure(entered, "concurrentCalls");
-    if (entered.around && isAuthored(call)) await tellRefused(entered, call, refused);
-    return heard({ host: entered, call, answer: encodeFailure(call.id, refused, call.dialect.era) });
+    const rejection = concurrencyFailure(authorized, "concurrentCalls");
+    if (authorized.around && isHandlerMethod(call)) await runAroundForRejected(authorized, call, rejection);
+    return reportCompleted({
+      requestScope: authorized,
+      call,
+      response: encodeFailure(call.id, rejection, call.revision.era),
+    });
   }
   try {
-    return await answerCounted(entered, call);
+    return await handleCountedRequest(authorized, call);
   } finally {
-    running.end(ticket);
+    concurrency.release(ticket);
   }
 }
 
-function tooLong(entered: Entered): Failure {
-  const { resultBytes: most } = entered.limits;
-  tellMet(entered, { name: "resultBytes", most });
+function resultTooLong(authorized: AuthorizedRequest): Failure {
+  const { resultBytes: most } = authorized.limits;
+  notifyLimitExceeded(authorized, { name: "resultBytes", most });
   const message = `Refused: the answer is longer than resultBytes, which is ${most}`;
   return failure("refused", message, { limit: "resultBytes", most });
 }
 
 /** What is longer than the tenant's limit, or than what can be held until the client has read it, is not sent. */
-function sendable(entered: Entered, { id, dialect: { era } }: Call, encoded: Answer): Answer {
+function checkResultSize(
+  authorized: AuthorizedRequest,
+  { id, revision: { era } }: McpRequest,
+  encoded: EncodedResponse,
+): EncodedResponse {
   const { json } = encoded;
-  if (!isWithin(json, entered.limits.resultBytes)) return encodeFailure(id, tooLong(entered), era);
+  if (!isWithin(json, authorized.limits.resultBytes)) return encodeFailure(id, resultTooLong(authorized), era);
   if (json.length <= SMALL_BYTES) return encoded;
-  const holder = entered.visit.address;
+  const holder = authorized.context.clientAddress;
   // One answer may take more than half of it all, and nobody else's place: what they hold already counts twice.
-  return HELD.fits(json.length + HELD.of(holder)) ? { ...encoded, holder } : encodeFailure(id, NO_ROOM, era);
+  return MEMORY_BUDGET.fits(json.length + MEMORY_BUDGET.reservedFor(holder))
+    ? { ...encoded, clientAddress: holder }
+    : encodeFailure(id, NO_MEMORY, era);
 }
 
 /** Of a character that is no ASCII, UTF-8 takes up to three bytes: only then they are counted. */
@@ -61,50 +71,65 @@ export function isWithin(json: string, most: number): boolean {
 
 const encoder = new TextEncoder();
 
-async function outcomeOf(entered: Entered, call: Call): Promise<CallOutcome> {
-  const { backend, view, visit } = entered;
-  return visit.unwrapped ? visit.unwrapped.answer(call, { view, backend, host: entered }) : dispatch(call, backend);
+async function runMethod(authorized: AuthorizedRequest, call: McpRequest): Promise<CallOutcome> {
+  const { handlers, view, context } = authorized;
+  return context.envelope
+    ? context.envelope.answer(call, { view, handlers, requestScope: authorized })
+    : dispatch(call, handlers);
 }
 
 /** Where nobody that is around calls was reached, because nothing was found, they are told now. */
-async function heardAround(entered: Entered, call: Call): Promise<CallOutcome> {
-  const finding = { found: false };
-  const outcome = await outcomeOf(entered, { ...call, finding });
-  if (!finding.found) await tellRefused(entered, call, outcome);
+async function runWithAround(authorized: AuthorizedRequest, call: McpRequest): Promise<CallOutcome> {
+  const lookup = { isFound: false };
+  const outcome = await runMethod(authorized, { ...call, lookup });
+  if (!lookup.isFound) await runAroundForRejected(authorized, call, outcome);
   return outcome;
 }
 
 /** The answer, when whoever hears of calls was told: of a stored call, which may run several times, by the run that ends it. */
-export async function heard(told: HeardCall & { readonly host: Entered; readonly call: Call }): Promise<Answer> {
-  const { call, host, answer: answered } = told;
-  const { trail, deployment } = host.visit;
-  if (!trail && !deployment.heard) return answered;
-  if ((await call.questions?.ends?.()) ?? true) {
-    trail?.ran(call, answered);
-    await deployment.heard?.(told);
+export async function reportCompleted(
+  completed: CompletedCall & { readonly requestScope: AuthorizedRequest; readonly call: McpRequest },
+): Promise<EncodedResponse> {
+  const { call, requestScope, response } = completed;
+  const { telemetry, deployment } = requestScope.context;
+  if (!telemetry && !deployment.onCallCompleted) return response;
+  if ((await call.clientRequester?.isFinalRun?.()) ?? true) {
+    telemetry?.recordCall(call, response);
+    await deployment.onCallCompleted?.(completed);
   }
-  return answered;
+  return response;
 }
 
 /** The same for a call that was counted when it came in. */
-export async function answerCounted(entered: Entered, call: Call): Promise<Answer> {
-  const { visit } = entered;
-  visit.work();
-  visit.method = call.method;
+export async function handleCountedRequest(authorized: AuthorizedRequest, call: McpRequest): Promise<EncodedResponse> {
+  const { context } = authorized;
+  context.beginWork();
+  context.method = call.method;
   try {
     // Whoever was let in may have waited since, for a session or for others in its batch.
-    const again = entered.holds ? entered : await enter(visit);
-    if (isFailure(again))
-      return await heard({ host: entered, call, answer: encodeFailure(call.id, again, call.dialect.era) });
-    const outcome = await (again.around && isAuthored(call) ? heardAround(again, call) : outcomeOf(again, call));
-    const encoded = encodeAnswer(call.id, outcome, call.dialect, again.view.server);
+    const reauthorized = authorized.isLeased ? authorized : await authorizeRequest(context);
+    if (isFailure(reauthorized))
+      return await reportCompleted({
+        requestScope: authorized,
+        call,
+        response: encodeFailure(call.id, reauthorized, call.revision.era),
+      });
+    const outcome = await (reauthorized.around && isHandlerMethod(call)
+      ? runWithAround(reauthorized, call)
+      : runMethod(reauthorized, call));
+    const encoded = encodeOutcome(call.id, outcome, call.revision, reauthorized.view.server);
     // Its event is told when the visit is done.
-    return await heard({ host: again, call, answer: sendable(again, call, encoded), outcome });
+    return await reportCompleted({
+      requestScope: reauthorized,
+      call,
+      response: checkResultSize(reauthorized, call, encoded),
+      outcome,
+    });
   } catch (error) {
-    entered.onError(error);
-    const failed = encodeFailure(call.id, failureOf(error, visit.request), call.dialect.era);
-    return await heard({ host: entered, call, answer: failed });
+    authorized.onError(error);
+    const failureResponse = encodeFailure(call.id, failureOf(error, context.request), call.revision.era);
+    return await reportCompleted({ requestScope: authorized, call, response: failureResponse });
   } finally {
-    visit.done();
+    context.endWork();
   }
 }

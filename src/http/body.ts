@@ -6,18 +6,18 @@ import { nestingOf, type Nesting } from "../mcp-client/json-text.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { CONTAINER_MEMORY, MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import type { BodyState, RequestBody } from "../streams/request-body.ts";
-import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
+import { MEMORY_RETRY_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import type { Env } from "./visit.ts";
 
 export const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** Of every tenant; each may have a limit of its own below it. */
-export function mostBodyBytes({ MAX_BODY_BYTES }: Env): number {
+export function getMaxBodyBytes({ MAX_BODY_BYTES }: Env): number {
   return Number(MAX_BODY_BYTES ?? LIMITS.bodyBytes.most);
 }
 
 /** Of a tenant whose document says nothing of it. */
-export function usualBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
+export function getDefaultBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
   return Number(MAX_BODY_BYTES ?? limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES);
 }
 
@@ -36,18 +36,18 @@ export function isJsonType(contentType: string | null): boolean {
   return type.trim().toLowerCase() === JSON_TYPE;
 }
 
-export interface Accepted {
+export interface AcceptedTypes {
   readonly json: boolean;
   readonly stream: boolean;
 }
 
 /** As the specification has it, and as most clients write it. */
-const BOTH = "application/json, text/event-stream";
-const ACCEPTS_BOTH: Accepted = { json: true, stream: true };
+const ACCEPT_BOTH = "application/json, text/event-stream";
+const ACCEPTS_BOTH: AcceptedTypes = { json: true, stream: true };
 
 /** A missing header accepts everything and is answered with JSON, as is a bare wildcard. */
-export function parseAccept(accept: string | null): Accepted {
-  if (accept === BOTH) return ACCEPTS_BOTH;
+export function parseAccept(accept: string | null): AcceptedTypes {
+  if (accept === ACCEPT_BOTH) return ACCEPTS_BOTH;
   if (accept === null || accept === "") return { json: true, stream: false };
   let json = false;
   let stream = false;
@@ -60,9 +60,12 @@ export function parseAccept(accept: string | null): Accepted {
   return { json, stream };
 }
 
-const FAULTS: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failure>> = {
+const BODY_FAILURES: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failure>> = {
   tooSlow: failure("tooSlow"),
-  noRoom: { ...failure("unavailable", "Service unavailable: too much is held for others"), retryAfter: ROOM_AFTER_S },
+  noRoom: {
+    ...failure("unavailable", "Service unavailable: too much is held for others"),
+    retryAfter: MEMORY_RETRY_AFTER_S,
+  },
 };
 
 /** Whoever sends too much wants to know how much may be sent. */
@@ -71,10 +74,10 @@ export function bodyTooLarge(most: number): Failure {
 }
 
 /** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
-export async function textOf(body: RequestBody, most: number): Promise<string | Failure> {
+export async function readBodyText(body: RequestBody, most: number): Promise<string | Failure> {
   const state = await body.read(most);
   if (state === "more") return bodyTooLarge(most);
-  if (state !== "whole") return FAULTS[state];
+  if (state !== "whole") return BODY_FAILURES[state];
   return body.text ?? failure("parseError");
 }
 
@@ -84,11 +87,11 @@ export interface ParsedBody {
 }
 
 /** `hasRoom`: whether so many bytes more may be held for what is made of the text, before it is made. */
-export function parseJson(text: string, hasRoom: (bytes: number) => boolean = () => true): ParsedBody | Failure {
+export function parseJson(text: string, canReserve: (bytes: number) => boolean = () => true): ParsedBody | Failure {
   const { containers, depth } = text.length > SHALLOW_CHARACTERS ? nestingOf(text, MAX_CONTAINERS) : SHALLOW;
   if (depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);
   if (containers > MAX_CONTAINERS) return invalid(`more than ${MAX_CONTAINERS} objects and lists`);
-  if (!hasRoom(CONTAINER_MEMORY * containers)) return FAULTS.noRoom;
+  if (!canReserve(CONTAINER_MEMORY * containers)) return BODY_FAILURES.noRoom;
   try {
     return { text, value: JSON.parse(text) as unknown };
   } catch {

@@ -7,42 +7,42 @@ import type { Era } from "../protocol/era.ts";
 import { notification, type JsonObject } from "../protocol/jsonrpc.ts";
 
 /** How one call speaks to its client. */
-export interface Mouth {
+export interface ResponseChannel {
   /** false: nobody hears it. */
-  say(json: string): boolean;
+  write(json: string): boolean;
   /** The call is over; null: it gets no answer. */
   end(json: string | null): void | Promise<void>;
   /** The handler asked to hear of its cancellation. `cancel`: to be called when the client leaves, if that cancels. */
-  heed?(cancel: () => void): void;
+  onCancelRequested?(cancel: () => void): void;
 }
 
 /** The log of a stored call. */
-export interface Outlet {
+export interface EventLog {
   append(json: string): void;
   finish(json: string | null): Promise<void>;
   /** Nothing more comes from here, and the call is not over: another run goes on with it. */
   abandon(): void;
 }
 
-export class CallSink implements EventSink {
-  readonly #mouth: Mouth;
+export class CallOutput implements EventSink {
+  readonly #channel: ResponseChannel;
   readonly #era: Era;
-  #outlet: Outlet | undefined;
+  #eventLog: EventLog | undefined;
   #cancel: AbortController | undefined;
   #isCancelled = false;
   #isOver = false;
   /** Notifications that went to the client directly. */
-  said = 0;
+  notificationCount = 0;
 
-  constructor(mouth: Mouth, era: Era) {
-    this.#mouth = mouth;
+  constructor(channel: ResponseChannel, era: Era) {
+    this.#channel = channel;
     this.#era = era;
   }
 
   notify(method: string, params: JsonObject): void {
     const json = notification(method, params);
-    if (this.#outlet) this.#outlet.append(json);
-    else if (!this.#isOver && this.#mouth.say(json)) this.said += 1;
+    if (this.#eventLog) this.#eventLog.append(json);
+    else if (!this.#isOver && this.#channel.write(json)) this.notificationCount += 1;
   }
 
   /** Made on first use, because most handlers never ask. */
@@ -50,7 +50,7 @@ export class CallSink implements EventSink {
     if (!this.#cancel) {
       this.#cancel = new AbortController();
       if (this.#isCancelled) this.#cancel.abort();
-      this.#mouth.heed?.(() => {
+      this.#channel.onCancelRequested?.(() => {
         this.cancel();
       });
     }
@@ -63,30 +63,30 @@ export class CallSink implements EventSink {
   }
 
   /** From now on everything goes into a log. */
-  divert(outlet: Outlet): void {
-    this.#outlet = outlet;
+  divert(eventLog: EventLog): void {
+    this.#eventLog = eventLog;
   }
 
   /** This invocation does not go on with the call: what is stored is left to another run, the rest ends. */
   abandon(): void {
-    this.#outlet?.abandon();
+    this.#eventLog?.abandon();
     this.cancel();
   }
 
   /** A cancelled request of era 2025 gets no answer. In era 2026 a closed connection cancels, so nobody reads one. */
   async finish(json: string): Promise<void> {
     this.#isOver = true;
-    const told = this.#isCancelled && this.#era === "2025" ? null : json;
-    if (this.#outlet) await this.#outlet.finish(told);
-    else await this.#mouth.end(told);
+    const response = this.#isCancelled && this.#era === "2025" ? null : json;
+    if (this.#eventLog) await this.#eventLog.finish(response);
+    else await this.#channel.end(response);
   }
 }
 
 /** For runs that have no client. */
-export const SILENT: Mouth = { say: () => false, end: () => {} };
+export const NULL_CHANNEL: ResponseChannel = { write: () => false, end: () => {} };
 
 /** Nothing is said, and nobody cancels. */
-export const NO_SINK: EventSink = {
+export const NULL_SINK: EventSink = {
   notify: () => {},
   get cancelled() {
     return new AbortController().signal;

@@ -3,7 +3,7 @@
 
 import { NO_STORE } from "./respond.ts";
 
-const CORS = {
+const CORS_HEADERS = {
   "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
   "access-control-allow-headers":
     "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, traceparent, tracestate, baggage",
@@ -14,17 +14,17 @@ const CORS = {
 
 /** Whatever is asked for may be sent: which headers a tenant's upstreams are sent is nobody's to learn. */
 export function preflight(origin: string | null, requested: string | null): Response {
-  const asked = (requested ?? "").toLowerCase().split(",");
-  const names = asked.map((name) => name.trim()).filter((name) => /^[\w!#$%&'+.^`|~-]+$/.test(name));
-  const headers = new Headers(CORS);
-  headers.set("access-control-allow-headers", [CORS["access-control-allow-headers"], ...names].join(", "));
+  const requestedNames = (requested ?? "").toLowerCase().split(",");
+  const names = requestedNames.map((name) => name.trim()).filter((name) => /^[\w!#$%&'+.^`|~-]+$/.test(name));
+  const headers = new Headers(CORS_HEADERS);
+  headers.set("access-control-allow-headers", [CORS_HEADERS["access-control-allow-headers"], ...names].join(", "));
   return withOrigin(new Response(null, { status: 204, headers }), origin);
 }
 
 export function withOrigin(response: Response, origin: string | null): Response {
   if (origin === null) return response;
   response.headers.set("access-control-allow-origin", origin);
-  response.headers.set("access-control-expose-headers", CORS["access-control-expose-headers"]);
+  response.headers.set("access-control-expose-headers", CORS_HEADERS["access-control-expose-headers"]);
   response.headers.append("vary", "Origin");
   return response;
 }

@@ -1,39 +1,39 @@
 // `createWorker`: from what an author writes to the Worker's entry. Its classes are those of tenantry/objects.
 
 import type { AppUser } from "../auth/app-user.ts";
-import { asWritten } from "../auth/origin.ts";
+import { withForwardedProto } from "../auth/origin.ts";
 import type { Around, Hooks } from "../calls/call-host.ts";
-import { configuredBy, type Configured } from "../calls/configured.ts";
-import { watchContexts } from "../calls/watched-context.ts";
-import { hearLostPromises } from "../calls/lost-promises.ts";
+import { createTypedConfig, type TypedConfig } from "../calls/configured.ts";
+import { enableReplayWarnings } from "../calls/watched-context.ts";
+import { reportUnhandledRejections } from "../calls/lost-promises.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { AnySchema, Infer } from "../calls/schema.ts";
 import type { Catalog } from "../content/define/catalog.ts";
-import { defined, definitionFaults, isDeployed } from "../content/define/refuse.ts";
+import { createDefinition, definitionErrors, isProduction } from "../content/define/refuse.ts";
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
-import { saidOf, type Tool } from "../content/define/tool.ts";
-import { guardedIn } from "../content/serve/hidden.ts";
-import { AskedTenants } from "../deployment/asked-tenants.ts";
+import { withErrorPrefix, type Tool } from "../content/define/tool.ts";
+import { restrictedDefinitions } from "../content/serve/hidden.ts";
+import { TenantResolver } from "../deployment/asked-tenants.ts";
 import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
-import { checkDeclared, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
+import { checkDeclaredTenant, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
-import { mountPath } from "../deployment/mount.ts";
+import { parseMountPath } from "../deployment/mount.ts";
 import { registerWorker } from "../deployment/registry.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
-import { given } from "../protocol/members.ts";
+import { omitUndefined } from "../protocol/members.ts";
 import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
-import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
+import { errorContextOf, logError } from "../telemetry/fault-line.ts";
 import { createApp } from "./app.ts";
 import { tenantOutside, type TenantOutside } from "./outside.ts";
-import { CURRENT_EVENT, startBindings } from "./stored-runs-entrypoint.ts";
+import { CURRENT_EVENT, getBindings } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
 import { failure } from "../protocol/errors.ts";
-import { giveUpBody, MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
-import { DEFAULT_MAX_BODY_BYTES, textOf } from "./body.ts";
+import { cancelBody, MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
+import { DEFAULT_MAX_BODY_BYTES, readBodyText } from "./body.ts";
 import { NO_STORE } from "./respond.ts";
 import { respondEach } from "./respond-each.ts";
 
@@ -124,41 +124,45 @@ export function createWorker<
   Bindings = WorkerEnv,
   const Settings extends AnySchema | undefined = Unnamed<Bindings, undefined, AnySchema | undefined>,
 >(options: WorkerOptions<Bindings, Settings> = {}): TenantryWorker {
-  const isRight = defined(() => (checkOptions(options as never), true));
-  const deployment = deploymentOf(isRight ? (options as unknown as WorkerOptions) : {});
-  defined(() => {
-    if (definitionFaults().length === 0) checkDeployment(deployment);
-    const missing = isDeployed() ? missingBinding(startBindings()) : undefined;
+  const areOptionsValid = createDefinition(() => (checkOptions(options as never), true));
+  const deployment = createDeployment(areOptionsValid ? (options as unknown as WorkerOptions) : {});
+  createDefinition(() => {
+    if (definitionErrors().length === 0) checkDeployment(deployment);
+    const missing = isProduction() ? missingBinding(getBindings()) : undefined;
     if (missing !== undefined) throw new TypeError(missing);
   });
   registerWorker(deployment);
-  hearLostPromises(deployment.hooks.onError);
+  reportUnhandledRejections(deployment.hooks.onError);
   const app = createApp(deployment);
   /** Environments that were checked and have every binding, so that later requests skip the check. */
-  const whole = new WeakSet<object>();
+  const checkedEnvs = new WeakSet<object>();
   /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
-  let told: string | undefined;
+  let lastLoggedMessage: string | undefined;
   const fetch: TenantryWorker["fetch"] = (request, env, ctx) => {
-    const unfit = unfitFor(request, env, ctx);
-    const fault = unfit ?? (whole.has(env) ? undefined : faultOf(env, ctx));
-    if (fault === undefined) {
-      whole.add(env);
-      return app.fetch(asWritten(request), env, ctx);
+    const invocationError = invocationErrorOf(request, env, ctx);
+    const startError = invocationError ?? (checkedEnvs.has(env) ? undefined : configurationErrorOf(env, ctx));
+    if (startError === undefined) {
+      checkedEnvs.add(env);
+      return app.fetch(withForwardedProto(request), env, ctx);
     }
-    if (told !== fault.message) deployment.hooks.onError?.(fault, undefined);
-    told = fault.message;
-    return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault.message);
+    if (lastLoggedMessage !== startError.message) deployment.hooks.onError?.(startError, undefined);
+    lastLoggedMessage = startError.message;
+    return respondMisconfigured(
+      request,
+      isProduction() ? "Internal error: this deployment is not complete" : startError.message,
+    );
   };
   try {
     // wrangler writes the mode in its place, and what is deployed is without this. A Worker under vitest has no mode.
-    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) watchContexts();
+    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID))
+      enableReplayWarnings();
   } catch {
     // There is no `process`, so this is no development.
   }
   return {
     fetch,
     tenant: (env, id) => {
-      const fault = faultOf(env);
+      const fault = configurationErrorOf(env);
       if (fault) throw fault;
       return tenantOutside({ deployment, env, ctx: CURRENT_EVENT, id });
     },
@@ -168,7 +172,7 @@ export function createWorker<
 declare const process: { readonly env: { readonly NODE_ENV?: string; readonly VITEST_POOL_ID?: string } };
 
 /** What an app that mounts the Worker did not hand on; undefined: it is all there. */
-function unfitFor({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Error | undefined {
+function invocationErrorOf({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Error | undefined {
   if (env && ctx && !bodyUsed) return undefined;
   return new TypeError(
     bodyUsed
@@ -178,39 +182,39 @@ function unfitFor({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Err
 }
 
 /** A mistake in a definition as it was thrown: its stack leads to the author's line. */
-function faultOf(env: Env, ctx?: ExecutionContext): Error | undefined {
-  const [mistake] = definitionFaults();
-  if (mistake !== undefined) return mistake;
-  const bound = env as unknown as Bound;
-  const missing = missingBinding(bound) ?? (ctx && missingExport(ctx)) ?? missingObject(bound);
+function configurationErrorOf(env: Env, ctx?: ExecutionContext): Error | undefined {
+  const [definitionError] = definitionErrors();
+  if (definitionError !== undefined) return definitionError;
+  const bindings = env as unknown as Bound;
+  const missing = missingBinding(bindings) ?? (ctx && missingExport(ctx)) ?? missingObject(bindings);
   return missing === undefined ? undefined : new TypeError(missing);
 }
 
-function deploymentOf(options: WorkerOptions): Deployment {
-  const { tenants: declared = { demo: {} } } = options;
+function createDeployment(options: WorkerOptions): Deployment {
+  const { tenants: tenantOptions = { demo: {} } } = options;
   const features: readonly BuiltInFeature[] = options.features ?? [];
-  const catalog = catalogOf(options);
-  const isAsked = typeof declared === "function";
-  const tenants = (!isAsked && defined(() => defineTenants(declared, catalog.tools))) || new Map();
-  const hooks = heardHooks(options.hooks);
-  const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
+  const catalog = createCatalog(options);
+  const isFunction = typeof tenantOptions === "function";
+  const tenants = (!isFunction && createDefinition(() => defineTenants(tenantOptions, catalog.tools))) || new Map();
+  const hooks = withSafeOnError(options.hooks);
+  const onlyTenant = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
   return {
     catalog,
     tenants,
-    asked: isAsked ? askedTenants(declared, { catalog, features }) : undefined,
-    defaultTenant: options.defaultTenant ?? only,
+    tenantResolver: isFunction ? createTenantResolver(tenantOptions, { catalog, features }) : undefined,
+    defaultTenant: options.defaultTenant ?? onlyTenant,
     hooks,
-    heard: hearing(features, hooks),
+    onCallCompleted: createCallNotifier(features, hooks),
     around: options.around,
     authenticate: options.authenticate,
-    path: defined(() => mountPath(options.path ?? "")) ?? "",
+    path: createDefinition(() => parseMountPath(options.path ?? "")) ?? "",
     features,
     observe: features.find(({ observe }) => observe)?.observe,
     pages: features.find(({ pages }) => pages)?.pages,
   };
 }
 
-function catalogOf(options: WorkerOptions): Catalog {
+function createCatalog(options: WorkerOptions): Catalog {
   const inCode = {
     tools: (options.tools ?? []) as readonly Tool[],
     prompts: (options.prompts ?? []) as readonly Prompt[],
@@ -221,78 +225,84 @@ function catalogOf(options: WorkerOptions): Catalog {
     instructions: options.instructions,
     extensions: options.extensions,
     limits: options.limits,
-    settings: defined(() => settingsBy(options.settings)),
+    settings: createDefinition(() => createSettings(options.settings)),
     ...inCode,
-    guarded: guardedIn(inCode),
+    guarded: restrictedDefinitions(inCode),
     isPrivate: options.authenticate !== undefined,
   };
 }
 
-function settingsBy(schema: AnySchema | undefined): Configured | undefined {
-  return schema && saidOf("settings", () => configuredBy(schema));
+function createSettings(schema: AnySchema | undefined): TypedConfig | undefined {
+  return schema && withErrorPrefix("settings", () => createTypedConfig(schema));
 }
 
-function askedTenants(ask: TenantsFunction<never>, parts: Pick<Deployment, "catalog" | "features">): AskedTenants {
-  return new AskedTenants(ask, (id, definition) => {
+function createTenantResolver(
+  callback: TenantsFunction<never>,
+  parts: Pick<Deployment, "catalog" | "features">,
+): TenantResolver {
+  return new TenantResolver(callback, (id, definition) => {
     const tenant = defineTenant(id, definition, parts.catalog.tools);
-    checkDeclared(tenant, parts);
+    checkDeclaredTenant(tenant, parts);
     return tenant;
   });
 }
 
 function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {
   const { title, description, websiteUrl } = about;
-  return given({ name, version, title, description, websiteUrl });
+  return omitUndefined({ name, version, title, description, websiteUrl });
 }
 
 /** What fails in `onError` itself is logged: no client loses an answer by it, and it is not told to `onError` again. */
-function heardHooks({ onError = toLog, ...others }: Hooks = {}): Hooks {
+function withSafeOnError({ onError = logToConsole, ...others }: Hooks = {}): Hooks {
   return {
     ...others,
-    onError: (error, event, place) => {
-      const at = faultPlaceOf(event, place);
+    onError: (error, event, context) => {
+      const fullContext = errorContextOf(event, context);
       (async () => {
-        await (onError(error, event, at) as unknown);
-      })().catch((fault: unknown) => {
-        logFault(error, at);
-        logFault(fault, at);
+        await (onError(error, event, fullContext) as unknown);
+      })().catch((hookError: unknown) => {
+        logError(error, fullContext);
+        logError(hookError, fullContext);
       });
     },
   };
 }
 
 /** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
-const toLog: NonNullable<Hooks["onError"]> = (error, _event, place = {}) => logFault(error, place);
+const logToConsole: NonNullable<Hooks["onError"]> = (error, _event, context = {}) => logError(error, context);
 
 /** Each request is answered at once and with its own id, so no client waits. `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
-async function respondFaulty(request: Request, why: string): Promise<Response> {
+async function respondMisconfigured(request: Request, reason: string): Promise<Response> {
   if (request.method !== "POST" || request.bodyUsed) {
-    giveUpBody(request);
+    cancelBody(request);
     const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
-    return new Response(`${why}\n`, { status: 500, headers });
+    return new Response(`${reason}\n`, { status: 500, headers });
   }
-  const body = new RequestBody(request, MESSAGE_PACE);
+  const body = new RequestBody(request, MESSAGE_MIN_RATE);
   try {
-    return respondEach(request, await textOf(body, DEFAULT_MAX_BODY_BYTES), failure("internal", why));
+    return respondEach(request, await readBodyText(body, DEFAULT_MAX_BODY_BYTES), failure("internal", reason));
   } finally {
     body.release();
   }
 }
 
 /** Tells the features of calls that were answered. One that fails changes no answer. undefined: no feature hears of calls. */
-function hearing(features: readonly BuiltInFeature[], { onError }: Deployment["hooks"]): Deployment["heard"] {
-  const all = features.flatMap(({ heard }) => heard ?? []);
-  const tell = (error: unknown) => onError?.(error, undefined);
-  if (all.length === 0) return undefined;
+function createCallNotifier(
+  features: readonly BuiltInFeature[],
+  { onError }: Deployment["hooks"],
+): Deployment["onCallCompleted"] {
+  const observers = features.flatMap(({ onCallCompleted }) => onCallCompleted ?? []);
+  const reportError = (error: unknown) => onError?.(error, undefined);
+  if (observers.length === 0) return undefined;
   return (call) => {
-    const waited = all.flatMap((heard) => {
+    const pending = observers.flatMap((observer) => {
       try {
-        return heard(call)?.catch(tell) ?? [];
+        return observer(call)?.catch(reportError) ?? [];
       } catch (error) {
-        tell(error);
+        reportError(error);
         return [];
       }
     });
-    return waited.length > 0 ? Promise.all(waited) : undefined;
+    return pending.length > 0 ? Promise.all(pending) : undefined;
   };
 }

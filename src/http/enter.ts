@@ -2,351 +2,414 @@
 // streams, and runs without a request), and again when it may have waited longer than a lease lasts.
 
 import { hostnameOf } from "../auth/origin.ts";
-import { isForeign, memoOf, type Credential } from "../auth/credential.ts";
+import { isUnrecognized, cacheKeyOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipal, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { ConfiguredPlace } from "../content/define/check-config.ts";
-import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
-import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
-import { viewOf, type Seen, type View } from "../content/serve/view.ts";
-import type { Bindings, BuiltInFeature, TendGround } from "../deployment/deployment.ts";
-import { featureSources } from "../deployment/feature-sources.ts";
+import type { ConfiguredTenant } from "../content/define/check-config.ts";
+import { mergedDocument, createTenantCatalog, type TenantCatalog } from "../content/serve/sources.ts";
+import { findHidden, type HiddenDefinitions } from "../content/serve/hidden.ts";
+import { createView, type ViewOptions, type View } from "../content/serve/view.ts";
+import type { Bindings, BuiltInFeature, RefreshContext } from "../deployment/deployment.ts";
+import { loadFeatureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { limitsInForce, type LimitsInForce } from "../limits/limit-table.ts";
-import { RecentMap } from "../limits/recent-map.ts";
-import { persistently } from "../streams/persistently.ts";
-import { keptUnder } from "../tenants/authority/incarnation.ts";
+import { resolveLimits, type EffectiveLimits } from "../limits/limit-table.ts";
+import { LruMap } from "../limits/recent-map.ts";
+import { withRetries } from "../streams/persistently.ts";
+import { storageKey } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
-import { idInHostname } from "../tenants/directory/worker-hosts.ts";
-import { lasts } from "../tenants/isolate/lasting.ts";
-import { isEnding, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { tenantIdInHostname } from "../tenants/directory/worker-hosts.ts";
+import { isUnexpired } from "../tenants/isolate/lasting.ts";
+import { shouldRefresh, isLeased, type CachedPolicy } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
-import { appCaller } from "./ask-app.ts";
-import { usualBodyBytes } from "./body.ts";
-import { Entered } from "./entered.ts";
-import { hold, isWorthKnown, noEndpoint, renewAhead, tenantAway, unauthorized } from "./hold-tenant.ts";
-import type { Visit } from "./visit.ts";
+import { resolveAppPrincipal } from "./ask-app.ts";
+import { getDefaultBodyBytes } from "./body.ts";
+import { AuthorizedRequest } from "./entered.ts";
+import {
+  getTenantPolicy,
+  isCredentialChecked,
+  noEndpoint,
+  refreshInBackground,
+  tenantUnavailable,
+  unauthorized,
+} from "./hold-tenant.ts";
+import type { RequestContext } from "./visit.ts";
 
-export interface EnterHow {
+export interface AuthorizeOptions {
   /** The least revision of the policy that will do. */
-  readonly revision?: number;
+  readonly minPolicyRevision?: number;
   /** A snapshot whose lease still held after everything that the visit waited for, so none need be looked up. */
-  readonly held?: Snapshot | undefined;
+  readonly policy?: CachedPolicy | undefined;
 }
 
 /** Never rejects: an authority that cannot be reached is a failure like any other. */
-export async function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering {
+export async function authorizeRequest(
+  context: RequestContext,
+  { minPolicyRevision, policy }: AuthorizeOptions = {},
+): AuthorizationResult {
   // Others' keys may have taken the place of this one in the isolate's memory since: no answer is not a refusal.
-  const isEnough = held && isWorthKnown(held, visit.knock.credential);
-  const snapshot = isEnough ? held : await hold(visit, revision);
+  const isUsable = policy && isCredentialChecked(policy, context.target.credential);
+  const snapshot = isUsable ? policy : await getTenantPolicy(context, minPolicyRevision);
   if (isFailure(snapshot)) return snapshot;
-  const { known } = visit.knock;
-  return isFailure(known) ? known : admit(visit, known, snapshot);
+  const { tenantResult } = context.target;
+  return isFailure(tenantResult) ? tenantResult : authorizeUnderPolicy(context, tenantResult, snapshot);
 }
 
 /**
  * As `enter`, for who must not take an authority that is away for a moment for one that refuses: tries for about a
  * second. Rejects when it is away for longer.
  */
-export function enterPatiently(visit: Visit): Promise<Entered | Failure> {
-  return persistently(async () => {
-    const entered = await enter(visit);
-    if (isFailure(entered) && entered.error === "unavailable") throw new AppError("unavailable");
-    return entered;
+export function authorizeWithRetry(context: RequestContext): Promise<AuthorizedRequest | Failure> {
+  return withRetries(async () => {
+    const authorized = await authorizeRequest(context);
+    if (isFailure(authorized) && authorized.error === "unavailable") throw new AppError("unavailable");
+    return authorized;
   });
 }
 
-type Entering = Promise<Entered | Failure>;
+type AuthorizationResult = Promise<AuthorizedRequest | Failure>;
 
-async function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, isAgain = false): Entering {
-  const derived = derivedFrom(visit, tenant, snapshot);
-  const { document, who } = derived;
-  const { profile, credential, isHosted } = visit.knock;
-  if (isHosted && hasLeft(visit, document)) return noEndpoint(visit);
-  const found =
+async function authorizeUnderPolicy(
+  context: RequestContext,
+  tenant: Tenant<NewResource>,
+  snapshot: CachedPolicy,
+  isSecondAttempt = false,
+): AuthorizationResult {
+  const derived = getEffectivePolicy(context, tenant, snapshot);
+  const { document, resolvePrincipal } = derived;
+  const { profile, credential, isOwnHostname: isHosted } = context.target;
+  if (isHosted && hasReleasedHostname(context, document)) return noEndpoint(context);
+  const principal =
     credential.kind === "app"
-      ? appCaller(visit, credential.user, document)
-      : principalOf(snapshot, credential, { profile, mode: document.mode ?? "open", takesPeople: who !== undefined });
-  const known = { tenant, snapshot, derived };
-  if (!who) return admitAs(visit, known, found);
-  const tend = () => tendGroundOf(visit, snapshot, document);
-  const by = await who({ found, document, visit, derived: snapshot.derived, tend });
-  if (!isFailure(by) || isLeased(snapshot)) return admitAs(visit, known, by);
+      ? resolveAppPrincipal(context, credential.user, document)
+      : principalOf(snapshot, credential, {
+          profile,
+          mode: document.mode ?? "open",
+          acceptsUsers: resolvePrincipal !== undefined,
+        });
+  const tenantState = { tenant, snapshot, derived };
+  if (!resolvePrincipal) return authorizeAs(context, tenantState, principal);
+  const createRefresh = () => createRefreshContext(context, snapshot, document);
+  const resolvedPrincipal = await resolvePrincipal({
+    principalResult: principal,
+    document,
+    context,
+    derived: snapshot.memo,
+    createRefreshContext: createRefresh,
+  });
+  if (!isFailure(resolvedPrincipal) || isLeased(snapshot)) return authorizeAs(context, tenantState, resolvedPrincipal);
   // Nobody is refused by what held when it was asked who they are, and may not hold now.
-  return isAgain ? tenantAway() : admitAgain(visit, tenant);
+  return isSecondAttempt ? tenantUnavailable() : reauthorizeOnce(context, tenant);
 }
 
 /** The directory may not have heard that the document names this hostname no more. */
-function hasLeft({ request, env }: Visit, { hostnames }: TenantDocument): boolean {
+function hasReleasedHostname({ request, env }: RequestContext, { hostnames }: TenantDocument): boolean {
   const hostname = hostnameOf(request.headers.get("host") ?? "");
-  return hostnames?.includes(hostname) !== true && idInHostname(hostname, env) === undefined;
+  return hostnames?.includes(hostname) !== true && tenantIdInHostname(hostname, env) === undefined;
 }
 
-async function admitAgain(visit: Visit, tenant: Tenant<NewResource>): Entering {
-  const held = await hold(visit);
-  return isFailure(held) ? held : admit(visit, tenant, held, true);
+async function reauthorizeOnce(context: RequestContext, tenant: Tenant<NewResource>): AuthorizationResult {
+  const policy = await getTenantPolicy(context);
+  return isFailure(policy) ? policy : authorizeUnderPolicy(context, tenant, policy, true);
 }
 
-interface Known {
+interface TenantState {
   readonly tenant: Tenant<NewResource>;
-  readonly snapshot: Snapshot;
-  readonly derived: Derived;
+  readonly snapshot: CachedPolicy;
+  readonly derived: EffectivePolicy;
 }
 
-async function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
+async function authorizeAs(
+  context: RequestContext,
+  { tenant, snapshot, derived }: TenantState,
+  principalResult: Principal | Failure,
+): AuthorizationResult {
   const { document, limits } = derived;
-  const tendBy = (time: number) => tendWithin(visit, { tenant, snapshot, derived }, time);
-  const { profile } = visit.knock;
-  const principal = judged(visit, snapshot.policy, document, found);
+  const tendBy = (time: number) => scheduleRefresh(context, { tenant, snapshot, derived }, time);
+  const { profile } = context.target;
+  const principal = checkPrincipal(context, snapshot.policy, document, principalResult);
   if (isFailure(principal)) return principal;
-  visit.mostBytes = document.limits?.bodyBytes ?? usualBodyBytes(visit.deployment, visit.env);
-  if (isEnding(snapshot)) renewAhead(visit, tenant, snapshot);
-  if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
-  const { catalog } = visit.deployment;
-  const hidden = catalog.guarded && hiddenFrom({ catalog, document, tenant }, visit, { profile, principal });
+  context.maxBodyBytes = document.limits?.bodyBytes ?? getDefaultBodyBytes(context.deployment, context.env);
+  if (shouldRefresh(snapshot)) refreshInBackground(context, tenant, snapshot);
+  if (derived.refreshAt <= Date.now()) refreshFeatures(context, snapshot, derived);
+  const { catalog } = context.deployment;
+  const hidden = catalog.guarded && getHidden({ catalog, document, tenant }, context, { profile, principal });
   const { scopes, narrowing } = principal;
-  const key = viewKey({ profile, scopes, narrowing, hidden });
-  const offered = offeredBy(visit, tenant, snapshot);
-  let view = offered.views.get(key);
+  const key = viewKey({ profile, scopes, restrictions: narrowing, hidden });
+  const catalogCache = getCatalogCache(context, tenant, snapshot);
+  let view = catalogCache.views.get(key);
   if (!view) {
-    const offer = offered.offer ?? (await offerTo(visit, tenant, snapshot, offered));
-    view = viewOf(offer, { profile, scopes, narrowing, hidden });
-    offered.views.set(key, view);
+    const catalogOfTenant = catalogCache.catalog ?? (await loadCatalog(context, tenant, snapshot, catalogCache));
+    view = createView(catalogOfTenant, { profile, scopes, restrictions: narrowing, hidden });
+    catalogCache.views.set(key, view);
   }
-  return new Entered({ visit, snapshot, principal, view, document, limits, tendBy, enter });
+  return new AuthorizedRequest({
+    context,
+    snapshot,
+    principal,
+    view,
+    document,
+    limits,
+    refreshBy: tendBy,
+    reauthorize: authorizeRequest,
+  });
 }
 
 /** No profile has a blank in its name, and no scope a brace. */
-function viewKey({ profile, scopes, narrowing, hidden }: Seen): string {
-  const all = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
-  const named = narrowing ? all + JSON.stringify(narrowing) : all;
-  return hidden ? `${hidden.key} ${named}` : named;
+function viewKey({ profile, scopes, restrictions: narrowing, hidden }: ViewOptions): string {
+  const scopeKey = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
+  const restrictedKey = narrowing ? scopeKey + JSON.stringify(narrowing) : scopeKey;
+  return hidden ? `${hidden.key} ${restrictedKey}` : restrictedKey;
 }
 
-interface Looking {
+interface ViewSubject {
   readonly profile: string | null;
   readonly principal: Principal;
 }
 
-function hiddenFrom(place: ConfiguredPlace, visit: Visit, { profile, principal }: Looking): Hidden | undefined {
-  const tenant = { id: visit.tenant, profile };
-  return hiddenOf(place, { principal, tenant }, (error) => {
-    visit.onError(error);
+function getHidden(
+  place: ConfiguredTenant,
+  context: RequestContext,
+  { profile, principal }: ViewSubject,
+): HiddenDefinitions | undefined {
+  const tenant = { id: context.tenant, profile };
+  return findHidden(place, { principal, tenant }, (error) => {
+    context.onError(error);
   });
 }
 
 /** What is computed on a version of a tenant's policy, once in an isolate. */
-interface Derived {
+interface EffectivePolicy {
   /** What it was made of, beside the policy. */
   readonly definition: Tenant["definition"];
   readonly document: TenantDocument;
-  readonly limits: LimitsInForce;
-  readonly who: BuiltInFeature["who"];
+  readonly limits: EffectiveLimits;
+  readonly resolvePrincipal: BuiltInFeature["resolvePrincipal"];
   /** When the features look after the tenant next (milliseconds since the epoch). */
-  tendAt: number;
+  refreshAt: number;
 }
 
 /** What is computed on the part of a policy that catalogs depend on, once in an isolate. */
-interface Offered {
+interface CatalogCache {
   readonly definition: Tenant["definition"];
   /** Made when somebody is let in first: it may need what is not in this isolate yet. */
-  offer: Offer | undefined;
+  catalog: TenantCatalog | undefined;
   /** By profile, scopes and what a person left out. */
-  readonly views: RecentMap<View>;
+  readonly views: LruMap<View>;
   /** When it is made again because a part could not be loaded (milliseconds since the epoch); Infinity: it is whole. */
-  until: number;
+  validUntil: number;
 }
 
 /** People may each see something else. How many tools, prompts and resources are in the views that a tenant has here. */
-const MOST_IN_VIEWS = 100_000;
+const MAX_ITEMS_IN_VIEWS = 100_000;
 /** So there are a hundred views of a tenant with few. */
-const LEAST_IN_VIEW = 1000;
+const MIN_ITEMS_PER_VIEW = 1000;
 
-function itemsIn({ tools, prompts, resources, templates }: View): number {
-  return Math.max(LEAST_IN_VIEW, tools.length + prompts.length + resources.length + templates.length);
+function countItems({ tools, prompts, resources, templates }: View): number {
+  return Math.max(MIN_ITEMS_PER_VIEW, tools.length + prompts.length + resources.length + templates.length);
 }
 
 /** How long an offer is shown that lacks what neither KV nor the authority could bring. */
 const INCOMPLETE_MS = 5_000;
 
 /** Each deployment has its own: one isolate may serve a tenant from two, mounted under different paths. */
-function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
-  const known = derived.get(deployment) as Derived | undefined;
+function getEffectivePolicy(
+  { deployment }: RequestContext,
+  tenant: Tenant<NewResource>,
+  { memo: derived, policy }: CachedPolicy,
+): EffectivePolicy {
+  const cached = derived.get(deployment) as EffectivePolicy | undefined;
   const { definition } = tenant;
-  if (known && known.definition === definition) return known;
-  const document = documentOf(tenant, policy);
-  const made: Derived = {
+  if (cached && cached.definition === definition) return cached;
+  const document = mergedDocument(tenant, policy);
+  const effective: EffectivePolicy = {
     definition,
     document,
-    limits: limitsInForce(deployment.catalog.limits, document.limits),
-    who: document.auth && deployment.features.find(({ who }) => who)?.who,
-    tendAt: deployment.features.some((feature) => feature.tend) ? 0 : Infinity,
+    limits: resolveLimits(deployment.catalog.limits, document.limits),
+    resolvePrincipal:
+      document.auth && deployment.features.find(({ resolvePrincipal }) => resolvePrincipal)?.resolvePrincipal,
+    refreshAt: deployment.features.some((feature) => feature.refresh) ? 0 : Infinity,
   };
-  derived.set(deployment, made);
-  return made;
+  derived.set(deployment, effective);
+  return effective;
 }
 
-function offeredBy({ deployment }: Visit, { definition }: Tenant<NewResource>, { offers }: Snapshot): Offered {
-  const known = offers.get(deployment) as Offered | undefined;
-  const isOfIt = known && known.definition === definition;
-  if (isOfIt && (known.until === Infinity || lasts(known.until, INCOMPLETE_MS, Date.now()))) return known;
-  const made: Offered = { definition, offer: undefined, views: new RecentMap(MOST_IN_VIEWS, itemsIn), until: Infinity };
-  offers.set(deployment, made);
-  return made;
+function getCatalogCache(
+  { deployment }: RequestContext,
+  { definition }: Tenant<NewResource>,
+  { catalogMemo: offers }: CachedPolicy,
+): CatalogCache {
+  const cached = offers.get(deployment) as CatalogCache | undefined;
+  const isSameDefinition = cached && cached.definition === definition;
+  if (isSameDefinition && (cached.validUntil === Infinity || isUnexpired(cached.validUntil, INCOMPLETE_MS, Date.now())))
+    return cached;
+  const fresh: CatalogCache = {
+    definition,
+    catalog: undefined,
+    views: new LruMap(MAX_ITEMS_IN_VIEWS, countItems),
+    validUntil: Infinity,
+  };
+  offers.set(deployment, fresh);
+  return fresh;
 }
 
 /** How long a feature may take to look after a tenant before it is asked again. */
-const TENDED_WITHIN_MS = 30_000;
+const REFRESH_TIMEOUT_MS = 30_000;
 
 /** What they would see. */
-export async function viewFor(
-  visit: Visit,
+export async function createViewFor(
+  context: RequestContext,
   tenant: Tenant<NewResource>,
-  snapshot: Snapshot,
-  looking: Looking,
+  snapshot: CachedPolicy,
+  subject: ViewSubject,
 ): Promise<View> {
-  const offered = offeredBy(visit, tenant, snapshot);
-  const offer = offered.offer ?? (await offerTo(visit, tenant, snapshot, offered));
-  const { scopes } = looking.principal;
-  return viewOf(offer, { profile: looking.profile, scopes, hidden: hiddenFrom(offer, visit, looking) });
+  const catalogCache = getCatalogCache(context, tenant, snapshot);
+  const catalog = catalogCache.catalog ?? (await loadCatalog(context, tenant, snapshot, catalogCache));
+  const { scopes } = subject.principal;
+  return createView(catalog, { profile: subject.profile, scopes, hidden: getHidden(catalog, context, subject) });
 }
 
 /** Beside the request: nobody waits for it. */
-function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
-  const { features } = visit.deployment;
-  const asked = (derived.tendAt = Date.now() + TENDED_WITHIN_MS);
-  const ground = tendGroundOf(visit, snapshot, derived.document);
-  const tended = Promise.all(features.map(async (feature) => feature.tend?.(ground) ?? Infinity));
-  visit.waitUntil(
-    tended.then(
+function refreshFeatures(context: RequestContext, snapshot: CachedPolicy, derived: EffectivePolicy): void {
+  const { features } = context.deployment;
+  const refreshDeadline = (derived.refreshAt = Date.now() + REFRESH_TIMEOUT_MS);
+  const refreshContext = createRefreshContext(context, snapshot, derived.document);
+  const refreshed = Promise.all(features.map(async (feature) => feature.refresh?.(refreshContext) ?? Infinity));
+  context.waitUntil(
+    refreshed.then(
       (times) => {
         // Somebody may have wanted it sooner meanwhile, of which the features did not know.
-        derived.tendAt = Math.min(...times, derived.tendAt < asked ? derived.tendAt : Infinity);
+        derived.refreshAt = Math.min(...times, derived.refreshAt < refreshDeadline ? derived.refreshAt : Infinity);
       },
       (error: unknown) => {
-        visit.onError(error);
+        context.onError(error);
       },
     ),
   );
 }
 
 /** So long an invocation is kept open for it; later, the next request has the features look after the tenant. */
-const TEND_WAITS_MS = 10_000;
+const REFRESH_MAX_WAIT_MS = 10_000;
 
 /** At that time (milliseconds since the epoch), beside the request, unless they were there meanwhile. */
-function tendWithin(visit: Visit, { tenant, derived }: Known, time: number): void {
-  derived.tendAt = Math.min(derived.tendAt, time);
+function scheduleRefresh(context: RequestContext, { tenant, derived }: TenantState, time: number): void {
+  derived.refreshAt = Math.min(derived.refreshAt, time);
   const waitMs = Math.max(0, time - Date.now());
-  if (waitMs > TEND_WAITS_MS) return;
-  const waited = new Promise<void>((resolve) => {
+  if (waitMs > REFRESH_MAX_WAIT_MS) return;
+  const delay = new Promise<void>((resolve) => {
     setTimeout(resolve, waitMs);
   });
-  visit.waitUntil(
-    waited.then(async () => {
-      if (derived.tendAt > Date.now()) return;
+  context.waitUntil(
+    delay.then(async () => {
+      if (derived.refreshAt > Date.now()) return;
       // The document or a suspension may have changed during the wait: authorize again, and tend to the current snapshot.
-      const entered = await enter(visit);
-      if (isFailure(entered)) return;
-      const now = derivedFrom(visit, tenant, entered.snapshot);
-      if (now !== derived) tendTo(visit, entered.snapshot, now);
+      const authorized = await authorizeRequest(context);
+      if (isFailure(authorized)) return;
+      const currentPolicy = getEffectivePolicy(context, tenant, authorized.snapshot);
+      if (currentPolicy !== derived) refreshFeatures(context, authorized.snapshot, currentPolicy);
     }),
   );
 }
 
-export function tendGroundOf(visit: Visit, snapshot: Snapshot, document: TenantDocument): TendGround {
+export function createRefreshContext(
+  context: RequestContext,
+  snapshot: CachedPolicy,
+  document: TenantDocument,
+): RefreshContext {
   const { tenant, created, version, sections } = snapshot;
   return {
     tenant,
-    placement: visit.placement,
+    placement: context.placement,
     created,
     revision: version,
     document,
-    leased: sections,
-    server: visit.deployment.catalog.server,
-    env: visit.env as unknown as Bindings,
-    stub: () => visit.stub(created),
-    secret: (name) => readSecret({ env: visit.env, snapshot, stub: () => visit.stub(created) }, name),
+    sectionHashes: sections,
+    server: context.deployment.catalog.server,
+    env: context.env as unknown as Bindings,
+    stub: () => context.stub(created),
+    secret: (name) => readSecret({ env: context.env, snapshot, stub: () => context.stub(created) }, name),
     onError: (error) => {
-      visit.onError(error);
+      context.onError(error);
     },
   };
 }
 
-async function offerTo(
-  visit: Visit,
+async function loadCatalog(
+  context: RequestContext,
   tenant: Tenant<NewResource>,
-  snapshot: Snapshot,
-  offered: Offered,
-): Promise<Offer> {
-  const { catalog, features } = visit.deployment;
-  const { sources, whole } = await featureSources(features, documentOf(tenant, snapshot.policy), {
+  snapshot: CachedPolicy,
+  catalogCache: CatalogCache,
+): Promise<TenantCatalog> {
+  const { catalog, features } = context.deployment;
+  const { sources, isComplete } = await loadFeatureSources(features, mergedDocument(tenant, snapshot.policy), {
     tenant: tenant.id,
     server: catalog.server,
-    leased: snapshot.sections,
-    bodies: visit.env.BODIES,
-    kept: keptUnder(tenant.id, snapshot.created),
-    stub: () => visit.stub(snapshot.created),
+    sectionHashes: snapshot.sections,
+    bodies: context.env.BODIES,
+    storageKey: storageKey(tenant.id, snapshot.created),
+    stub: () => context.stub(snapshot.created),
   });
-  if (!whole) offered.until = Date.now() + INCOMPLETE_MS;
-  return (offered.offer = offerOf(catalog, tenant, snapshot, sources));
+  if (!isComplete) catalogCache.validUntil = Date.now() + INCOMPLETE_MS;
+  return (catalogCache.catalog = createTenantCatalog(catalog, tenant, snapshot, sources));
 }
 
 /** Whether whoever the credential names may come in. */
-function judged(
-  { noted, knock: { profile } }: Visit,
+function checkPrincipal(
+  { rejectedPrincipal, target: { profile } }: RequestContext,
   policy: Policy,
   document: TenantDocument,
-  found: Principal | Failure,
+  principalResult: Principal | Failure,
 ): Principal | Failure {
   // Nothing runs for them: what was refused to a stored call of theirs is noted.
-  if (noted) return noted;
-  return isFailure(found) ? found : (barredFrom(profile, document) ?? suspensionOf(policy, profile, found) ?? found);
+  if (rejectedPrincipal) return rejectedPrincipal;
+  return isFailure(principalResult)
+    ? principalResult
+    : (checkProfile(profile, document) ?? suspensionOf(policy, profile, principalResult) ?? principalResult);
 }
 
-function barredFrom(profile: string | null, { profiles }: TenantDocument): Failure | undefined {
+function checkProfile(profile: string | null, { profiles }: TenantDocument): Failure | undefined {
   if (profile === null || Object.hasOwn(profiles ?? {}, profile)) return undefined;
   return failure("unknownTenant", "Not found: this tenant has no profile of this name");
 }
 
 function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Failure | undefined {
   if (suspensions.length === 0) return undefined;
-  const suspended = suspensions.find(
+  const suspension = suspensions.find(
     ({ kind, name }) =>
       kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
   );
-  return suspended && failure("suspended", `Suspended: ${suspended.note}`, SUSPENDED_DATA);
+  return suspension && failure("suspended", `Suspended: ${suspension.note}`, SUSPENDED_DATA);
 }
 
 function principalOf(
-  { keys }: Snapshot,
+  { keys }: CachedPolicy,
   credential: Credential,
   {
     profile,
     mode,
-    takesPeople,
-  }: { readonly profile: string | null; readonly mode: Mode; readonly takesPeople: boolean },
+    acceptsUsers,
+  }: { readonly profile: string | null; readonly mode: Mode; readonly acceptsUsers: boolean },
 ): Principal | Failure {
   if (credential.kind === "worker") return credential.principal;
   // What is no key of ours was meant for somebody else, and a refusal has clients look for where to log in.
-  if (mode === "open" && isForeign(credential)) return ANONYMOUS;
-  const memo = memoOf(credential);
+  if (mode === "open" && isUnrecognized(credential)) return ANONYMOUS;
+  const memo = cacheKeyOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);
   // A token of a person's is for one endpoint, which only the feature knows that gave it.
-  if (grant?.person && !takesPeople) return unauthorized(credential);
+  if (grant?.person && !acceptsUsers) return unauthorized(credential);
   if (!grant || (mode === "oauth" && !grant.person) || (grant.expires !== null && grant.expires <= Date.now()))
     return unauthorized(credential);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");
-  return holderOf(grant);
+  return principalOfGrant(grant);
 }
 
 const principals = new WeakMap<KeyGrant, Principal>();
 
-function holderOf(grant: KeyGrant): Principal {
+function principalOfGrant(grant: KeyGrant): Principal {
   let principal = grant.person ?? principals.get(grant);
   if (!principal) {
     principal = keyPrincipal(grant);

@@ -3,72 +3,72 @@
 
 import { ANONYMOUS, type Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
-import type { Around, CallHost, Hooks } from "../calls/call-host.ts";
+import type { Around, RequestScope, Hooks } from "../calls/call-host.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
-import { ViewBackend } from "../content/serve/backend.ts";
+import { ViewRequestHandlers } from "../content/serve/backend.ts";
 import type { View } from "../content/serve/view.ts";
-import { resourcesUnder } from "../content/store/view-store.ts";
-import type { LimitsInForce } from "../limits/limit-table.ts";
-import type { Backend } from "../protocol/backend.ts";
-import type { Call } from "../protocol/call.ts";
+import { createViewStore } from "../content/store/view-store.ts";
+import type { EffectiveLimits } from "../limits/limit-table.ts";
+import type { RequestHandlers } from "../protocol/backend.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import { hopsOf } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { parseUri } from "../protocol/uri.ts";
-import { createDoors, type Doors } from "../sessions/doors.ts";
+import { createSessionStubs, type SessionStubs } from "../sessions/doors.ts";
 import type { SessionCaller } from "../sessions/session-caller.ts";
-import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
-import { isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { storageKey, type TenantUid, type TenantStub } from "../tenants/authority/incarnation.ts";
+import { isLeased, type CachedPolicy } from "../tenants/isolate/snapshot.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
-import type { Visit } from "./visit.ts";
+import type { RequestContext } from "./visit.ts";
 
 /** One of so many parts of a tenant's sessions is for callers with a key. */
-const SPARE_PARTS = 4;
+const RESERVED_FRACTION = 4;
 
-export interface Admission {
-  readonly visit: Visit;
-  readonly snapshot: Snapshot;
+export interface AuthorizationGrant {
+  readonly context: RequestContext;
+  readonly snapshot: CachedPolicy;
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
-  readonly limits: LimitsInForce;
-  readonly tendBy: CallHost["tendBy"];
+  readonly limits: EffectiveLimits;
+  readonly refreshBy: RequestScope["refreshBy"];
   /** Lets the same visit in anew. */
-  readonly enter: (visit: Visit) => Promise<Entered | Failure>;
+  readonly reauthorize: (context: RequestContext) => Promise<AuthorizedRequest | Failure>;
 }
 
-export class Entered implements CallHost, SessionCaller {
+export class AuthorizedRequest implements RequestScope, SessionCaller {
   readonly kind = "entered";
-  readonly visit: Visit;
-  readonly snapshot: Snapshot;
+  readonly context: RequestContext;
+  readonly snapshot: CachedPolicy;
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
-  readonly limits: LimitsInForce;
-  readonly tendBy: CallHost["tendBy"];
-  #backend: Backend | undefined;
-  #doors: Doors | undefined;
+  readonly limits: EffectiveLimits;
+  readonly refreshBy: RequestScope["refreshBy"];
+  #handlers: RequestHandlers | undefined;
+  #sessionStubs: SessionStubs | undefined;
 
-  readonly #enter: Admission["enter"];
+  readonly #reauthorize: AuthorizationGrant["reauthorize"];
 
-  constructor({ visit, snapshot, principal, view, document, limits, tendBy, enter }: Admission) {
-    this.visit = visit;
+  constructor({ context, snapshot, principal, view, document, limits, refreshBy, reauthorize }: AuthorizationGrant) {
+    this.context = context;
     this.snapshot = snapshot;
     this.principal = principal;
     this.view = view;
     this.document = document;
     this.limits = limits;
-    visit.limits = limits;
-    visit.host = this;
-    this.tendBy = tendBy;
-    this.#enter = enter;
+    context.limits = limits;
+    context.requestScope = this;
+    this.refreshBy = refreshBy;
+    this.#reauthorize = reauthorize;
   }
 
   /** Whether the lease lasts: until it ends, nothing that was withdrawn since it began is acknowledged to anybody. */
-  get holds(): boolean {
+  get isLeased(): boolean {
     return isLeased(this.snapshot);
   }
 
@@ -76,111 +76,122 @@ export class Entered implements CallHost, SessionCaller {
    * Looked at where something was waited for just before a handler runs: a hook, a validation. Costs one comparison while
    * the lease holds. A failure: what the call is for was withdrawn meanwhile.
    */
-  async recheck(call: Call, served?: Served): Promise<Failure | undefined> {
-    if (this.holds) return undefined;
-    const again = await this.#enter(this.visit);
-    if (isFailure(again)) return again;
-    if (again.snapshot.version === this.snapshot.version && again.document === this.document) return undefined;
-    return lackOf(call, again) ?? served?.(again.document);
+  async recheck(call: McpRequest, checkDocument?: DocumentCheck): Promise<Failure | undefined> {
+    if (this.isLeased) return undefined;
+    const reauthorized = await this.#reauthorize(this.context);
+    if (isFailure(reauthorized)) return reauthorized;
+    if (reauthorized.snapshot.version === this.snapshot.version && reauthorized.document === this.document)
+      return undefined;
+    return checkStillVisible(call, reauthorized) ?? checkDocument?.(reauthorized.document);
   }
 
-  get backend(): Backend {
-    return (this.#backend ??= new ViewBackend(this.view, this));
+  get handlers(): RequestHandlers {
+    return (this.#handlers ??= new ViewRequestHandlers(this.view, this));
   }
 
   get mount(): string {
-    return this.visit.deployment.path;
+    return this.context.deployment.path;
   }
   get tenant(): string {
-    return this.visit.tenant;
+    return this.context.tenant;
   }
-  get created(): Incarnation {
+  get created(): TenantUid {
     return this.snapshot.created;
   }
-  get meant(): CallHost["meant"] {
-    return { id: this.tenant, placement: this.visit.placement, incarnation: this.created };
+  get tenantRef(): RequestScope["tenantRef"] {
+    return { id: this.tenant, placement: this.context.placement, uid: this.created };
   }
   get profile(): string | null {
-    return this.visit.knock.profile;
+    return this.context.target.profile;
   }
   owner(): Promise<string> {
-    return this.visit.ownerOf(this.principal.id);
+    return this.context.ownerOf(this.principal.id);
   }
-  get trace(): CallHost["trace"] {
-    const { trail } = this.visit;
-    return trail && ((meta) => trail.trace(meta));
+  get trace(): RequestScope["trace"] {
+    const { telemetry } = this.context;
+    return telemetry && ((meta) => telemetry.trace(meta));
   }
   get hops(): number {
-    return hopsOf(this.visit.request.headers);
+    return hopsOf(this.context.request.headers);
   }
   get sentText(): string | undefined {
-    return this.visit.sentText;
+    return this.context.sentText;
   }
   get headers(): Headers {
-    return this.visit.request.headers;
+    return this.context.request.headers;
   }
   get requestId(): string {
-    return requestIdOf(this.visit.request);
+    return requestIdOf(this.context.request);
   }
-  get around(): CallHost["around"] {
-    const { deployment, knock } = this.visit;
-    const of = isFailure(knock.known) ? undefined : (knock.known.definition?.around as Around | undefined);
+  get around(): RequestScope["around"] {
+    const { deployment, target } = this.context;
+    const of = isFailure(target.tenantResult)
+      ? undefined
+      : (target.tenantResult.definition?.around as Around | undefined);
     if (!deployment.around && !of) return undefined;
     return [deployment.around, of].filter((one) => one !== undefined);
   }
   clientHeader(name: string): string | null {
-    return this.visit.request.headers.get(name);
+    return this.context.request.headers.get(name);
   }
-  get credential(): Visit["knock"]["credential"] {
-    return this.visit.knock.credential;
+  get credential(): RequestContext["target"]["credential"] {
+    return this.context.target.credential;
   }
-  get sight(): View {
+  get access(): View {
     return this.view;
   }
   /** Whoever wants it is about to ask somebody who is bound there. */
-  get env(): Visit["env"] {
-    this.visit.asked += 1;
-    return this.visit.env;
+  get env(): RequestContext["env"] {
+    this.context.subrequestCount += 1;
+    return this.context.env;
   }
   get ring(): KeyRing {
     return this.snapshot.ring;
   }
-  get ended(): Snapshot["ended"] {
-    return this.snapshot.ended;
+  get endedSessions(): CachedPolicy["endedSessions"] {
+    return this.snapshot.endedSessions;
   }
   get hooks(): Hooks {
-    return this.visit.hooks;
+    return this.context.hooks;
   }
-  get results(): CallHost["results"] {
-    return this.visit.deployment.features.find(({ results }) => results)?.results;
+  get results(): RequestScope["results"] {
+    return this.context.deployment.features.find(({ results }) => results)?.results;
   }
-  get tell(): CallHost["tell"] {
-    return this.visit.deployment.features.find(({ tell }) => tell)?.tell;
+  get emitEvent(): RequestScope["emitEvent"] {
+    return this.context.deployment.features.find(({ emitEvent }) => emitEvent)?.emitEvent;
   }
-  get identity(): CallHost["identity"] {
-    return this.visit.deployment.features.find(({ identity }) => identity)?.identity?.(this);
+  get identity(): RequestScope["identity"] {
+    return this.context.deployment.features.find(({ identity }) => identity)?.identity?.(this);
   }
-  get doors(): Doors {
-    this.visit.asked += 1;
-    const { jurisdiction } = this.visit.placement;
-    return (this.#doors ??= createDoors(this.kept, this.env, {
+  get sessionStubs(): SessionStubs {
+    this.context.subrequestCount += 1;
+    const { jurisdiction } = this.context.placement;
+    return (this.#sessionStubs ??= createSessionStubs(this.storageKey, this.env, {
       stub: () => this.stub(),
       jurisdiction,
       ownership: async ({ principal }) => {
-        const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.visit.limits;
-        const spare = principal === ANONYMOUS.id ? Math.floor(mostOfAll / SPARE_PARTS) : 0;
-        return { owner: await this.visit.ownerOf(principal), mostOfOwner, mostOfAll, spare };
+        const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.context.limits;
+        const spare = principal === ANONYMOUS.id ? Math.floor(mostOfAll / RESERVED_FRACTION) : 0;
+        return {
+          owner: await this.context.ownerOf(principal),
+          maxPerOwner: mostOfOwner,
+          maxPerTenant: mostOfAll,
+          spare,
+        };
       },
     }));
   }
   /** What stands for the tenant in the names of what is kept outside of its authority. */
-  get kept(): string {
-    return keptUnder(this.tenant, this.created);
+  get storageKey(): string {
+    return storageKey(this.tenant, this.created);
   }
 
   resources(): ResourceStore {
-    const { kept, view: sight, limits } = this;
-    return resourcesUnder({ kept, sight, limits, bodies: this.env.BODIES }, this.contentStub());
+    const { view: sight, limits } = this;
+    return createViewStore(
+      { storageKey: this.storageKey, access: sight, limits, bodies: this.env.BODIES },
+      this.contentStub(),
+    );
   }
 
   secret(name: string): Promise<string | undefined> {
@@ -188,33 +199,33 @@ export class Entered implements CallHost, SessionCaller {
   }
 
   stub(): TenantStub {
-    return this.visit.stub(this.created);
+    return this.context.stub(this.created);
   }
 
   contentStub(): TenantStub {
-    return this.visit.contentStub(this.snapshot.created);
+    return this.context.contentStub(this.snapshot.created);
   }
 
   waitUntil(work: Promise<unknown>): void {
-    this.visit.waitUntil(work);
+    this.context.waitUntil(work);
   }
 
   onError(error: unknown): void {
-    this.visit.onError(error);
+    this.context.onError(error);
   }
 }
 
-type Served = Parameters<CallHost["recheck"]>[1];
+type DocumentCheck = Parameters<RequestScope["recheck"]>[1];
 
 /** Why a call cannot be had that names one thing. Lists and completions are of the whole view. */
-function lackOf({ method, params }: Call, { backend, view }: Entered): Failure | undefined {
+function checkStillVisible({ method, params }: McpRequest, { handlers, view }: AuthorizedRequest): Failure | undefined {
   if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
-  const [what, verb] = method.split("/");
+  const [kind, verb] = method.split("/");
   if (verb !== "call" && verb !== "get") return undefined;
   const name = String(params.name);
-  const found = verb === "get" ? backend.prompt(name) : backend.tool(name);
-  if (found === undefined) return failure("invalidParams", `Unknown ${what?.slice(0, -1)}: ${name}`);
-  return isFailure(found) ? found : undefined;
+  const item = verb === "get" ? handlers.prompt(name) : handlers.tool(name);
+  if (item === undefined) return failure("invalidParams", `Unknown ${kind?.slice(0, -1)}: ${name}`);
+  return isFailure(item) ? item : undefined;
 }
 
 /** As the view has it; what is no URI is under no pattern. */

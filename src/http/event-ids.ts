@@ -22,7 +22,7 @@ export async function eventIdOf(ring: KeyRing, { versions, digests }: FeedState)
 }
 
 /** The reverse of `eventIdOf`; undefined: it did not make this id. */
-export async function stateOf(ring: KeyRing, eventId: string): Promise<FeedState | undefined> {
+export async function parseEventId(ring: KeyRing, eventId: string): Promise<FeedState | undefined> {
   if (!eventId.startsWith("n.")) return undefined;
   const place = await unseal(ring, PURPOSE, eventId.slice(2));
   if (place === undefined) return undefined;

@@ -1,13 +1,13 @@
 // Owns the SSE that a Worker holds: bounded in silence by comments, in bytes that a reader leaves unread, and in age.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
-import { LEVELS } from "../telemetry/levels.ts";
-import { HELD, type HeldShare } from "../tenants/isolate/held-bytes.ts";
+import { GAUGES } from "../telemetry/levels.ts";
+import { MEMORY_BUDGET, type MemoryReservation } from "../tenants/isolate/held-bytes.ts";
 
 /** How much may be written before a reader takes it; beyond that it counts as one that does not read. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** What a stream holds before a reader has to take some of it. */
-const ROOM_BYTES = 64 * 1024;
+const HIGH_WATER_BYTES = 64 * 1024;
 /** A tool may say more of its progress in one go than any reader takes. */
 const BEHIND_BYTES = 1024 * 1024;
 /** Of all events that wait for their turn on one stream. */
@@ -44,15 +44,15 @@ export function stopTimer(timer: Timer): void {
 export interface EventStreamOptions {
   readonly keepaliveMs: number;
   /** Whether the stream ends after about half an hour. One that ends with a call has the call's time limit instead. */
-  readonly ages: boolean;
+  readonly hasMaxAge: boolean;
   /** The address of the reader. */
-  readonly holder: string;
+  readonly clientAddress: string;
   /** How much a reader may leave unread; 4 MiB when unset. */
   readonly unreadBytes?: number;
   /** The reader is gone, or does not read. */
-  gone(): void;
+  onDisconnect(): void;
   /** The stream reached its age. It ends when this returns, so this is the last moment to write. */
-  aged?(): void;
+  onMaxAge?(): void;
 }
 
 export class EventStream {
@@ -60,43 +60,43 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #keepalive: ReturnType<typeof setInterval>;
-  readonly #age: Timer;
+  readonly #maxAgeTimer: Timer;
   /** Nothing can be written any more. */
   #closed = false;
   /** It closes when what was written is read. */
   #ending = false;
   #isOver = false;
-  #turn: Promise<void> = Promise.resolve();
-  readonly #share: HeldShare;
-  #waiting = 0;
-  #pause: Timer;
-  #wake = () => {};
+  #queue: Promise<void> = Promise.resolve();
+  readonly #reservation: MemoryReservation;
+  #queuedCharacters = 0;
+  #stallTimer: Timer;
+  #resumeWriter = () => {};
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
-    LEVELS.openStreams += 1;
-    this.#share = HELD.open(options.holder);
+    GAUGES.openStreams += 1;
+    this.#reservation = MEMORY_BUDGET.createReservation(options.clientAddress);
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller;
         },
         pull: () => {
-          this.#pulled();
+          this.#onPull();
         },
         cancel: () => {
-          this.#left();
+          this.#disconnect();
         },
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: ROOM_BYTES }),
+      new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES }),
     );
     // Headers are held back until there is a first byte, so one is written at once.
     this.write(": open\n\n");
     this.#keepalive = setInterval(() => this.write(": keepalive\n\n"), options.keepaliveMs);
-    if (!options.ages) return;
-    this.#age = setTimeout(
+    if (!options.hasMaxAge) return;
+    this.#maxAgeTimer = setTimeout(
       () => {
-        options.aged?.();
+        options.onMaxAge?.();
         this.end();
       },
       MAX_AGE_MS * (1 + JITTER * (2 * Math.random() - 1)),
@@ -107,18 +107,18 @@ export class EventStream {
     return this.#closed;
   }
 
-  event(json: string, id?: string): void {
+  writeEvent(json: string, id?: string): void {
     this.write(encodeEvent(json, id));
   }
 
   /** Sends an id without a message, from which the client can resume, and how long it shall wait before it does. */
-  prime(id: string, retryMs: number): void {
+  writePriming(id: string, retryMs: number): void {
     this.write(`retry: ${retryMs}\nid: ${id}\ndata:\n\n`);
   }
 
   /** What its reader has not taken yet. */
   get unread(): number {
-    return ROOM_BYTES - (this.#controller?.desiredSize ?? ROOM_BYTES);
+    return HIGH_WATER_BYTES - (this.#controller?.desiredSize ?? HIGH_WATER_BYTES);
   }
 
   /** Its reader is so far behind that what may be left out should be. */
@@ -132,8 +132,8 @@ export class EventStream {
     if (!controller || this.#closed) return;
     const { unread } = this;
     const bytes = encoder.encode(text);
-    const isTooMuch = unread > ROOM_BYTES + (this.#options.unreadBytes ?? MAX_UNREAD_BYTES);
-    if (isTooMuch || !this.#share.resize(unread + this.#waiting + bytes.byteLength)) this.#giveUp();
+    const isTooMuch = unread > HIGH_WATER_BYTES + (this.#options.unreadBytes ?? MAX_UNREAD_BYTES);
+    if (isTooMuch || !this.#reservation.resize(unread + this.#queuedCharacters + bytes.byteLength)) this.#giveUp();
     else controller.enqueue(bytes);
   }
 
@@ -142,85 +142,85 @@ export class EventStream {
    * once: a reader that takes one after the other must not count as one that does not read. `characters`: about how
    * much `write` will write.
    */
-  inTurn(characters: number, write: () => void): Promise<void> {
-    if (this.#waiting > MAX_WAITING_CHARACTERS) this.#giveUp();
-    this.#waiting += characters;
-    if (!this.#closed && !this.#share.resize(this.unread + this.#waiting)) this.#giveUp();
-    this.#turn = this.#turn.then(async () => {
-      await this.#read();
-      this.#waiting -= characters;
+  writeInTurn(characters: number, write: () => void): Promise<void> {
+    if (this.#queuedCharacters > MAX_WAITING_CHARACTERS) this.#giveUp();
+    this.#queuedCharacters += characters;
+    if (!this.#closed && !this.#reservation.resize(this.unread + this.#queuedCharacters)) this.#giveUp();
+    this.#queue = this.#queue.then(async () => {
+      await this.#waitForRoom();
+      this.#queuedCharacters -= characters;
       write();
     });
-    return this.#turn;
+    return this.#queue;
   }
 
   /** Resolves when there is room again, or when the stream is over. */
-  async #read(): Promise<void> {
-    while (!this.#closed && this.unread >= ROOM_BYTES) {
-      this.#watch();
+  async #waitForRoom(): Promise<void> {
+    while (!this.#closed && this.unread >= HIGH_WATER_BYTES) {
+      this.#watchForStall();
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#resumeWriter = resolve;
       });
     }
   }
 
   /** Gives the reader up when it reads nothing at all for too long. */
-  #watch(): void {
-    if (this.#pause !== undefined) return;
+  #watchForStall(): void {
+    if (this.#stallTimer !== undefined) return;
     const { unread } = this;
-    this.#pause = setTimeout(() => {
-      this.#pause = undefined;
-      if (this.unread < unread) this.#watch();
+    this.#stallTimer = setTimeout(() => {
+      this.#stallTimer = undefined;
+      if (this.unread < unread) this.#watchForStall();
       else this.#giveUp();
     }, MAX_PAUSE_MS);
   }
 
   /** There is room again: the reader has taken nearly everything. */
-  #pulled(): void {
-    stopTimer(this.#pause);
-    this.#pause = undefined;
+  #onPull(): void {
+    stopTimer(this.#stallTimer);
+    this.#stallTimer = undefined;
     if (this.#ending) this.#close();
-    else this.#share.resize(this.unread + this.#waiting);
-    this.#wake();
+    else this.#reservation.resize(this.unread + this.#queuedCharacters);
+    this.#resumeWriter();
   }
 
   #giveUp(): void {
     if (this.#isOver) return;
     this.#controller?.error(new Error("the reader does not read"));
-    this.#left();
+    this.#disconnect();
   }
 
   /** Nothing more is written. What is large and was not read yet counts, and is waited for, until it is. */
   end(): void {
     if (!this.#stop()) return;
     this.#ending = true;
-    if (this.unread <= ROOM_BYTES) this.#close();
-    else this.#watch();
+    if (this.unread <= HIGH_WATER_BYTES) this.#close();
+    else this.#watchForStall();
   }
 
   #close(): void {
     this.#isOver = true;
-    this.#share.release();
+    this.#reservation.release();
     this.#controller?.close();
   }
 
-  #left(): void {
-    const isNews = this.#stop();
+  #disconnect(): void {
+    const wasOpen = this.#stop();
     this.#isOver = true;
-    stopTimer(this.#pause);
-    this.#share.release();
-    if (isNews) this.#options.gone();
+    stopTimer(this.#stallTimer);
+    this.#reservation.release();
+    if (wasOpen) this.#options.onDisconnect();
   }
 
   #stop(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
-    LEVELS.openStreams -= 1;
-    stopTimer(this.#pause);
-    this.#pause = undefined;
-    this.#wake();
+    GAUGES.openStreams -= 1;
+    stopTimer(this.#stallTimer);
+    this.#stallTimer = undefined;
+    this.#resumeWriter();
     clearInterval(this.#keepalive);
-    stopTimer(this.#age);
+    stopTimer(this.#maxAgeTimer);
     return true;
   }
 

@@ -2,169 +2,183 @@
 // in. Refuses to know the numbers: src/limits does.
 
 import type { Deployment } from "../deployment/deployment.ts";
-import { limitsInForce, type LimitsInForce } from "../limits/limit-table.ts";
+import { resolveLimits, type EffectiveLimits } from "../limits/limit-table.ts";
 import { failure, type ErrorKey, type Failure } from "../protocol/errors.ts";
 import { MAX_BATCH } from "../protocol/classify.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressOf } from "../limits/address.ts";
 import { DailyCalls, type DailyCaller, type DailyAuthority } from "../limits/daily-calls.ts";
-import { describeMet, Limiter, type Edge, type LimitMet } from "../limits/limiter.ts";
-import type { InUse } from "../limits/in-use.ts";
+import { describeLimit, RateLimiter, type PlatformRateLimiter, type LimitRejection } from "../limits/limiter.ts";
+import type { ConcurrencyCounter } from "../limits/in-use.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
-import type { Entered } from "./entered.ts";
-import { tellLimited } from "./refused-calls.ts";
-import type { LimitEnv, Visit } from "./visit.ts";
-import { limitTables, type DailyLimit } from "../limits/limit-tables.ts";
+import type { AuthorizedRequest } from "./entered.ts";
+import { reportLimited } from "./refused-calls.ts";
+import type { LimitEnv, RequestContext } from "./visit.ts";
+import { limitStore, type DailyLimit } from "../limits/limit-tables.ts";
 import { AppError } from "../protocol/app-error.ts";
-import { remote } from "../tenants/authority/tables.ts";
-import { inTime } from "../tenants/isolate/in-time.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
+import { withTimeout } from "../tenants/isolate/in-time.ts";
 
 /** One for all tenants and deployments of this isolate. Bound: twice MOST_METERS of limiter.ts. */
-const limiter = new Limiter();
+const limiter = new RateLimiter();
 
 /** For one message a failure, for a batch one for each message that is over a limit; undefined: none is. */
-export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
+export type RateLimitResult = Failure | readonly (Failure | undefined)[] | undefined;
 
 /** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
-export async function limitMessages(entered: Entered, value: unknown): Promise<Limited> {
-  const limited = await takeMessages(entered, value);
-  if (limited && (entered.around ?? entered.visit.deployment.heard)) await tellLimited(entered, value, limited);
-  return limited;
+export async function rateLimit(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
+  const result = await limitAndCheckStepUp(authorized, value);
+  if (result && (authorized.around ?? authorized.context.deployment.onCallCompleted))
+    await reportLimited(authorized, value, result);
+  return result;
 }
 
-async function takeMessages(entered: Entered, value: unknown): Promise<Limited> {
-  const limited = await countMessages(entered, value);
-  if (!entered.document.auth) return limited;
-  const { asks } = entered.visit.deployment.features.find((feature) => feature.asks) ?? {};
+async function limitAndCheckStepUp(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
+  const result = await limitByCount(authorized, value);
+  if (!authorized.document.auth) return result;
+  const { requireStepUp: asks } = authorized.context.deployment.features.find((feature) => feature.requireStepUp) ?? {};
   // What wants another credential keeps all that came with it from running: an HTTP status is of the whole.
-  return asks?.(entered, value) ?? limited;
+  return asks?.(authorized, value) ?? result;
 }
 
-async function countMessages(entered: Entered, value: unknown): Promise<Limited> {
-  const caller = callerOf(entered);
-  const edge = edgeOf(entered.visit);
-  if (Array.isArray(value) && value.length > 0) return limitBatch(entered, value.slice(0, MAX_BATCH), { caller, edge });
-  return failOf(entered, await limitMessage(entered, value, { caller, edge }));
+async function limitByCount(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
+  const caller = callerOf(authorized);
+  const edge = edgeOf(authorized.context);
+  if (Array.isArray(value) && value.length > 0)
+    return limitBatch(authorized, value.slice(0, MAX_BATCH), { caller, edge });
+  return toLimitFailure(authorized, await limitMessage(authorized, value, { caller, edge }));
 }
 
-interface Counted {
+interface LimitSubject {
   readonly caller: DailyCaller;
-  readonly edge: Edge | undefined;
+  readonly edge: PlatformRateLimiter | undefined;
 }
 
 async function limitMessage(
-  entered: Entered,
+  authorized: AuthorizedRequest,
   message: unknown,
-  { caller, edge }: Counted,
-): Promise<LimitMet | undefined> {
-  const tool = toolOf(entered, message);
-  const met = await limiter.take(caller, tool, Date.now(), edge);
-  return tool === undefined || met ? met : limitDaily(entered, caller);
+  { caller, edge }: LimitSubject,
+): Promise<LimitRejection | undefined> {
+  const tool = toolOf(authorized, message);
+  const exceeded = await limiter.take(caller, tool, Date.now(), edge);
+  return tool === undefined || exceeded ? exceeded : limitDaily(authorized, caller);
 }
 
-function failOf(entered: Entered, met: LimitMet | undefined): Failure | undefined {
-  if (met) tellMet(entered, met);
-  return limitFailure(met);
+function toLimitFailure(authorized: AuthorizedRequest, exceeded: LimitRejection | undefined): Failure | undefined {
+  if (exceeded) notifyLimitExceeded(authorized, exceeded);
+  return createLimitFailure(exceeded);
 }
 
-async function limitBatch(entered: Entered, messages: readonly unknown[], counted: Counted): Promise<Limited> {
-  const over: (Failure | undefined)[] = [];
-  for (const message of messages) over.push(failOf(entered, await limitMessage(entered, message, counted)));
-  return over.some((one) => one !== undefined) ? over : undefined;
+async function limitBatch(
+  authorized: AuthorizedRequest,
+  messages: readonly unknown[],
+  counted: LimitSubject,
+): Promise<RateLimitResult> {
+  const failures: (Failure | undefined)[] = [];
+  for (const message of messages)
+    failures.push(toLimitFailure(authorized, await limitMessage(authorized, message, counted)));
+  return failures.some((one) => one !== undefined) ? failures : undefined;
 }
 
 /** For what is no message, of somebody of whom only the address is known. */
-export async function limitAddress(visit: Visit, created: string, limits: LimitsInForce): Promise<Failure | undefined> {
-  const caller = { tenant: visit.tenant, created, id: visit.address, isAnonymous: true, limits };
-  return limitFailure(await limiter.take(caller, undefined, Date.now(), edgeOf(visit)));
+export async function limitAddress(
+  context: RequestContext,
+  created: string,
+  limits: EffectiveLimits,
+): Promise<Failure | undefined> {
+  const caller = { tenant: context.tenant, created, id: context.clientAddress, isAnonymous: true, limits };
+  return createLimitFailure(await limiter.take(caller, undefined, Date.now(), edgeOf(context)));
 }
 
 /** The failure for the whole of what was sent, where it cannot be taken in part. */
-export function wholly(limited: Limited): Failure | undefined {
-  return isEach(limited) ? limited.find((one) => one !== undefined) : limited;
+export function firstRejection(result: RateLimitResult): Failure | undefined {
+  return isPerMessage(result) ? result.find((one) => one !== undefined) : result;
 }
 
 /** Whether it speaks of each message of a batch. */
-export function isEach(limited: Limited): limited is readonly (Failure | undefined)[] {
-  return Array.isArray(limited);
+export function isPerMessage(result: RateLimitResult): result is readonly (Failure | undefined)[] {
+  return Array.isArray(result);
 }
 
 /** What counts the requests of this caller that run in this isolate. */
-export function runningOf(entered: Entered): InUse {
-  return limiter.running(callerOf(entered), Date.now());
+export function concurrencyOf(authorized: AuthorizedRequest): ConcurrencyCounter {
+  return limiter.concurrencyOf(callerOf(authorized), Date.now());
 }
 
 /** For a limit of what is there at once. */
-export function atOnceFailure(entered: Entered, name: LimitName, waitMs = 1000): Failure {
-  return failOf(entered, { name, most: entered.limits[name], waitMs }) as Failure;
+export function concurrencyFailure(authorized: AuthorizedRequest, name: LimitName, waitMs = 1000): Failure {
+  return toLimitFailure(authorized, { name, most: authorized.limits[name], waitMs }) as Failure;
 }
 
-const COUNTED: ReadonlySet<ErrorKey> = new Set(["unauthorized", "unknownTenant", "forbiddenOrigin"]);
+const COUNTED_FAILURES: ReadonlySet<ErrorKey> = new Set(["unauthorized", "unknownTenant", "forbiddenOrigin"]);
 
 /**
  * What a caller is told whose tenant or credential is none: after too many of them only that, whichever it is. Whoever
  * asks for what exists learns nothing from the count either, because both count alike.
  */
-export function refusal(visit: Visit, why: Failure): Failure {
-  if (!COUNTED.has(why.error)) return why;
-  return limitFailure(limiter.refuse(visit.address, limitsOfAuthor(visit.deployment), Date.now())) ?? why;
+export function toRejection(context: RequestContext, reason: Failure): Failure {
+  if (!COUNTED_FAILURES.has(reason.error)) return reason;
+  return (
+    createLimitFailure(limiter.countRefusal(context.clientAddress, defaultLimitsOf(context.deployment), Date.now())) ??
+    reason
+  );
 }
 
 /** Whether nothing more is looked up for this address. */
-export function refusedAddress(deployment: Deployment, { headers }: Request): Failure | undefined {
-  return limitFailure(limiter.isRefused(addressOf(headers), limitsOfAuthor(deployment), Date.now()));
+export function checkBlockedAddress(deployment: Deployment, { headers }: Request): Failure | undefined {
+  return createLimitFailure(limiter.checkRefusals(addressOf(headers), defaultLimitsOf(deployment), Date.now()));
 }
 
 /** By what the author wrote: whoever tells of a request gives it a deployment of its own. */
-const byAuthor = new WeakMap<Deployment["catalog"], LimitsInForce>();
+const defaultLimits = new WeakMap<Deployment["catalog"], EffectiveLimits>();
 
-function limitsOfAuthor({ catalog }: Deployment): LimitsInForce {
-  let limits = byAuthor.get(catalog);
-  if (!limits) byAuthor.set(catalog, (limits = limitsInForce(catalog.limits)));
+function defaultLimitsOf({ catalog }: Deployment): EffectiveLimits {
+  let limits = defaultLimits.get(catalog);
+  if (!limits) defaultLimits.set(catalog, (limits = resolveLimits(catalog.limits)));
   return limits;
 }
 
-function callerOf({ tenant, principal, visit, limits, snapshot: { created } }: Entered): DailyCaller {
+function callerOf({ tenant, principal, context, limits, snapshot: { created } }: AuthorizedRequest): DailyCaller {
   const isAnonymous = principal.kind === "anonymous";
-  return { tenant, created, id: isAnonymous ? visit.address : principal.id, isAnonymous, limits };
+  return { tenant, created, id: isAnonymous ? context.clientAddress : principal.id, isAnonymous, limits };
 }
 
 /** Under the name that its source gives it: a tool has one limit under all its names. */
-function toolOf({ view }: Entered, message: unknown): string | undefined {
+function toolOf({ view }: AuthorizedRequest, message: unknown): string | undefined {
   if (!isObject(message) || message.method !== "tools/call" || !isObject(message.params)) return undefined;
   const { name } = message.params;
-  const found = typeof name === "string" ? view.tool(name, Date.now()) : undefined;
-  return found && !isFailure(found) ? found.target.name : undefined;
+  const item = typeof name === "string" ? view.tool(name, Date.now()) : undefined;
+  return item && !isFailure(item) ? item.target.name : undefined;
 }
 
 /** What a daily limit counts: it begins anew at midnight, and not so many seconds after the first call. */
 const DAY_S = 86_400;
 
-function limitFailure(met: undefined): undefined;
-function limitFailure(met: LimitMet | undefined): Failure | undefined;
-function limitFailure(met: LimitMet | undefined): Failure | undefined {
-  if (!met) return undefined;
-  const { name, most, seconds, waitMs } = met;
+function createLimitFailure(exceeded: undefined): undefined;
+function createLimitFailure(exceeded: LimitRejection | undefined): Failure | undefined;
+function createLimitFailure(exceeded: LimitRejection | undefined): Failure | undefined {
+  if (!exceeded) return undefined;
+  const { name, most, seconds, waitMs } = exceeded;
   const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
   const when = seconds === DAY_S ? "tomorrow, from 00:00 UTC" : `in ${retryAfter} s`;
-  const message = `Too many requests: ${describeMet(met)}; try again ${when}`;
+  const message = `Too many requests: ${describeLimit(exceeded)}; try again ${when}`;
   return {
     ...failure("limited", message, { limit: name, most, retryAfter }),
     retryAfter,
-    met: seconds === undefined ? { name, most } : { name, most, seconds },
+    exceeded: seconds === undefined ? { name, most } : { name, most, seconds },
   };
 }
 
-const edges = new WeakMap<NonNullable<LimitEnv["RATE_LIMITS"]>, Edge>();
+const edges = new WeakMap<NonNullable<LimitEnv["RATE_LIMITS"]>, PlatformRateLimiter>();
 
 /** A limiter that cannot be asked limits nobody: the isolate's own buckets go on. */
-function edgeOf(visit: Visit): Edge | undefined {
-  const { RATE_LIMITS: binding } = visit.env;
+function edgeOf(context: RequestContext): PlatformRateLimiter | undefined {
+  const { RATE_LIMITS: binding } = context.env;
   if (!binding) return undefined;
   let edge = edges.get(binding);
   if (!edge) {
-    const { onError } = visit.deployment.hooks;
+    const { onError } = context.deployment.hooks;
     edge = async (key) => {
       try {
         return (await binding.limit({ key })).success;
@@ -184,34 +198,35 @@ const RETRY_S = 5;
 
 /** Counts one call of a tool towards the day. */
 export function limitDaily(
-  entered: Entered,
+  authorized: AuthorizedRequest,
   caller: DailyCaller,
-): LimitMet | undefined | Promise<LimitMet | undefined> {
-  return daily.take(caller, Date.now(), () => authorityOf(entered));
+): LimitRejection | undefined | Promise<LimitRejection | undefined> {
+  return daily.take(caller, Date.now(), () => createDailyAuthority(authorized));
 }
 
-function authorityOf(entered: Entered): DailyAuthority {
-  const stored = <T extends DailyLimit>(limits: readonly T[]): Promise<T[]> =>
+function createDailyAuthority(authorized: AuthorizedRequest): DailyAuthority {
+  const withStoredOwner = <T extends DailyLimit>(limits: readonly T[]): Promise<T[]> =>
     Promise.all(
       limits.map(async (limit) =>
-        limit.who === "" ? limit : { ...limit, who: await entered.visit.ownerOf(entered.principal.id) },
+        limit.who === "" ? limit : { ...limit, who: await authorized.context.ownerOf(authorized.principal.id) },
       ),
     );
   return {
     take: async (limits) => {
-      const asked = await stored(limits);
+      const storedLimits = await withStoredOwner(limits);
       try {
-        return await inTime(remote(entered.stub(), limitTables).take(asked));
+        return await withTimeout(createRpcClient(authorized.stub(), limitStore).take(storedLimits));
       } catch (error) {
         if (error instanceof AppError) throw error;
         throw new AppError("unavailable", { retryAfter: RETRY_S, cause: error });
       }
     },
-    count: async (counted) => inTime(remote(entered.stub(), limitTables).count(await stored(counted))),
-    later: (work) => {
-      entered.waitUntil(
+    count: async (counted) =>
+      withTimeout(createRpcClient(authorized.stub(), limitStore).count(await withStoredOwner(counted))),
+    waitUntil: (work) => {
+      authorized.waitUntil(
         work().catch((error: unknown) => {
-          entered.onError(error);
+          authorized.onError(error);
         }),
       );
     },
@@ -221,6 +236,9 @@ function authorityOf(entered: Entered): DailyAuthority {
 }
 
 /** Tells the features that hear of limits which one somebody met. */
-export function tellMet(entered: Entered, met: Pick<LimitMet, "name" | "most">): void {
-  for (const { limitMet } of entered.visit.deployment.features) limitMet?.(entered, met);
+export function notifyLimitExceeded(
+  authorized: AuthorizedRequest,
+  exceeded: Pick<LimitRejection, "name" | "most">,
+): void {
+  for (const { onLimitExceeded: limitMet } of authorized.context.deployment.features) limitMet?.(authorized, exceeded);
 }

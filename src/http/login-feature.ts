@@ -4,47 +4,56 @@
 import type { BuiltInFeature, BuiltInRoutes } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { loginFeature } from "../login/login.ts";
-import { refuseOptions } from "../protocol/members.ts";
+import { assertNoOptions } from "../protocol/members.ts";
 import { metadataRoutes, metadataEndpoint } from "./well-known.ts";
-import type { LoginVisit } from "../login/login-visit.ts";
-import { refusedPage } from "../login/pages/refusal-page.ts";
+import type { LoginContext } from "../login/login-visit.ts";
+import { rejectionPageResponse } from "../login/pages/refusal-page.ts";
 import { redirectTo } from "../login/server/answers.ts";
-import { answerLogin, LOGIN_PATHS, PROGRAM_PATHS } from "../login/server/authorization-server.ts";
+import { handleLogin, LOGIN_PATHS, PROGRAM_PATHS } from "../login/server/authorization-server.ts";
 import type { LoginDocument } from "../tenants/document/tenant-document.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
-import { limitsInForce } from "../limits/limit-table.ts";
+import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
+import { resolveLimits } from "../limits/limit-table.ts";
 import type { Endpoint } from "./app.ts";
-import { textOf } from "./body.ts";
-import { tendGroundOf, viewFor } from "./enter.ts";
+import { readBodyText } from "./body.ts";
+import { createRefreshContext, createViewFor } from "./enter.ts";
 import { noEndpoint } from "./hold-tenant.ts";
-import { limitAddress, refusal } from "./limit-messages.ts";
-import { askedAt, atTenant, openPlace, PUBLIC, serveAnyone, urlsOf, withPublic, type AskedAt } from "./login-place.ts";
+import { limitAddress, toRejection } from "./limit-messages.ts";
+import {
+  parseLoginLocation,
+  tenantTarget,
+  getLoginTenant,
+  PUBLIC_CORS,
+  serveAnonymously,
+  loginUrlsOf,
+  withPublicCors,
+  type LoginLocation,
+} from "./login-place.ts";
 import { respondFailure } from "./respond.ts";
-import type { Address, Visit } from "./visit.ts";
+import type { EndpointTarget, RequestContext } from "./visit.ts";
 
 /** Tokens of the authorization servers that a tenant names, and of its own: `docs/login.md`. */
 export function login(...options: readonly never[]): Feature {
-  refuseOptions("login", options);
+  assertNoOptions("login", options);
   const feature: BuiltInFeature = { ...loginFeature(), routes: [metadataRoutes, ...loginRoutes] };
   return feature;
 }
 
-const MOST_BYTES = 65_536;
+const MAX_FORM_BYTES = 65_536;
 /** Of a tenant that takes tokens of others alone: it may sign tokens for its own API. */
-const NO_LOGIN: LoginDocument = { via: "key" };
+const KEY_LOGIN: LoginDocument = { via: "key" };
 
-const open: BuiltInRoutes["open"] = (deployment) => async (request, env, ctx) => {
-  const at = await askedAt(deployment, request, env);
-  const { address, path } = stepAt(at);
-  const isProgram = PROGRAM_PATHS.includes(path) || KNOWN.test(path);
-  if (isProgram && request.method === "OPTIONS") return new Response(null, { status: 204, headers: PUBLIC });
+const openLogin: BuiltInRoutes["open"] = (deployment) => async (request, env, ctx) => {
+  const location = await parseLoginLocation(deployment, request, env);
+  const { address: target, path } = parseStep(location);
+  const isProgram = PROGRAM_PATHS.includes(path) || SERVER_METADATA_PATH.test(path);
+  if (isProgram && request.method === "OPTIONS") return new Response(null, { status: 204, headers: PUBLIC_CORS });
   const endpoint = path.startsWith("/.well-known/")
-    ? metadataEndpoint(at, "")
-    : loginEndpoint(at, path, request.headers);
-  const response = await serveAnyone(deployment, { request, env, ctx }, address, endpoint);
-  return isProgram ? withPublic(response) : response;
+    ? metadataEndpoint(location, "")
+    : loginEndpoint(location, path, request.headers);
+  const response = await serveAnonymously(deployment, { request, env, ctx }, target, endpoint);
+  return isProgram ? withPublicCors(response) : response;
 };
 
 /**
@@ -52,84 +61,92 @@ const open: BuiltInRoutes["open"] = (deployment) => async (request, env, ctx) =>
  * then src/login has the visit. On a tenant's own hostname they stand at the root, and nowhere else.
  */
 const loginRoutes: readonly BuiltInRoutes[] = ["/login/*", "/account/*", ...LOGIN_PATHS].map((path) => {
-  return { path, onHostnames: true, open };
+  return { path, onHostnames: true, open: openLogin };
 });
 
-const KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)$/;
+const SERVER_METADATA_PATH = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)$/;
 
-function stepAt({ path, owner }: AskedAt): { readonly address: Address | undefined; readonly path: string } {
-  if (owner !== null) return { address: LOGIN_PATHS.includes(path) ? atTenant(owner) : undefined, path };
-  const [, place, tenant, below = ""] = /^\/(login|account)\/([^/]+)(\/.*)?$/.exec(path) ?? [];
-  const step = place === "account" ? `/account${below}` : below;
+function parseStep({ path, hostnameTenant: owner }: LoginLocation): {
+  readonly address: EndpointTarget | undefined;
+  readonly path: string;
+} {
+  if (owner !== null) return { address: LOGIN_PATHS.includes(path) ? tenantTarget(owner) : undefined, path };
+  const [, area, tenant, below = ""] = /^\/(login|account)\/([^/]+)(\/.*)?$/.exec(path) ?? [];
+  const step = area === "account" ? `/account${below}` : below;
   const isStep =
-    place === "account"
+    area === "account"
       ? below === ""
-      : step !== "/account" && (step === "" || LOGIN_PATHS.includes(step) || KNOWN.test(step));
-  return { address: tenant !== undefined && isStep ? atTenant(tenant) : undefined, path: step };
+      : step !== "/account" && (step === "" || LOGIN_PATHS.includes(step) || SERVER_METADATA_PATH.test(step));
+  return { address: tenant !== undefined && isStep ? tenantTarget(tenant) : undefined, path: step };
 }
 
-function loginEndpoint(at: AskedAt, path: string, asked: Headers): Endpoint {
-  const answer = async (visit: Visit): Promise<Response> => {
-    const ready = await visitAt(visit, at, path, asked);
+function loginEndpoint(location: LoginLocation, path: string, originalHeaders: Headers): Endpoint {
+  const answerStep = async (context: RequestContext): Promise<Response> => {
+    const loginContext = await createLoginContext(context, location, path, originalHeaders);
     const isProgram = PROGRAM_PATHS.includes(path);
-    const isPerson = asked.get("accept")?.includes("text/html") === true && !isProgram;
-    if (!isFailure(ready)) {
+    const isPerson = originalHeaders.get("accept")?.includes("text/html") === true && !isProgram;
+    if (!isFailure(loginContext)) {
       // The issuer itself: programs know that there is nothing.
-      return path === "" && isPerson ? redirectTo(ready.urls.account) : answerLogin(ready);
+      return path === "" && isPerson ? redirectTo(loginContext.urls.account) : handleLogin(loginContext);
     }
-    const refused = refuseAt(visit, ready, isPerson);
-    return isProgram && refused.status >= 429 ? asOAuth(refused) : refused;
+    const rejection = rejectLogin(context, loginContext, isPerson);
+    return isProgram && rejection.status >= 429 ? toOAuthError(rejection) : rejection;
   };
-  return { post: answer, other: answer };
+  return { post: answerStep, nonPost: answerStep };
 }
 
-function refuseAt(visit: Visit, failed: Failure, isPerson: boolean): Response {
-  const why = refusal(visit, failed);
-  const refused = respondFailure(visit.era, undefined, why);
-  return isPerson ? refusedPage(new URL(visit.request.url).host, refused, why.message) : refused;
+function rejectLogin(context: RequestContext, reason: Failure, isPerson: boolean): Response {
+  const rejection = toRejection(context, reason);
+  const response = respondFailure(context.era, undefined, rejection);
+  return isPerson ? rejectionPageResponse(new URL(context.request.url).host, response, rejection.message) : response;
 }
 
 /** A client that finds no error of OAuth takes what it has for lost, and has its person sign in again. */
-async function asOAuth(refused: Response): Promise<Response> {
-  const { error } = await refused.json<{ readonly error: { readonly message: string } }>();
-  const said = { error: "temporarily_unavailable", error_description: error.message };
-  return Response.json(said, refused);
+async function toOAuthError(rejection: Response): Promise<Response> {
+  const { error } = await rejection.json<{ readonly error: { readonly message: string } }>();
+  const body = { error: "temporarily_unavailable", error_description: error.message };
+  return Response.json(body, rejection);
 }
 
 /** `asked`: the headers as they came. */
-async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers): Promise<LoginVisit | Failure> {
-  const place = await openPlace(visit);
-  if (isFailure(place)) return place;
-  const { tenant, snapshot, document } = place;
-  const own = document.auth?.login ?? (path === "/jwks" ? NO_LOGIN : undefined);
-  if (!own) return noEndpoint(visit);
-  const limits = limitsInForce(visit.deployment.catalog.limits, document.limits);
-  const barred = await limitAddress(visit, snapshot.created, limits);
-  if (barred) return barred;
-  const body = await bodyOf(visit.request);
+async function createLoginContext(
+  context: RequestContext,
+  location: LoginLocation,
+  path: string,
+  originalHeaders: Headers,
+): Promise<LoginContext | Failure> {
+  const loginTenant = await getLoginTenant(context);
+  if (isFailure(loginTenant)) return loginTenant;
+  const { tenant, snapshot, document } = loginTenant;
+  const loginDocument = document.auth?.login ?? (path === "/jwks" ? KEY_LOGIN : undefined);
+  if (!loginDocument) return noEndpoint(context);
+  const limits = resolveLimits(context.deployment.catalog.limits, document.limits);
+  const limitFailure = await limitAddress(context, snapshot.created, limits);
+  if (limitFailure) return limitFailure;
+  const body = await readForm(context.request);
   if (isFailure(body)) return body;
   return {
-    request: new Request(visit.request.url, { method: visit.request.method, headers: asked }),
+    request: new Request(context.request.url, { method: context.request.method, headers: originalHeaders }),
     body,
     path,
-    urls: urlsOf(visit, at),
-    login: own,
+    urls: loginUrlsOf(context, location),
+    login: loginDocument,
     isSuspended: snapshot.policy.suspensions.some(({ kind }) => kind === "tenant"),
-    ground: tendGroundOf(visit, snapshot, document),
+    tenantContext: createRefreshContext(context, snapshot, document),
     ring: snapshot.ring,
-    address: visit.address,
+    clientAddress: context.clientAddress,
     waitUntil: (work) => {
-      visit.waitUntil(work);
+      context.waitUntil(work);
     },
-    viewOf: (profile, principal) => viewFor(visit, tenant, snapshot, { profile, principal }),
+    viewOf: (profile, principal) => createViewFor(context, tenant, snapshot, { profile, principal }),
   };
 }
 
-async function bodyOf(request: Request): Promise<string | Failure> {
+async function readForm(request: Request): Promise<string | Failure> {
   if (request.method !== "POST") return "";
-  const body = new RequestBody(request, MESSAGE_PACE);
+  const body = new RequestBody(request, MESSAGE_MIN_RATE);
   try {
-    const text = await textOf(body, MOST_BYTES);
+    const text = await readBodyText(body, MAX_FORM_BYTES);
     return typeof text === "string" ? text : text.error === "parseError" ? failure("invalidRequest") : text;
   } finally {
     body.release();

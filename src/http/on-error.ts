@@ -4,14 +4,14 @@ import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
 import { UNRELEASED } from "../tenants/authority/incarnation.ts";
-import { isUnreleased, mayPass } from "../tenants/isolate/asked-again.ts";
+import { isUnreleased, isTransientError } from "../tenants/isolate/asked-again.ts";
 
-const LEAST_S = 5;
+const MIN_RETRY_S = 5;
 const SPREAD_S = 10;
 
 /** Whole seconds after which to come again, jittered: who is refused at the same moment does not come back at the same moment. */
-export function awayRetryAfter(): number {
-  return LEAST_S + Math.floor(Math.random() * (SPREAD_S + 1));
+export function jitteredRetryAfter(): number {
+  return MIN_RETRY_S + Math.floor(Math.random() * (SPREAD_S + 1));
 }
 
 export function failureOf(error: unknown, request: Request): Failure {
@@ -19,7 +19,10 @@ export function failureOf(error: unknown, request: Request): Failure {
   const data = { requestId: requestIdOf(request) };
   // What stood behind it is in the logs.
   if (error instanceof AppError) return { data, ...error.toFailure() };
-  return mayPass(error)
-    ? { ...failure("unavailable", isUnreleased(error) ? UNRELEASED : undefined, data), retryAfter: awayRetryAfter() }
+  return isTransientError(error)
+    ? {
+        ...failure("unavailable", isUnreleased(error) ? UNRELEASED : undefined, data),
+        retryAfter: jitteredRetryAfter(),
+      }
     : failure("internal", undefined, data);
 }

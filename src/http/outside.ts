@@ -2,34 +2,34 @@
 // and blocked as any caller is, under a name that none of them can have. Refuses questions: there is nobody to ask.
 
 import { workerPrincipal, type Principal } from "../auth/principal.ts";
-import { announceTo, type Announcement } from "../calls/announce.ts";
+import { publishChanges, type Announcement } from "../calls/announce.ts";
 import type { ContentBlock } from "../calls/content-block.ts";
 import { DEFAULT_TIMEOUT_MS } from "../calls/handle.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
-import { resourcesUnder } from "../content/store/view-store.ts";
+import { createViewStore } from "../content/store/view-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
-import type { Call } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { LATEST_2025 } from "../protocol/era.ts";
 import { failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { UserError } from "../protocol/user-error.ts";
-import { policyTables } from "../tenants/authority/policy-tables.ts";
-import { remote } from "../tenants/authority/tables.ts";
-import { inTime } from "../tenants/isolate/in-time.ts";
+import { policyStore } from "../tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
+import { withTimeout } from "../tenants/isolate/in-time.ts";
 import { forgetName } from "../tenants/directory/directory.ts";
 import { isTenantId } from "../tenants/document/tenant-definition.ts";
-import { answer, isWithin } from "./answer.ts";
-import { bodyTooLarge, mostBodyBytes, parseJson } from "./body.ts";
-import { NO_SINK } from "./call-sink.ts";
-import { enter } from "./enter.ts";
-import { tenantAway } from "./hold-tenant.ts";
-import type { Entered } from "./entered.ts";
+import { handleRequest, isWithin } from "./answer.ts";
+import { bodyTooLarge, getMaxBodyBytes, parseJson } from "./body.ts";
+import { NULL_SINK } from "./call-sink.ts";
+import { authorizeRequest } from "./enter.ts";
+import { tenantUnavailable } from "./hold-tenant.ts";
+import type { AuthorizedRequest } from "./entered.ts";
 import { findTenant } from "./find-tenant.ts";
-import { limitMessages, wholly } from "./limit-messages.ts";
+import { rateLimit, firstRejection } from "./limit-messages.ts";
 import { TenantError } from "./tenant-error.ts";
-import { observed, Visit, type Invocation } from "./visit.ts";
+import { withTelemetry, RequestContext, type Invocation } from "./visit.ts";
 
 /** Whom a call is made for: the principal `worker ID`. It needs no key, in whichever mode the tenant is. */
 export interface NamedCaller {
@@ -74,32 +74,40 @@ export interface TenantOutside {
 }
 
 /** For what needs no view but that of everything. */
-const ITSELF = workerPrincipal("itself");
+const SYSTEM_PRINCIPAL = workerPrincipal("itself");
 
 const STORE_METHODS = "list get read write delete search tags uris".split(" ") as (keyof ResourceStore)[];
 
-type Where = Pick<Invocation, "env" | "ctx"> & { readonly deployment: Deployment; readonly id: string };
+type TenantLocation = Pick<Invocation, "env" | "ctx"> & { readonly deployment: Deployment; readonly id: string };
 
-export function tenantOutside(where: Where): TenantOutside {
+export function tenantOutside(location: TenantLocation): TenantOutside {
   const call = async (method: string, params: JsonObject, { as }: CallAs): Promise<never> =>
-    refusing(async () => callAs(await enterAs(where, principalOf(as), as.profile), method, params));
+    withTenantErrors(async () =>
+      runCallAs(await authorizeAsPrincipal(location, principalOf(as), as.profile), method, params),
+    );
   const store = async () => {
-    const entered = await enterAs(where, ITSELF);
+    const authorized = await authorizeAsPrincipal(location, SYSTEM_PRINCIPAL);
     // Nothing that the author hides from callers is hidden from the author.
-    const { only: _hidden, ...sight } = entered.view;
-    const { kept, limits } = entered;
-    return resourcesUnder({ kept, sight, limits, bodies: entered.env.BODIES }, entered.contentStub());
+    const { resourcePatterns: _hidden, ...sight } = authorized.view;
+    const { storageKey, limits } = authorized;
+    return createViewStore(
+      { storageKey, access: sight, limits, bodies: authorized.env.BODIES },
+      authorized.contentStub(),
+    );
   };
   type Any = (...args: unknown[]) => Promise<unknown>;
   const resources = STORE_METHODS.map((name) => [
     name,
-    (...args: unknown[]) => refusing(async () => inTime(((await store())[name] as Any)(...args), DEFAULT_TIMEOUT_MS)),
+    (...args: unknown[]) =>
+      withTenantErrors(async () => withTimeout(((await store())[name] as Any)(...args), DEFAULT_TIMEOUT_MS)),
   ]);
   return {
     announce: (changed) =>
-      refusing(async () => inTime(announceTo((await enterAs(where, ITSELF)).contentStub(), changed))),
+      withTenantErrors(async () =>
+        withTimeout(publishChanges((await authorizeAsPrincipal(location, SYSTEM_PRINCIPAL)).contentStub(), changed)),
+      ),
     resources: Object.fromEntries(resources) as ResourceStore,
-    invalidate: () => refusing(() => changedTenant(where)),
+    invalidate: () => withTenantErrors(() => waitUntilChanged(location)),
     callTool: (name, args, how) => call("tools/call", { name, arguments: args }, how),
     readResource: (uri, how) => call("resources/read", { uri }, how),
     getPrompt: (name, args, how) => call("prompts/get", { name, arguments: args }, how),
@@ -118,83 +126,93 @@ function principalOf({ id, subject, scopes }: NamedCaller): Principal {
 }
 
 /** An object that is away is said as a request would be told; what its author has to change is thrown as it is. */
-async function refusing<T>(work: () => Promise<T>): Promise<T> {
+async function withTenantErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if ([TenantError, UserError, TypeError].some((known) => error instanceof known)) throw error;
-    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : tenantAway()), {
+    if ([TenantError, UserError, TypeError].some((errorClass) => error instanceof errorClass)) throw error;
+    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : tenantUnavailable()), {
       cause: error,
     });
   }
 }
 
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
-async function changedTenant(where: Where): Promise<void> {
-  if (!isTenantId(where.id)) return;
-  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), policyTables).changed());
-  forgetName(where.id);
-  await scheduler.wait(leftMs);
+async function waitUntilChanged(location: TenantLocation): Promise<void> {
+  if (!isTenantId(location.id)) return;
+  const remainingMs = await withTimeout(
+    createRpcClient(createContext(location, SYSTEM_PRINCIPAL, null).stub(), policyStore).changed(),
+  );
+  forgetName(location.id);
+  await scheduler.wait(remainingMs);
 }
 
 /** To nobody, until the tenant is found. */
-function visitOf({ deployment, env, ctx, id }: Where, principal: Principal, profile: string | null): Visit {
+function createContext(
+  { deployment, env, ctx, id }: TenantLocation,
+  principal: Principal,
+  profile: string | null,
+): RequestContext {
   const request = new Request("https://tenantry.internal/outside");
   const credential = { kind: "worker", principal } as const;
-  const known = failure("unknownTenant", `there is no tenant "${id}"`);
-  return new Visit(deployment, observed(deployment, { request, env, ctx }), {
+  const tenantResult = failure("unknownTenant", `there is no tenant "${id}"`);
+  return new RequestContext(deployment, withTelemetry(deployment, { request, env, ctx }), {
     tenant: id,
     profile,
     path: "",
     credential,
-    known,
+    tenantResult,
   });
 }
 
 /** As nobody who calls: for what the Worker does for the tenant by itself. */
-export function enterItself(where: Where): Promise<Entered> {
-  return enterAs(where, ITSELF);
+export function authorizeAsSystem(location: TenantLocation): Promise<AuthorizedRequest> {
+  return authorizeAsPrincipal(location, SYSTEM_PRINCIPAL);
 }
 
-async function enterAs(where: Where, principal: Principal, profile: string | null = null): Promise<Entered> {
-  const visit = visitOf(where, principal, profile);
-  const { knock } = visit;
-  const unknown = knock.known;
+async function authorizeAsPrincipal(
+  location: TenantLocation,
+  principal: Principal,
+  profile: string | null = null,
+): Promise<AuthorizedRequest> {
+  const context = createContext(location, principal, profile);
+  const { target } = context;
+  const unknownTenant = target.tenantResult;
   try {
-    knock.known = (await findTenant(where.env, where.deployment, where.id)) ?? unknown;
+    target.tenantResult = (await findTenant(location.env, location.deployment, location.id)) ?? unknownTenant;
   } catch (error) {
-    visit.onError(error);
-    throw new TenantError(tenantAway());
+    context.onError(error);
+    throw new TenantError(tenantUnavailable());
   }
-  const entered = await enter(visit);
-  if (!isFailure(entered)) return entered;
+  const authorized = await authorizeRequest(context);
+  if (!isFailure(authorized)) return authorized;
   // A client is not told this. What acts here is known, so nothing else is ever unauthorized.
-  throw new TenantError(entered.error === "unauthorized" && isFailure(unknown) ? unknown : entered);
+  throw new TenantError(authorized.error === "unauthorized" && isFailure(unknownTenant) ? unknownTenant : authorized);
 }
 
 /** What a handler gets and gives is JSON, as if it had come from a client and gone to one. */
-async function callAs(entered: Entered, method: string, params: JsonObject): Promise<never> {
-  const sent = parseJson(JSON.stringify(params));
-  if (isFailure(sent)) throw new TenantError(sent);
-  const { visit } = entered;
-  const most = Math.min(visit.mostBytes, mostBodyBytes(visit.env));
-  if (!isWithin(sent.text, most)) throw new TenantError(bodyTooLarge(most));
-  const call: Call = {
-    dialect: LATEST_2025,
+async function runCallAs(authorized: AuthorizedRequest, method: string, params: JsonObject): Promise<never> {
+  const body = parseJson(JSON.stringify(params));
+  if (isFailure(body)) throw new TenantError(body);
+  const { context } = authorized;
+  const maxBytes = Math.min(context.maxBodyBytes, getMaxBodyBytes(context.env));
+  if (!isWithin(body.text, maxBytes)) throw new TenantError(bodyTooLarge(maxBytes));
+  const call: McpRequest = {
+    revision: LATEST_2025,
     id: 1,
     method,
-    params: sent.value as JsonObject,
+    params: body.value as JsonObject,
     capabilities: {},
     progressToken: undefined,
     logLevel: undefined,
     session: undefined,
-    sink: NO_SINK,
+    sink: NULL_SINK,
     header: () => null,
     now: Date.now,
   };
-  const limited = wholly(await limitMessages(entered, call));
-  if (limited) throw new TenantError(limited);
-  const { json, error: rule, retryAfter } = await answer(entered, call);
+  const limitFailure = firstRejection(await rateLimit(authorized, call));
+  if (limitFailure) throw new TenantError(limitFailure);
+  const { json, error: rule, retryAfter } = await handleRequest(authorized, call);
   const { result, error } = JSON.parse(json) as { result: never; error?: { message: string; data?: unknown } };
   if (rule) throw new TenantError({ ...error, error: rule, retryAfter });
   return result;

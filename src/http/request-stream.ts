@@ -3,7 +3,7 @@
 
 import { addressOf } from "../limits/address.ts";
 import type { Era } from "../protocol/era.ts";
-import { CallSink, type Mouth } from "./call-sink.ts";
+import { CallOutput, type ResponseChannel } from "./call-sink.ts";
 import { EventStream } from "./event-stream.ts";
 
 /** Shorter in era 2026, where a closed connection cancels the call, and is only seen when something is written. */
@@ -11,17 +11,17 @@ const KEEPALIVE_MS: Readonly<Record<Era, number>> = { "2025": 20_000, "2026": 50
 /** How long a 2025 call goes on after its client left. Production ends the invocation then, local workerd would not. */
 const ORPHAN_MS = 30_000;
 
-export class RequestStream implements Mouth {
+export class RequestStream implements ResponseChannel {
   readonly #era: Era;
   readonly #request: Request;
   /** The client accepts text/event-stream. */
   readonly isAccepted: boolean;
   #events: EventStream | undefined;
-  #isShut = false;
+  #isAnswered = false;
   #onStart: (() => void) | undefined;
-  #onGone: (() => void) | undefined;
+  #onDisconnect: (() => void) | undefined;
   #cancel: (() => void) | undefined;
-  #sink: CallSink | undefined;
+  #sink: CallOutput | undefined;
 
   constructor(request: Request, era: Era, isAccepted: boolean) {
     this.#request = request;
@@ -30,23 +30,23 @@ export class RequestStream implements Mouth {
   }
 
   /** Sets the sink of the call that ends when its client is gone. */
-  serve(sink: CallSink): void {
+  setOutput(sink: CallOutput): void {
     this.#sink = sink;
   }
 
-  say(json: string): boolean {
+  write(json: string): boolean {
     this.start();
     if (this.#events?.isBehind !== false) return false;
-    this.#events.event(json);
+    this.#events.writeEvent(json);
     return true;
   }
 
   end(json: string | null): void {
-    if (json !== null) this.#events?.event(json);
+    if (json !== null) this.#events?.writeEvent(json);
     this.#events?.end();
   }
 
-  heed(cancel: () => void): void {
+  onCancelRequested(cancel: () => void): void {
     if (this.#era !== "2026" || this.#events) return;
     const { signal } = this.#request;
     if (signal.aborted) return cancel();
@@ -59,8 +59,8 @@ export class RequestStream implements Mouth {
   }
 
   /** `listener` is called when nobody reads the stream any more, for whatever reason. */
-  whenGone(listener: () => void): void {
-    this.#onGone = listener;
+  whenDisconnected(listener: () => void): void {
+    this.#onDisconnect = listener;
   }
 
   /** Resolves when the answer has become a stream. */
@@ -73,41 +73,41 @@ export class RequestStream implements Mouth {
 
   /** Makes the answer a stream, unless it is one, the client accepts none, or the answer went out already. */
   start(): void {
-    if (this.#events || !this.isAccepted || this.#isShut) return;
+    if (this.#events || !this.isAccepted || this.#isAnswered) return;
     this.#events = new EventStream({
       keepaliveMs: KEEPALIVE_MS[this.#era],
-      ages: this.#era === "2025",
-      holder: addressOf(this.#request.headers),
-      gone: () => {
-        this.#gone();
+      hasMaxAge: this.#era === "2025",
+      clientAddress: addressOf(this.#request.headers),
+      onDisconnect: () => {
+        this.#disconnected();
       },
-      aged: () => {
-        this.#onGone?.();
+      onMaxAge: () => {
+        this.#onDisconnect?.();
       },
     });
     this.#onStart?.();
   }
 
   /** The answer went out as JSON: what is said after it is dropped. */
-  shut(): void {
-    this.#isShut = true;
+  close(): void {
+    this.#isAnswered = true;
     // The platform keeps what listens to a request for longer than the call lasts, which must not keep all of the call.
     this.#cancel = undefined;
     this.#sink = undefined;
   }
 
-  #gone(): void {
+  #disconnected(): void {
     if (this.#era === "2026") this.#sink?.cancel();
     else {
-      this.#onGone?.();
+      this.#onDisconnect?.();
       setTimeout(() => this.#sink?.abandon(), ORPHAN_MS);
     }
   }
 }
 
 /** The sink of a call that is answered on this stream. */
-export function requestSink(stream: RequestStream, era: Era): CallSink {
-  const sink = new CallSink(stream, era);
-  stream.serve(sink);
+export function createRequestOutput(stream: RequestStream, era: Era): CallOutput {
+  const sink = new CallOutput(stream, era);
+  stream.setOutput(sink);
   return sink;
 }

@@ -12,7 +12,7 @@ import { eraOf, respondAccepted, respondAnswer, respondFailure } from "./respond
 export function respondEach(request: Request, body: string | Failure, fault: Failure): Response {
   const parsed = isFailure(body) ? body : parseJson(body);
   if (isFailure(parsed)) return respondFailure(eraOf(request), undefined, parsed);
-  const answers = answersTo(request, parsed.value, fault);
+  const answers = encodeFailures(request, parsed.value, fault);
   if (answers.length === 0) return respondAccepted();
   return respondAnswer({
     json: Array.isArray(parsed.value) ? `[${answers.join(",")}]` : answers.join(""),
@@ -20,7 +20,7 @@ export function respondEach(request: Request, body: string | Failure, fault: Fai
   });
 }
 
-function answersTo(request: Request, value: unknown, fault: Failure): readonly string[] {
+function encodeFailures(request: Request, value: unknown, fault: Failure): readonly string[] {
   const messages = Array.isArray(value) ? value.slice(0, MAX_BATCH) : [value];
   return messages.map(parseMessage).flatMap((message) => {
     const isAnswered = message.kind === "request" || message.kind === "invalid";

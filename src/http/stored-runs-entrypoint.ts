@@ -4,23 +4,23 @@
 
 import { env, waitUntil, WorkerEntrypoint } from "cloudflare:workers";
 import type { Bindings } from "../deployment/deployment.ts";
-import { registered, workerAt } from "../deployment/registry.ts";
-import type { RunOrder, StoredRunsBinding } from "../sessions/session-object.ts";
-import { runStored } from "./era-2025/stored-run.ts";
+import { requireFeature, getWorker } from "../deployment/registry.ts";
+import type { ResumeRequest, StoredRunsBinding } from "../sessions/session-object.ts";
+import { resumeCall } from "./era-2025/stored-run.ts";
 import type { Env } from "./visit.ts";
 
 export class StoredRuns extends WorkerEntrypoint<Env> implements StoredRunsBinding {
-  async run(order: RunOrder): Promise<string | undefined> {
+  async run(order: ResumeRequest): Promise<string | undefined> {
     const request = new Request("https://tenantry.internal/run");
-    const running = runStored(workerAt, { request, env: this.env, ctx: this.ctx }, order);
+    const resuming = resumeCall(getWorker, { request, env: this.env, ctx: this.ctx }, order);
     // The object that started the run may be reset meanwhile. The run goes on, and the object's next instance has its
     // socket.
-    this.ctx.waitUntil(running);
-    return running;
+    this.ctx.waitUntil(resuming);
+    return resuming;
   }
 
   async background(order: unknown): Promise<void> {
-    const { deployment, feature } = registered("admin");
+    const { deployment, feature } = requireFeature("admin");
     const working = feature.background?.(deployment, this.env as never, order);
     this.ctx.waitUntil(Promise.resolve(working));
     await working;
@@ -31,6 +31,6 @@ export class StoredRuns extends WorkerEntrypoint<Env> implements StoredRunsBindi
 export const CURRENT_EVENT: { waitUntil(work: Promise<unknown>): void } = { waitUntil };
 
 /** What the Worker is bound to, before there is a request. */
-export function startBindings(): Bindings {
+export function getBindings(): Bindings {
   return env as unknown as Bindings;
 }

@@ -3,10 +3,10 @@
 
 import type { Bindings, BuiltInFeature } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
-import { refuseStray } from "../protocol/members.ts";
-import { dataPointOf, sampleOf, type DataPoint, type RequestEvent } from "../telemetry/request-event.ts";
-import { keepFault } from "./telemetry/keep-faults.ts";
-import { RequestTrail } from "./telemetry/request-trail.ts";
+import { assertKnownKeys } from "../protocol/members.ts";
+import { dataPointOf, parseSampleRate, type DataPoint, type RequestEvent } from "../telemetry/request-event.ts";
+import { recordError } from "./telemetry/keep-faults.ts";
+import { RequestRecorder } from "./telemetry/request-trail.ts";
 
 export interface TelemetryOptions {
   /**
@@ -26,26 +26,28 @@ interface TelemetryEnv {
 
 /** Events, errors that are found again, counters and traces: `docs/telemetry.md`. */
 export function telemetry(options: TelemetryOptions = {}): Feature {
-  refuseStray("telemetry", options, "sample to");
-  const { sample: said = 1, to } = options;
-  if (typeof said !== "number" || sampleOf(said) === undefined) {
+  assertKnownKeys("telemetry", options, "sample to");
+  const { sample: defaultSample = 1, to } = options;
+  if (typeof defaultSample !== "number" || parseSampleRate(defaultSample) === undefined) {
     throw new TypeError("telemetry: sample is a number from 0 to 1");
   }
   if (to !== undefined && typeof to !== "function") throw new TypeError("telemetry: to is a function");
   const feature: BuiltInFeature = {
     name: "telemetry",
-    observe: (came, hooks) => {
-      const { TELEMETRY, TELEMETRY_SAMPLE } = came.env as Bindings & TelemetryEnv;
-      const sample = TELEMETRY_SAMPLE === undefined ? said : (sampleOf(TELEMETRY_SAMPLE) ?? said);
-      const tell = async (event: RequestEvent) => (to ? to(event) : TELEMETRY?.writeDataPoint(dataPointOf(event)));
-      return new RequestTrail(came, hooks, {
+    observe: (invocation, hooks) => {
+      const { TELEMETRY, TELEMETRY_SAMPLE } = invocation.env as Bindings & TelemetryEnv;
+      const sample =
+        TELEMETRY_SAMPLE === undefined ? defaultSample : (parseSampleRate(TELEMETRY_SAMPLE) ?? defaultSample);
+      const emit = async (event: RequestEvent) => (to ? to(event) : TELEMETRY?.writeDataPoint(dataPointOf(event)));
+      return new RequestRecorder(invocation, hooks, {
         sample,
-        tell: (event) => {
-          came.waitUntil(
-            tell(event).catch((error: unknown) => hooks.onError?.(error, undefined, { method: "telemetry" })),
+        emit: (event) => {
+          invocation.waitUntil(
+            emit(event).catch((error: unknown) => hooks.onError?.(error, undefined, { method: "telemetry" })),
           );
         },
-        fault: (error, place, visit) => came.waitUntil(keepFault(error, place, { env: came.env, visit })),
+        recordError: (error, errorContext, context) =>
+          invocation.waitUntil(recordError(error, errorContext, { env: invocation.env, context })),
       });
     },
   };

@@ -5,7 +5,7 @@ import { ERRORS, type ErrorKey, type Failure } from "../protocol/errors.ts";
 /** A key of the table of errors, such as `unknownTenant`, `suspended`, `limited` or `unavailable`. */
 export type TenantErrorCode = ErrorKey;
 
-interface Refused extends Pick<Failure, "error" | "message" | "data"> {
+interface TenantErrorInit extends Pick<Failure, "error" | "message" | "data"> {
   readonly retryAfter?: number | undefined;
 }
 
@@ -17,7 +17,7 @@ export class TenantError extends Error {
   /** Seconds after which it may go better. */
   readonly retryAfter: number | undefined;
 
-  constructor({ error, message = ERRORS[error].message, data, retryAfter }: Refused) {
+  constructor({ error, message = ERRORS[error].message, data, retryAfter }: TenantErrorInit) {
     super(message);
     this.code = error;
     this.data = data;

@@ -7,9 +7,15 @@ import type { OriginVars } from "../auth/origin.ts";
 import { ANONYMOUS, type Principal } from "../auth/principal.ts";
 import type { Hooks } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { Deployment, SeenHost, Trail, TrailVisit, Unwrapped } from "../deployment/deployment.ts";
-import { addressOf, storedAddress } from "../limits/address.ts";
-import { USUAL_LIMITS, type LimitsInForce } from "../limits/limit-table.ts";
+import type {
+  Deployment,
+  ViewScope,
+  RequestTelemetry,
+  ObservedContext,
+  GatewayEnvelope,
+} from "../deployment/deployment.ts";
+import { addressOf, hashAddress } from "../limits/address.ts";
+import { DEFAULT_LIMITS, type EffectiveLimits } from "../limits/limit-table.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
 import type { InboundHeaders } from "../protocol/classify.ts";
 import { eraOfVersion, type Era } from "../protocol/era.ts";
@@ -19,12 +25,12 @@ import type { StreamEnv } from "../sessions/doors.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import type { RequestBody } from "../streams/request-body.ts";
 import { contentStubOf } from "../content/store/content-door.ts";
-import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
-import { ANYWHERE, type Placement } from "../tenants/directory/placement.ts";
+import { ANY_UID, type TenantUid, type TenantStub } from "../tenants/authority/incarnation.ts";
+import { DEFAULT_PLACEMENT, type Placement } from "../tenants/directory/placement.ts";
 import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import type { FaultPlace } from "../telemetry/fault-line.ts";
-import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import type { ErrorContext } from "../telemetry/fault-line.ts";
+import type { CachedPolicy } from "../tenants/isolate/snapshot.ts";
 import type { HostEnv } from "./find-tenant.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
 
@@ -47,84 +53,84 @@ export interface Invocation {
   /** Whom the app named that mounts the Worker. */
   readonly user?: AppUser;
   /** Where a feature tells of requests. */
-  readonly trail?: Trail | undefined;
+  readonly telemetry?: RequestTelemetry | undefined;
 }
 
 /** Where a visit is headed. */
-export interface Address {
+export interface EndpointTarget {
   readonly tenant: string;
   readonly profile: string | null;
   /** What follows `/mcp` in the URL under which this is shown. */
   readonly path: string;
   /** No tenant was named: it is the default one. */
-  readonly isUnnamed?: boolean;
+  readonly isDefaultTenant?: boolean;
   /** It was named by a hostname of its own. */
-  readonly isHosted?: boolean | undefined;
+  readonly isOwnHostname?: boolean | undefined;
 }
 
-export interface Knock extends Address {
+export interface RequestTarget extends EndpointTarget {
   readonly credential: Credential;
   /** A failure: there is no such tenant. It is what a private tenant would answer. */
-  known: Tenant<NewResource> | Failure;
+  tenantResult: Tenant<NewResource> | Failure;
 }
 
 /** What a client may have the log say. */
-const METHOD = /^[\w/]{1,64}$/;
+const LOGGABLE_METHOD = /^[\w/]{1,64}$/;
 
-export class Visit implements TrailVisit {
+export class RequestContext implements ObservedContext {
   readonly deployment: Deployment;
   readonly request: Request;
   readonly env: Env;
-  readonly knock: Knock;
-  readonly trail: Trail | undefined;
-  readonly #ctx: Invocation["ctx"];
-  #incarnation: Incarnation | undefined;
-  #address: string | undefined;
+  readonly target: RequestTarget;
+  readonly telemetry: RequestTelemetry | undefined;
+  readonly #executionContext: Invocation["ctx"];
+  #tenantUid: TenantUid | undefined;
+  #clientAddress: string | undefined;
   #inbound: InboundHeaders | undefined;
   #body: RequestBody | undefined;
-  #working = 0;
+  #activeWork = 0;
   /** About how often it asked objects and others: what it does for long is asked to go on elsewhere. */
-  asked = 0;
+  subrequestCount = 0;
   /** How large its tenant lets a body be, from when it was let in. */
-  mostBytes = USUAL_LIMITS.bodyBytes;
+  maxBodyBytes = DEFAULT_LIMITS.bodyBytes;
   /** The tenant's, from when it was let in. */
-  limits: LimitsInForce = USUAL_LIMITS;
+  limits: EffectiveLimits = DEFAULT_LIMITS;
   /** Of a stored call, whose request is gone: whose what it keeps is. */
   owner: string | undefined;
   /** Of a stored call that was refused when it was to go on: who was let in with it, in whose words that is noted. */
-  noted: Principal | undefined;
+  rejectedPrincipal: Principal | undefined;
   /** Undefined until it was let in. */
-  host: SeenHost | undefined;
+  requestScope: ViewScope | undefined;
   /** Set where the body was wrapped: how its calls are answered. */
-  unwrapped: Unwrapped | undefined;
+  envelope: GatewayEnvelope | undefined;
   /** The body as it came; undefined before it was read, and where there is no request. */
   sentText: string | undefined;
   /** Of the call that was begun last. */
   method: string | undefined;
 
-  constructor(deployment: Deployment, invocation: Invocation, knock: Knock) {
-    const { request, env, ctx, trail } = invocation;
+  constructor(deployment: Deployment, invocation: Invocation, target: RequestTarget) {
+    const { request, env, ctx: executionContext, telemetry } = invocation;
     this.deployment = deployment;
     this.request = request;
     this.env = env;
-    this.trail = trail;
-    this.knock = knock;
-    this.#ctx = ctx;
-    trail?.visited(this);
+    this.telemetry = telemetry;
+    this.target = target;
+    this.#executionContext = executionContext;
+    telemetry?.setContext(this);
   }
 
   get tenant(): string {
-    return this.knock.tenant;
+    return this.target.tenant;
   }
 
   /** Whose something is that is kept: of those without a credential, by where they come from. */
   async ownerOf(principal: string): Promise<string> {
-    return principal === ANONYMOUS.id ? (this.owner ?? storedAddress(this.address)) : principal;
+    return principal === ANONYMOUS.id ? (this.owner ?? hashAddress(this.clientAddress)) : principal;
   }
 
   /** What the headers say of the message. Read once: each header that is read is a step out of JavaScript. */
   get inbound(): InboundHeaders {
-    return (this.#inbound ??= inboundOf(this.request.headers));
+    return (this.#inbound ??= parseInboundHeaders(this.request.headers));
   }
 
   get era(): Era {
@@ -132,90 +138,90 @@ export class Visit implements TrailVisit {
   }
 
   /** By which callers without a credential are told apart. */
-  get address(): string {
-    return (this.#address ??= addressOf(this.request.headers));
+  get clientAddress(): string {
+    return (this.#clientAddress ??= addressOf(this.request.headers));
   }
 
   get placement(): Placement {
-    const { known } = this.knock;
-    return isFailure(known) ? ANYWHERE : known.placement;
+    const { tenantResult } = this.target;
+    return isFailure(tenantResult) ? DEFAULT_PLACEMENT : tenantResult.placement;
   }
 
   /** A stub of the tenant's authority, which belongs to one request. `incarnation`: absent to ask who has the name. */
-  stub(incarnation: Incarnation = WHOEVER): TenantStub {
-    this.asked += 1;
-    return stubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
+  stub(incarnation: TenantUid = ANY_UID): TenantStub {
+    this.subrequestCount += 1;
+    return stubOf(this.env, { id: this.tenant, placement: this.placement, uid: incarnation });
   }
 
   /** The same of the object that keeps the tenant's content. */
-  contentStub(incarnation: Incarnation): TenantStub {
-    this.asked += 1;
-    return contentStubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
+  contentStub(incarnation: TenantUid): TenantStub {
+    this.subrequestCount += 1;
+    return contentStubOf(this.env, { id: this.tenant, placement: this.placement, uid: incarnation });
   }
 
   /**
    * Whether a lease is one of the tenant that this visit is to: the one that had the name when it came. Whoever is let in
    * again later, because their body or their stream took long, does not find another in its place.
    */
-  isTo(incarnation: Incarnation): boolean {
-    this.#incarnation ??= incarnation;
-    return this.#incarnation === incarnation;
+  isSameTenant(incarnation: TenantUid): boolean {
+    this.#tenantUid ??= incarnation;
+    return this.#tenantUid === incarnation;
   }
 
   /** Whether it is known what the tenant is, as long as this lease lasts. In an author's code that never changes. */
-  isDeclared(snapshot: Snapshot): boolean {
-    const { asked } = this.deployment;
-    const { known } = this.knock;
-    if (!asked || isFailure(known) || !known.definition) return true;
-    const said = asked.under(snapshot);
-    if (said) this.knock.known = said;
-    return said !== undefined;
+  isTenantResolved(snapshot: CachedPolicy): boolean {
+    const { tenantResolver } = this.deployment;
+    const { tenantResult } = this.target;
+    if (!tenantResolver || isFailure(tenantResult) || !tenantResult.definition) return true;
+    const resolved = tenantResolver.getForLease(snapshot);
+    if (resolved) this.target.tenantResult = resolved;
+    return resolved !== undefined;
   }
 
   /** From now on this body is held, until whoever works on it is done. */
-  holdBody(body: RequestBody): void {
+  retainBody(body: RequestBody): void {
     this.#body = body;
-    this.#working += 1;
+    this.#activeWork += 1;
   }
 
   /** One more works on what came in. Each has to say `done`. */
-  work(): void {
-    this.#working += 1;
+  beginWork(): void {
+    this.#activeWork += 1;
   }
 
-  done(): void {
-    this.#working -= 1;
-    if (this.#working > 0) return;
+  endWork(): void {
+    this.#activeWork -= 1;
+    if (this.#activeWork > 0) return;
     this.#body?.release();
-    this.trail?.over();
+    this.telemetry?.recordDone();
   }
 
   get isBusy(): boolean {
-    return this.#working > 0;
+    return this.#activeWork > 0;
   }
 
   get hooks(): Hooks {
-    return this.trail?.hooks ?? this.deployment.hooks;
+    return this.telemetry?.hooks ?? this.deployment.hooks;
   }
 
-  get place(): FaultPlace {
+  get errorContext(): ErrorContext {
     const { tenant, request } = this;
-    const said = this.method ?? this.inbound.method ?? "";
-    const method = METHOD.test(said) ? said : request.method;
-    return { tenant, profile: this.knock.profile, method, requestId: requestIdOf(request) };
+    const messageMethod = this.method ?? this.inbound.method ?? "";
+    const method = LOGGABLE_METHOD.test(messageMethod) ? messageMethod : request.method;
+    return { tenant, profile: this.target.profile, method, requestId: requestIdOf(request) };
   }
 
   waitUntil(work: Promise<unknown>): void {
-    this.#ctx.waitUntil(work);
+    this.#executionContext.waitUntil(work);
   }
 
   onError(error: unknown): void {
-    this.hooks.onError?.(error, undefined, this.place);
+    this.hooks.onError?.(error, undefined, this.errorContext);
   }
 }
 
 /** Era 2026 has no sessions, and earlier revisions have no headers that repeat the body. */
-function inboundOf(headers: Headers): InboundHeaders {
+function parseInboundHeaders(headers: Headers): InboundHeaders {
   const version = headers.get("mcp-protocol-version");
   return eraOfVersion(version) === "2026"
     ? { version, session: null, method: headers.get("mcp-method"), name: headers.get("mcp-name") }
@@ -223,9 +229,9 @@ function inboundOf(headers: Headers): InboundHeaders {
 }
 
 /** The same where a feature tells of requests: then it leaves a trail. */
-export function observed({ observe, hooks }: Deployment, invocation: Invocation): Invocation {
-  if (!observe || invocation.trail) return invocation;
+export function withTelemetry({ observe, hooks }: Deployment, invocation: Invocation): Invocation {
+  if (!observe || invocation.telemetry) return invocation;
   const { request, env, ctx } = invocation;
-  const trail = observe({ request, env: env as never, waitUntil: (work) => ctx.waitUntil(work) }, hooks);
-  return { ...invocation, env: trail.env as never, trail };
+  const telemetry = observe({ request, env: env as never, waitUntil: (work) => ctx.waitUntil(work) }, hooks);
+  return { ...invocation, env: telemetry.env as never, telemetry };
 }

@@ -3,26 +3,28 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Bindings } from "../deployment/deployment.ts";
-import { registered } from "../deployment/registry.ts";
-import type { DeliveryBinding, DeliveryOrder, DeliveryOutcome } from "../records/deliver-entrypoint.ts";
-import { tellHooks, type WebhooksFeature } from "../records/webhooks.ts";
-import { enterItself } from "./outside.ts";
+import { requireFeature } from "../deployment/registry.ts";
+import type { DeliveryBinding, DeliveryRequest, DeliveryResults } from "../records/deliver-entrypoint.ts";
+import { dispatchWebhooks, type WebhooksFeature } from "../records/webhooks.ts";
+import { authorizeAsSystem } from "./outside.ts";
 import type { Env } from "./visit.ts";
 
 export class WebhookDeliveries extends WorkerEntrypoint<Env> implements DeliveryBinding {
-  async deliver({ tenant: id, incarnation, news }: DeliveryOrder): Promise<DeliveryOutcome> {
-    const { deployment, feature } = registered("webhooks", id);
+  async deliver({ tenant: id, uid: incarnation, events: news }: DeliveryRequest): Promise<DeliveryResults> {
+    const { deployment, feature } = requireFeature("webhooks", id);
     const { options } = feature as WebhooksFeature;
     const { env, ctx } = this;
-    const entered = await enterItself({ deployment, env, ctx, id });
+    const authorized = await authorizeAsSystem({ deployment, env, ctx, id });
     // Another tenant of the name has webhooks of its own.
-    if (entered.created !== incarnation) return news.map((one) => ({ id: one.id, hooks: [] }));
-    const ground = {
+    if (authorized.created !== incarnation) return news.map((event) => ({ id: event.id, hooks: [] }));
+    const context = {
       tenant: id,
-      document: entered.document,
+      document: authorized.document,
       env: env as unknown as Bindings,
-      secret: (name: string) => entered.secret(name),
+      secret: (name: string) => authorized.secret(name),
     };
-    return Promise.all(news.map(async (one) => ({ id: one.id, hooks: await tellHooks(one, ground, options) })));
+    return Promise.all(
+      news.map(async (event) => ({ id: event.id, hooks: await dispatchWebhooks(event, context, options) })),
+    );
   }
 }

@@ -2,76 +2,83 @@
 // every origin may read it.
 
 import type { Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
-import { METADATA_PATH, metadataOf, protectedResourceAt, restOf } from "../login/protected-resource.ts";
+import {
+  METADATA_PATH,
+  createResourceMetadata,
+  protectedResourceAt,
+  urlSuffixOf,
+} from "../login/protected-resource.ts";
 import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { addressUnder, type Endpoint } from "./app.ts";
+import { parseTarget, type Endpoint } from "./app.ts";
 import { noEndpoint } from "./hold-tenant.ts";
 import {
-  askedAt,
-  atTenant,
-  openPlace,
-  PUBLIC,
-  refuseVisit,
-  serveAnyone,
-  urlsOf,
-  withPublic,
-  type AskedAt,
+  parseLoginLocation,
+  tenantTarget,
+  getLoginTenant,
+  PUBLIC_CORS,
+  rejectLoginRequest,
+  serveAnonymously,
+  loginUrlsOf,
+  withPublicCors,
+  type LoginLocation,
 } from "./login-place.ts";
-import type { Address, Visit } from "./visit.ts";
+import type { EndpointTarget, RequestContext } from "./visit.ts";
 
-const HEADERS = { ...PUBLIC, "cache-control": "public, max-age=60" };
+const METADATA_HEADERS = { ...PUBLIC_CORS, "cache-control": "public, max-age=60" };
 
 /** https://datatracker.ietf.org/doc/html/rfc8414#section-3, and as OpenID has it. */
-const SERVER = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?=\/|$)/;
+const SERVER_METADATA = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?=\/|$)/;
 
 export const metadataRoutes: BuiltInRoutes = {
   path: "/.well-known/*",
   onHostnames: true,
   open: (deployment) => async (request, env, ctx) => {
-    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: HEADERS });
-    const at = await askedAt(deployment, request, env);
-    const [address, endpoint] = at.path.startsWith(METADATA_PATH)
-      ? resourceAt(deployment, at, at.path.slice(METADATA_PATH.length) || "/mcp")
-      : [serverAt(at), ""];
-    return withPublic(await serveAnyone(deployment, { request, env, ctx }, address, metadataEndpoint(at, endpoint)));
+    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: METADATA_HEADERS });
+    const location = await parseLoginLocation(deployment, request, env);
+    const [target, endpoint] = location.path.startsWith(METADATA_PATH)
+      ? resourceTarget(deployment, location, location.path.slice(METADATA_PATH.length) || "/mcp")
+      : [serverTarget(location), ""];
+    return withPublicCors(
+      await serveAnonymously(deployment, { request, env, ctx }, target, metadataEndpoint(location, endpoint)),
+    );
   },
 };
 
-function resourceAt(
+function resourceTarget(
   deployment: Deployment,
-  { owner }: AskedAt,
+  { hostnameTenant: owner }: LoginLocation,
   below: string,
-): readonly [Address | undefined, endpoint: string] {
-  const [is, first, second] = /^\/mcp(?:\/([^/]+)(?:\/([^/]+))?)?$/.exec(below) ?? [];
-  return [is === undefined ? undefined : addressUnder(owner, deployment, first, second), below];
+): readonly [EndpointTarget | undefined, endpoint: string] {
+  const [match, first, second] = /^\/mcp(?:\/([^/]+)(?:\/([^/]+))?)?$/.exec(below) ?? [];
+  return [match === undefined ? undefined : parseTarget(owner, deployment, first, second), below];
 }
 
-function serverAt({ path, owner }: AskedAt): Address | undefined {
-  const below = SERVER.test(path) ? path.replace(SERVER, "") : "-";
-  const named = /^\/login\/([^/]+)$/.exec(below)?.[1];
-  if (owner === null) return named === undefined ? undefined : atTenant(named);
-  return below === "" ? atTenant(owner) : undefined;
+function serverTarget({ path, hostnameTenant: owner }: LoginLocation): EndpointTarget | undefined {
+  const below = SERVER_METADATA.test(path) ? path.replace(SERVER_METADATA, "") : "-";
+  const tenant = /^\/login\/([^/]+)$/.exec(below)?.[1];
+  if (owner === null) return tenant === undefined ? undefined : tenantTarget(tenant);
+  return below === "" ? tenantTarget(owner) : undefined;
 }
 
 /** `endpoint`: the path of the one that is asked about; empty: it is the tenant's authorization server itself. */
-export function metadataEndpoint(at: AskedAt, endpoint: string): Endpoint {
-  const answer = async (visit: Visit): Promise<Response> => {
+export function metadataEndpoint(location: LoginLocation, endpoint: string): Endpoint {
+  const answerMetadata = async (context: RequestContext): Promise<Response> => {
     // Before the method: names of no tenant are counted, however somebody asks for them.
-    const place = await openPlace(visit);
-    if (isFailure(place)) return refuseVisit(visit, place);
-    if (visit.request.method === "POST") {
-      return refuseVisit(visit, failure("methodNotAllowed", "Method not allowed: use GET"));
+    const loginTenant = await getLoginTenant(context);
+    if (isFailure(loginTenant)) return rejectLoginRequest(context, loginTenant);
+    if (context.request.method === "POST") {
+      return rejectLoginRequest(context, failure("methodNotAllowed", "Method not allowed: use GET"));
     }
-    const { document } = place;
-    const { issuer } = urlsOf(visit, at);
+    const { document } = loginTenant;
+    const { issuer } = loginUrlsOf(context, location);
     if (endpoint !== "") {
-      const named = protectedResourceAt(at.base, endpoint, restOf(new URL(visit.request.url)));
-      return Response.json(metadataOf(document, named, issuer), { headers: HEADERS });
+      const resource = protectedResourceAt(location.base, endpoint, urlSuffixOf(new URL(context.request.url)));
+      return Response.json(createResourceMetadata(document, resource, issuer), { headers: METADATA_HEADERS });
     }
-    if (!document.auth?.login) return refuseVisit(visit, noEndpoint(visit));
-    return Response.json(serverMetadata(issuer, document), { headers: HEADERS });
+    if (!document.auth?.login) return rejectLoginRequest(context, noEndpoint(context));
+    return Response.json(serverMetadata(issuer, document), { headers: METADATA_HEADERS });
   };
-  return { post: answer, other: answer };
+  return { post: answerMetadata, nonPost: answerMetadata };
 }

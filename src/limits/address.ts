@@ -11,7 +11,7 @@ export function addressOf(headers: Pick<Headers, "get">): string {
 const STORED_CHARACTERS = 16;
 
 /** How an address is written down where something is kept: nobody reads there who came. */
-export async function storedAddress(address: string): Promise<string> {
+export async function hashAddress(address: string): Promise<string> {
   return `address ${(await digest(address)).slice(0, STORED_CHARACTERS)}`;
 }
 

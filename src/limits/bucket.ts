@@ -7,26 +7,26 @@ const MINUTE_MS = 60_000;
  * Into how many parts of a minute's messages a bucket is cut for the platform's limiter, which counts in wholes:
  * `limit` of the binding in wrangler.toml.
  */
-export const EDGE_PARTS = 20;
+export const PLATFORM_PARTS = 20;
 /** For how long a bucket that the location found too full gives nothing. */
-const EDGE_PAUSE_MS = 15_000;
+const PLATFORM_PAUSE_MS = 15_000;
 
 export class Bucket {
   /** What may be taken now. Below 0: nothing until that has flowed in. */
   level: number;
   /** When `level` was right, milliseconds since the epoch. */
-  at: number;
+  updatedAt: number;
   /** What was taken and not yet reported to the location. */
   unreported = 0;
 
   constructor(perMinute: number, now: number) {
     this.level = perMinute;
-    this.at = now;
+    this.updatedAt = now;
   }
 
   /** Takes one. false: there is none, and nothing was taken. */
   take(perMinute: number, now: number): boolean {
-    this.flow(perMinute, now);
+    this.refill(perMinute, now);
     if (this.level < 1) return false;
     this.level -= 1;
     this.unreported += 1;
@@ -34,15 +34,15 @@ export class Bucket {
   }
 
   /** Gives back what was taken for something that another limit refused. */
-  giveBack(): void {
+  refund(): void {
     this.level += 1;
     this.unreported = Math.max(0, this.unreported - 1);
   }
 
   /** A clock that goes backwards takes nothing away, and goes on from there. */
-  flow(perMinute: number, now: number): void {
-    this.level += (Math.max(0, now - this.at) * perMinute) / MINUTE_MS;
-    this.at = now;
+  refill(perMinute: number, now: number): void {
+    this.level += (Math.max(0, now - this.updatedAt) * perMinute) / MINUTE_MS;
+    this.updatedAt = now;
     if (this.level > perMinute) this.level = perMinute;
   }
 
@@ -58,13 +58,13 @@ export class Bucket {
   partsDue(perMinute: number): number {
     if (this.level >= perMinute / 2) return 0;
     this.unreported = Math.min(this.unreported, perMinute - this.level);
-    const parts = Math.floor((this.unreported * EDGE_PARTS) / perMinute);
-    this.unreported -= (parts * perMinute) / EDGE_PARTS;
+    const parts = Math.floor((this.unreported * PLATFORM_PARTS) / perMinute);
+    this.unreported -= (parts * perMinute) / PLATFORM_PARTS;
     return parts;
   }
 
   /** The location has had as much as is allowed there: this isolate pauses. */
   pause(perMinute: number): void {
-    this.level = Math.min(this.level, 1 - (perMinute * EDGE_PAUSE_MS) / MINUTE_MS);
+    this.level = Math.min(this.level, 1 - (perMinute * PLATFORM_PAUSE_MS) / MINUTE_MS);
   }
 }

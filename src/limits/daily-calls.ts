@@ -2,18 +2,18 @@
 // itself, and every five seconds it reports the calls of all callers and learns what all isolates have counted: no call waits.
 
 import type { LimitName } from "../tenants/document/tenant-document.ts";
-import { lasts } from "../tenants/isolate/lasting.ts";
-import { dayOf, endOf, untilTomorrowMs } from "./day.ts";
-import type { LimitedCaller, LimitMet } from "./limiter.ts";
-import type { CountedCalls, DailyLimit, DailyUse, TakenCall } from "./limit-tables.ts";
-import { RecentMap } from "./recent-map.ts";
+import { isUnexpired } from "../tenants/isolate/lasting.ts";
+import { dayOf, endOfDay, untilTomorrowMs } from "./day.ts";
+import type { LimitedCaller, LimitRejection } from "./limiter.ts";
+import type { CountedCalls, DailyLimit, DailyUse, CountResult } from "./limit-tables.ts";
+import { LruMap } from "./recent-map.ts";
 
 /** A tenant's object, as far as daily limits go. */
 export interface DailyAuthority {
-  take(limits: readonly DailyLimit[]): Promise<TakenCall>;
+  take(limits: readonly DailyLimit[]): Promise<CountResult>;
   count(counted: readonly CountedCalls[]): Promise<DailyUse>;
   /** Work that goes on after the answer. */
-  later(work: () => Promise<void>): void;
+  waitUntil(work: () => Promise<void>): void;
   sleep(ms: number): Promise<void>;
   now(): number;
 }
@@ -25,13 +25,13 @@ export interface DailyCaller extends LimitedCaller {
 
 /** How often an isolate reports what it counted. */
 export const REPORT_MS = 5000;
-const MOST_COUNTS = 20_000;
-const MOST_TENANTS = 20_000;
+const MAX_COUNTS = 20_000;
+const MAX_TENANTS = 20_000;
 /** Callers in one question to the object, which answers nobody else meanwhile. */
-const AT_ONCE = 500;
+const REPORT_BATCH = 500;
 
 /** What an isolate knows of the calls of one day and caller, or of all callers. */
-class Count {
+class DayCount {
   /** As the object counted, without what is not reported. */
   used = 0;
   /** When the day of `used` is over, milliseconds since the epoch. */
@@ -46,128 +46,129 @@ class Count {
     return (this.isKnown(now) ? this.used : 0) + this.unreported;
   }
 
-  learn(used: number, day: string): void {
+  update(used: number, day: string): void {
     this.used = used;
-    this.until = endOf(day);
+    this.until = endOfDay(day);
   }
 
   /** Gives how many calls to report. They count as reported from now on, whether or not the report is heard of: none counts twice. */
-  report(now: number): number {
+  takeUnreported(now: number): number {
     const calls = this.unreported;
     this.unreported = 0;
-    this.learn((this.isKnown(now) ? this.used : 0) + calls, dayOf(now));
+    this.update((this.isKnown(now) ? this.used : 0) + calls, dayOf(now));
     return calls;
   }
 }
 
-interface Held {
+interface CountedLimit {
   readonly name: LimitName;
   readonly most: number;
   readonly who: string;
-  readonly count: Count;
+  readonly count: DayCount;
 }
 
 /** Of one tenant. */
 interface Report {
   /** When it goes, and when the last one was answered; milliseconds since the epoch. */
-  at: number;
-  learnt: number;
+  dueAt: number;
+  answeredAt: number;
   /** By whose calls they are. Bound: the callers of five seconds. */
-  readonly due: Map<string, Held>;
+  readonly due: Map<string, CountedLimit>;
 }
 
 export class DailyCalls {
-  readonly #counts = new RecentMap<Count>(MOST_COUNTS);
-  readonly #reports = new RecentMap<Report>(MOST_TENANTS);
+  readonly #counts = new LruMap<DayCount>(MAX_COUNTS);
+  readonly #reports = new LruMap<Report>(MAX_TENANTS);
 
   /** Counts one tool call. A promise only where the object has to be asked first. */
   take(
     caller: DailyCaller,
     now: number,
     authority: () => DailyAuthority,
-  ): LimitMet | undefined | Promise<LimitMet | undefined> {
+  ): LimitRejection | undefined | Promise<LimitRejection | undefined> {
     const { dailyToolCalls, principalDailyToolCalls, exact } = caller.limits;
     if (dailyToolCalls === Infinity && principalDailyToolCalls === Infinity) return undefined;
-    const held = this.#heldBy(caller);
-    const met = metIn(held, now);
-    if (met) return met;
-    if (exact) return takeExactly(held, now, authority());
+    const counted = this.#countsOf(caller);
+    const rejection = findExceeded(counted, now);
+    if (rejection) return rejection;
+    if (exact) return takeExactly(counted, now, authority());
     const report = this.#reportOf(caller);
-    for (const one of held) {
+    for (const one of counted) {
       one.count.unreported += 1;
       report.due.set(one.who, one);
     }
-    if (!lasts(report.at, REPORT_MS, now)) reportLater(report, now, authority());
+    if (!isUnexpired(report.dueAt, REPORT_MS, now)) reportLater(report, now, authority());
     return undefined;
   }
 
   #reportOf({ tenant, created }: DailyCaller): Report {
     const key = `${tenant} ${created}`;
     let report = this.#reports.get(key);
-    if (!report) this.#reports.set(key, (report = { at: 0, learnt: 0, due: new Map() }));
+    if (!report) this.#reports.set(key, (report = { dueAt: 0, answeredAt: 0, due: new Map() }));
     return report;
   }
 
-  #heldBy({ tenant, created, id, isAnonymous, limits }: DailyCaller): Held[] {
-    const held: Held[] = [];
+  #countsOf({ tenant, created, id, isAnonymous, limits }: DailyCaller): CountedLimit[] {
+    const counted: CountedLimit[] = [];
     const add = (name: LimitName, who: string) => {
       const most = limits[name];
       if (most === Infinity) return;
       const key = `${tenant} ${created} ${who}`;
       let count = this.#counts.get(key);
-      if (!count) this.#counts.set(key, (count = new Count()));
-      held.push({ name, most, who, count });
+      if (!count) this.#counts.set(key, (count = new DayCount()));
+      counted.push({ name, most, who, count });
     };
     add("dailyToolCalls", "");
     add("principalDailyToolCalls", isAnonymous ? `address ${id}` : `key ${id}`);
-    return held;
+    return counted;
   }
 }
 
-function metIn(held: readonly Held[], now: number): LimitMet | undefined {
-  const met = held.find(({ count, most }) => count.usedAt(now) >= most);
-  return met && limitMet(met, now);
+function findExceeded(counted: readonly CountedLimit[], now: number): LimitRejection | undefined {
+  const exceeded = counted.find(({ count, most }) => count.usedAt(now) >= most);
+  return exceeded && toRejection(exceeded, now);
 }
 
-function limitMet({ name, most }: Held, now: number): LimitMet {
+function toRejection({ name, most }: CountedLimit, now: number): LimitRejection {
   return { name, most, seconds: 86_400, waitMs: untilTomorrowMs(now) };
 }
 
 async function takeExactly(
-  held: readonly Held[],
+  counted: readonly CountedLimit[],
   now: number,
   authority: DailyAuthority,
-): Promise<LimitMet | undefined> {
-  const use = await authority.take(held.map(({ who, most }) => ({ who, most })));
-  learn(held, use);
+): Promise<LimitRejection | undefined> {
+  const use = await authority.take(counted.map(({ who, most }) => ({ who, most })));
+  updateCounts(counted, use);
   // By what the object counts: its clock may be of another day.
-  const met = use.isTaken ? undefined : held.find(({ most }, at) => (use.used[at] ?? 0) >= most);
-  return met && limitMet(met, now);
+  const exceeded = use.isTaken ? undefined : counted.find(({ most }, at) => (use.used[at] ?? 0) >= most);
+  return exceeded && toRejection(exceeded, now);
 }
 
-function learn(held: readonly Held[], { used, day }: DailyUse): void {
-  for (const [at, { count }] of held.entries()) count.learn(used[at] ?? 0, day);
+function updateCounts(counted: readonly CountedLimit[], { used, day }: DailyUse): void {
+  for (const [at, { count }] of counted.entries()) count.update(used[at] ?? 0, day);
 }
 
 function reportLater(report: Report, now: number, authority: DailyAuthority): void {
-  report.at = now + REPORT_MS;
+  report.dueAt = now + REPORT_MS;
   // An isolate that nobody called for a while learns at once what the others have counted.
-  if (!lasts(report.learnt + REPORT_MS, REPORT_MS, now)) authority.later(() => send(report, authority));
-  authority.later(async () => {
+  if (!isUnexpired(report.answeredAt + REPORT_MS, REPORT_MS, now))
+    authority.waitUntil(() => sendReport(report, authority));
+  authority.waitUntil(async () => {
     await authority.sleep(REPORT_MS);
-    await send(report, authority);
+    await sendReport(report, authority);
   });
 }
 
 /** A report that fails is not made again: its calls may have been counted. */
-async function send(report: Report, authority: DailyAuthority): Promise<void> {
+async function sendReport(report: Report, authority: DailyAuthority): Promise<void> {
   const due = [...report.due.values()];
   report.due.clear();
-  for (let from = 0; from < due.length; from += AT_ONCE) {
-    const part = due.slice(from, from + AT_ONCE);
+  for (let from = 0; from < due.length; from += REPORT_BATCH) {
+    const part = due.slice(from, from + REPORT_BATCH);
     const now = authority.now();
-    const counted = part.map(({ who, most, count }) => ({ who, most, calls: count.report(now) }));
-    learn(part, await authority.count(counted));
-    report.learnt = authority.now();
+    const counted = part.map(({ who, most, count }) => ({ who, most, calls: count.takeUnreported(now) }));
+    updateCounts(part, await authority.count(counted));
+    report.answeredAt = authority.now();
   }
 }

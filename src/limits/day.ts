@@ -6,7 +6,7 @@ export function dayOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10);
 }
 
-export function endOf(day: string): number {
+export function endOfDay(day: string): number {
   return Date.parse(day) + DAY_MS;
 }
 

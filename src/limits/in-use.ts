@@ -5,19 +5,19 @@
 const WINDOW_MS = 60_000;
 const WINDOWS = 3;
 
-export class InUse {
+export class ConcurrencyCounter {
   readonly #counts = [0, 0, 0];
   #window = 0;
 
   /** A ticket for `end`; undefined: as many are running as may. */
-  begin(most: number, now: number): number | undefined {
-    this.#roll(Math.floor(now / WINDOW_MS));
-    if (this.#total() >= most) return undefined;
+  acquire(limit: number, now: number): number | undefined {
+    this.#advance(Math.floor(now / WINDOW_MS));
+    if (this.#total() >= limit) return undefined;
     this.#add(this.#window, 1);
     return this.#window;
   }
 
-  end(ticket: number): void {
+  release(ticket: number): void {
     if (ticket > this.#window - WINDOWS && ticket <= this.#window) this.#add(ticket, -1);
   }
 
@@ -30,7 +30,7 @@ export class InUse {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  #roll(window: number): void {
+  #advance(window: number): void {
     // Where the clock was set back by little, what runs counts on until it is there again.
     const ahead = window - this.#window;
     if (ahead <= 0 && ahead > -WINDOWS) return;

@@ -1,11 +1,11 @@
 // Owns the one table of limits: what each counts, the number that holds where nobody says another, and who may raise it.
 // A limit that is not in this table cannot be set. docs/limits.md shows it.
 
-import { wholeFault } from "../protocol/members.ts";
-import { meant } from "../protocol/nearest.ts";
+import { integerRangeError } from "../protocol/members.ts";
+import { didYouMean } from "../protocol/nearest.ts";
 import type { LimitName, Limits } from "../tenants/document/tenant-document.ts";
 
-export interface LimitRow {
+export interface LimitDefinition {
   /** What holds where nobody says another; Infinity: no limit until somebody sets one. */
   readonly initial: number;
   readonly unit: "a minute" | "a day" | "at once" | "bytes" | "in all";
@@ -22,20 +22,24 @@ export interface LimitRow {
 
 const MIB = 1024 * 1024;
 
-const rate = (initial: number, raise: LimitRow["raise"], about: string): LimitRow => {
+const rate = (initial: number, raise: LimitDefinition["raise"], about: string): LimitDefinition => {
   return { initial, unit: "a minute", least: 1, most: 10_000_000, raise, about };
 };
-const daily = (raise: LimitRow["raise"], about: string): LimitRow => {
+const daily = (raise: LimitDefinition["raise"], about: string): LimitDefinition => {
   return { initial: Infinity, unit: "a day", least: 1, most: 1_000_000_000, raise, about };
 };
-const count = (unit: LimitRow["unit"], [initial, most]: readonly [number, number], about: string): LimitRow => {
+const count = (
+  unit: LimitDefinition["unit"],
+  [initial, most]: readonly [number, number],
+  about: string,
+): LimitDefinition => {
   return { initial, unit, least: unit === "at once" ? 1 : 0, most, raise: "operator", about };
 };
-const bytes = (initial: number, most: number, about: string, least = 0): LimitRow => {
+const bytes = (initial: number, most: number, about: string, least = 0): LimitDefinition => {
   return { initial, unit: "bytes", least, most, raise: "operator", about };
 };
 
-export const LIMITS: Readonly<Record<LimitName, LimitRow>> = {
+export const LIMITS: Readonly<Record<LimitName, LimitDefinition>> = {
   tenantMessages: rate(60_000, "operator", "messages of all callers to a tenant"),
   principalMessages: rate(3000, "tenant", "messages of one key"),
   toolCalls: rate(1200, "tenant", "calls of one tool by one key"),
@@ -65,29 +69,29 @@ export const TENANT_LIMITS = /* @__PURE__ */ LIMIT_NAMES.filter(
 );
 
 /** Each limit with the number that holds. */
-export type LimitsInForce = Readonly<Record<LimitName, number>> & { readonly exact: boolean };
+export type EffectiveLimits = Readonly<Record<LimitName, number>> & { readonly exact: boolean };
 
 /** Of tenants for which nobody says anything else. */
-export const USUAL_LIMITS: LimitsInForce = {
+export const DEFAULT_LIMITS: EffectiveLimits = {
   ...(Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].initial])) as Record<LimitName, number>),
   exact: false,
 };
 
 /** Later ones win: what the Worker's author says, then what the tenant's document does. */
-export function limitsInForce(...said: readonly (Limits | undefined)[]): LimitsInForce {
-  return Object.assign({}, USUAL_LIMITS, ...said);
+export function resolveLimits(...layers: readonly (Limits | undefined)[]): EffectiveLimits {
+  return Object.assign({}, DEFAULT_LIMITS, ...layers);
 }
 
 /** What is wrong with limits that somebody wrote in code; undefined: nothing. `by`: for the Worker, or for one tenant. */
-export function limitFault(limits: Limits, by: "author" | "tenant"): string | undefined {
+export function limitsError(limits: Limits, author: "author" | "tenant"): string | undefined {
   for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
     const row = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
-    if (row?.raise === "author" && by === "tenant") return `${name} holds before a tenant is known`;
+    if (row?.raise === "author" && author === "tenant") return `${name} holds before a tenant is known`;
     if (name === "exact" && typeof value === "boolean") continue;
     if (!row)
-      return name === "exact" ? "exact is true or false" : `there is no limit ${name}${meant(name, LIMIT_NAMES)}`;
-    const fault = wholeFault(name, value, row.least, row.most);
-    if (fault !== undefined) return fault;
+      return name === "exact" ? "exact is true or false" : `there is no limit ${name}${didYouMean(name, LIMIT_NAMES)}`;
+    const error = integerRangeError(name, value, row.least, row.most);
+    if (error !== undefined) return error;
   }
   return undefined;
 }

@@ -3,83 +3,95 @@
 
 import { keyIdOf } from "../auth/api-key.ts";
 import type { Credential } from "../auth/credential.ts";
-import { exposedBy } from "../auth/origin.ts";
-import { claimedIssuer, type JwtClaims } from "../auth/jwt.ts";
-import { ANONYMOUS, type Person, type Principal } from "../auth/principal.ts";
-import type { CallerGround } from "../deployment/deployment.ts";
+import { insecureTransportError } from "../auth/origin.ts";
+import { peekIssuer, type JwtClaims } from "../auth/jwt.ts";
+import { ANONYMOUS, type OAuthPrincipal, type Principal } from "../auth/principal.ts";
+import type { CallerContext } from "../deployment/deployment.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import {
   issuersOf,
-  takesTokens,
+  acceptsTokens,
   type IssuerDocument,
   type TenantDocument,
 } from "../tenants/document/tenant-document.ts";
-import { personOf } from "./claims.ts";
-import { verifiedBy } from "./issuers/issuer-keys.ts";
-import { firstScopesOf } from "./oauth-scopes.ts";
-import { challengeAt, homeOf, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
+import { principalFromClaims } from "./claims.ts";
+import { verifyWithIssuer } from "./issuers/issuer-keys.ts";
+import { initialScopesOf } from "./oauth-scopes.ts";
+import { createChallenge, tenantIssuerOf, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
 
 /** How many tokens of one tenant an isolate remembers; the one that was verified first is forgotten first. */
-const MOST_KEPT = 1000;
+const MAX_TOKENS = 1000;
 /** Of all of them: an issuer that somebody made may write long ones, and other tenants are in the same memory. */
-const MOST_CHARACTERS = 2_000_000;
+const MAX_TOKEN_CHARACTERS = 2_000_000;
 
-type Known = Map<string, Person>;
+type TokenCache = Map<string, OAuthPrincipal>;
 /** Under which a snapshot has them. */
-const KNOWN = Symbol("tokens");
-type Told = Principal | Failure;
+const TOKEN_CACHE = Symbol("tokens");
+type AuthenticationResult = Principal | Failure;
 
-export async function tokenCaller(ground: CallerGround): Promise<Told> {
-  const { found, document, visit } = ground;
-  const { credential } = visit.knock;
+export async function authenticateBearer(callerContext: CallerContext): Promise<AuthenticationResult> {
+  const { principalResult, document, context } = callerContext;
+  const { credential } = context.target;
   const { mode, auth } = document;
-  if (!takesTokens(mode) || !auth) return found;
-  if (credential.kind === "keptPerson") return stillNamed(credential.person, issuersOf(document));
-  if (credential.kind === "app") return isFailure(found) ? found : withEverybodys(found, document);
-  const place = resourceAsked(visit);
-  if (credential.kind === "stranger") return bearerOfToken(credential.token, place, ground);
-  if (isFailure(found)) return found.error === "unauthorized" ? unknownCaller(ground, credential) : found;
-  return isElsewhere(found, credential.kind, place) ? wanted(ground, OF_ANOTHER) : withEverybodys(found, document);
+  if (!acceptsTokens(mode) || !auth) return principalResult;
+  if (credential.kind === "keptPerson") return recheckPerson(credential.person, issuersOf(document));
+  if (credential.kind === "app")
+    return isFailure(principalResult) ? principalResult : withAnonymousScopes(principalResult, document);
+  const resource = requestedResource(context);
+  if (credential.kind === "stranger") return authenticateToken(credential.token, resource, callerContext);
+  if (isFailure(principalResult))
+    return principalResult.error === "unauthorized" ? rejectCredential(callerContext, credential) : principalResult;
+  return isForOtherEndpoint(principalResult, credential.kind, resource)
+    ? unauthorizedFailure(callerContext, WRONG_AUDIENCE)
+    : withAnonymousScopes(principalResult, document);
 }
 
 /** Who brings nothing, or a key or token of ours that is not one of this tenant. */
-function unknownCaller(ground: CallerGround, credential: Credential): Told {
-  const { document } = ground;
+function rejectCredential(callerContext: CallerContext, credential: Credential): AuthenticationResult {
+  const { document } = callerContext;
   const { mode } = document;
   if (credential.kind === "none")
-    return mode === "mixed" ? { ...ANONYMOUS, scopes: everybodysIn(document) } : wanted(ground);
-  if (credential.kind === "key" && keyIdOf(credential.token) === undefined) return wanted(ground, "it has ended");
-  return wanted(ground, mode === "oauth" ? "this tenant takes no keys" : "this key is not one of this tenant");
+    return mode === "mixed"
+      ? { ...ANONYMOUS, scopes: anonymousScopesOf(document) }
+      : unauthorizedFailure(callerContext);
+  if (credential.kind === "key" && keyIdOf(credential.token) === undefined)
+    return unauthorizedFailure(callerContext, "it has ended");
+  return unauthorizedFailure(
+    callerContext,
+    mode === "oauth" ? "this tenant takes no keys" : "this key is not one of this tenant",
+  );
 }
 
-const OF_ANOTHER = "it is for another audience";
+const WRONG_AUDIENCE = "it is for another audience";
 
 /** A token of ours is for one endpoint. Where its request is over, that was looked at when it came. */
-function isElsewhere(found: Principal, kind: string, { resource }: ProtectedResource): boolean {
-  const { resource: meant = resource } = found as Partial<Person>;
-  return kind === "key" && meant !== resource;
+function isForOtherEndpoint(principal: Principal, kind: string, { resource }: ProtectedResource): boolean {
+  const { resource: tokenResource = resource } = principal as Partial<OAuthPrincipal>;
+  return kind === "key" && tokenResource !== resource;
 }
 
 /** Scopes of the tenant that need no credential; none where nothing says so. */
-function everybodysIn({ mode, auth }: TenantDocument): readonly string[] {
+function anonymousScopesOf({ mode, auth }: TenantDocument): readonly string[] {
   return mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : [];
 }
 
 /** Who signed in sees what everybody sees, too; a key has its own scopes. */
-function withEverybodys(found: Principal, document: TenantDocument): Principal {
-  const { kind, scopes } = found;
-  const more = everybodysIn(document);
-  return kind !== "key" && scopes && more.length > 0 ? { ...found, scopes: [...new Set([...more, ...scopes])] } : found;
+function withAnonymousScopes(principal: Principal, document: TenantDocument): Principal {
+  const { kind, scopes } = principal;
+  const more = anonymousScopesOf(document);
+  return kind !== "key" && scopes && more.length > 0
+    ? { ...principal, scopes: [...new Set([...more, ...scopes])] }
+    : principal;
 }
 
 /** Which endpoint is asked for. */
-export function resourceAsked({ knock, request, deployment }: CallerGround["visit"]): ProtectedResource {
-  return protectedResourceOf(request, deployment.path, knock.path);
+export function requestedResource({ target, request, deployment }: CallerContext["context"]): ProtectedResource {
+  return protectedResourceOf(request, deployment.path, target.path);
 }
 
 /** Who sees this in a browser has opened what is for a client. */
-function forPerson({ headers }: Request): string | undefined {
+function browserHint({ headers }: Request): string | undefined {
   const isBrowser = headers.get("accept")?.includes("text/html");
   return isBrowser
     ? "Authorization required: add this URL to an MCP client, which opens the page to sign in"
@@ -87,76 +99,100 @@ function forPerson({ headers }: Request): string | undefined {
 }
 
 /** Without an error where no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
-export function wanted({ visit, document: { auth } }: Pick<CallerGround, "visit" | "document">, why?: string): Failure {
-  const exposed = exposedBy(visit.request);
-  if (exposed) return exposed;
-  const message = why === undefined ? forPerson(visit.request) : `Invalid credential: ${why}`;
-  const wrong = why === undefined ? undefined : ({ error: "invalid_token", why } as const);
-  const challenge = challengeAt(resourceAsked(visit), auth ? firstScopesOf(auth) : [], wrong);
+export function unauthorizedFailure(
+  { context, document: { auth } }: Pick<CallerContext, "context" | "document">,
+  why?: string,
+): Failure {
+  const insecure = insecureTransportError(context.request);
+  if (insecure) return insecure;
+  const message = why === undefined ? browserHint(context.request) : `Invalid credential: ${why}`;
+  const challengeError = why === undefined ? undefined : ({ error: "invalid_token", why } as const);
+  const challenge = createChallenge(requestedResource(context), auth ? initialScopesOf(auth) : [], challengeError);
   return { ...failure("unauthorized", message), challenge };
 }
 
 /** A token is good until it ends, while its issuer is one of the tenant's. */
-function stillNamed(person: Person, issuers: readonly IssuerDocument[]): Told {
-  const isNamed = issuers.some(({ issuer }) => issuer === person.issuer);
-  return isNamed && Date.now() < person.expires ? person : failure("unauthorized", "The token of this call has ended");
+function recheckPerson(person: OAuthPrincipal, issuers: readonly IssuerDocument[]): AuthenticationResult {
+  const isTrusted = issuers.some(({ issuer }) => issuer === person.issuer);
+  return isTrusted && Date.now() < person.expires
+    ? person
+    : failure("unauthorized", "The token of this call has ended");
 }
 
-async function bearerOfToken(token: string, place: ProtectedResource, ground: CallerGround): Promise<Told> {
-  const { derived } = ground;
-  const known = (derived.get(KNOWN) as Known | undefined) ?? new Map<string, Person>();
-  derived.set(KNOWN, known);
+async function authenticateToken(
+  token: string,
+  resource: ProtectedResource,
+  callerContext: CallerContext,
+): Promise<AuthenticationResult> {
+  const { derived } = callerContext;
+  const cache = (derived.get(TOKEN_CACHE) as TokenCache | undefined) ?? new Map<string, OAuthPrincipal>();
+  derived.set(TOKEN_CACHE, cache);
   // A token is for some of a tenant's endpoints only.
-  const key = `${place.resource} ${token}`;
-  const person = known.get(key);
+  const key = `${resource.resource} ${token}`;
+  const person = cache.get(key);
   if (person) {
     if (Date.now() < person.expires) return person;
-    known.delete(key);
-    return wanted(ground, "it has expired");
+    cache.delete(key);
+    return unauthorizedFailure(callerContext, "it has expired");
   }
-  const verified = await verify(token, place, ground);
+  const verified = await verifyToken(token, resource, callerContext);
   if ("kind" in verified && verified.kind === "failure") return verified;
-  const named = { ...verified, home: homeOf(ground.visit) };
-  rememberToken(known, key, named);
-  return named;
+  const principal = { ...verified, home: tenantIssuerOf(callerContext.context) };
+  cacheToken(cache, key, principal);
+  return principal;
 }
 
 /** The newest is kept whatever it takes. */
-export function rememberToken(known: Known, key: string, person: Person): void {
-  known.set(key, person);
+export function cacheToken(cache: TokenCache, key: string, person: OAuthPrincipal): void {
+  cache.set(key, person);
   let characters = 0;
-  for (const { length } of known.keys()) characters += length;
-  for (const oldest of known.keys()) {
-    if ((known.size <= MOST_KEPT && characters <= MOST_CHARACTERS) || oldest === key) break;
-    known.delete(oldest);
+  for (const { length } of cache.keys()) characters += length;
+  for (const oldest of cache.keys()) {
+    if ((cache.size <= MAX_TOKENS && characters <= MAX_TOKEN_CHARACTERS) || oldest === key) break;
+    cache.delete(oldest);
     characters -= oldest.length;
   }
 }
 
-async function verify(token: string, place: ProtectedResource, ground: CallerGround): Promise<Person | Failure> {
-  const claimed = claimedIssuer(token);
-  const issuer = issuersOf(ground.document).find((one) => one.issuer === claimed);
+async function verifyToken(
+  token: string,
+  resource: ProtectedResource,
+  callerContext: CallerContext,
+): Promise<OAuthPrincipal | Failure> {
+  const claimedName = peekIssuer(token);
+  const issuer = issuersOf(callerContext.document).find((one) => one.issuer === claimedName);
   if (!issuer)
-    return wanted(ground, claimed === undefined ? "it is neither a key nor a token" : "it has another issuer");
-  const claims = await claimsOf(token, issuer, { place, ground });
+    return unauthorizedFailure(
+      callerContext,
+      claimedName === undefined ? "it is neither a key nor a token" : "it has another issuer",
+    );
+  const claims = await claimsOf(token, issuer, { resource, ground: callerContext });
   if (isFailure(claims)) return claims;
-  return personOf(issuer, claims, everybodysIn(ground.document));
+  return principalFromClaims(issuer, claims, anonymousScopesOf(callerContext.document));
 }
 
-interface Asked {
-  readonly place: ProtectedResource;
-  readonly ground: CallerGround;
+interface ClaimsRequest {
+  readonly resource: ProtectedResource;
+  readonly ground: CallerContext;
 }
 
-async function claimsOf(token: string, issuer: IssuerDocument, { place, ground }: Asked): Promise<JwtClaims | Failure> {
-  const tend = ground.tend();
-  const audience = audienceOf(issuer, place, ground);
+async function claimsOf(
+  token: string,
+  issuer: IssuerDocument,
+  { resource, ground: callerContext }: ClaimsRequest,
+): Promise<JwtClaims | Failure> {
+  const refreshContext = callerContext.createRefreshContext();
+  const audience = audienceOf(issuer, resource, callerContext);
   try {
-    const verified = await verifiedBy(tend, token, { issuer: issuer.issuer, audience });
+    const verified = await verifyWithIssuer(refreshContext, token, { issuer: issuer.issuer, audience });
     if (verified?.kind === "verified") return verified.claims;
-    if (verified) return wanted(ground, verified.kind === "refused" ? verified.why : "no key of its issuer signed it");
+    if (verified)
+      return unauthorizedFailure(
+        callerContext,
+        verified.kind === "refused" ? verified.why : "no key of its issuer signed it",
+      );
   } catch (error) {
-    tend.onError(error);
+    refreshContext.onError(error);
   }
   // Not 401: clients would have the person log in again, to no effect.
   const why = "Service unavailable: the authorization server of this token cannot be reached right now";
@@ -166,8 +202,8 @@ async function claimsOf(token: string, issuer: IssuerDocument, { place, ground }
 /** What an operator names is for the tenant itself: nobody could tell by it which profile a token is for. */
 function audienceOf(
   { audience }: IssuerDocument,
-  { resource, written }: ProtectedResource,
-  { visit }: CallerGround,
+  { resource, resourceAsSent: written }: ProtectedResource,
+  { context }: CallerContext,
 ): readonly string[] {
-  return visit.knock.profile === null && audience ? audience : [resource, written];
+  return context.target.profile === null && audience ? audience : [resource, written];
 }

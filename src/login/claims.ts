@@ -1,16 +1,20 @@
 // Owns what the claims of a verified token make of its bearer: who it is, and what limits what they see. Pure.
 
 import { JWT_LEEWAY_S, type JwtClaims } from "../auth/jwt.ts";
-import type { Person } from "../auth/principal.ts";
+import type { OAuthPrincipal } from "../auth/principal.ts";
 import { oauthScopesOf, SCOPE_CLAIM } from "./oauth-scopes.ts";
 import type { IssuerDocument } from "../tenants/document/tenant-document.ts";
 
 /** `everybodys`: scopes of the tenant that need no credential. */
-export function personOf(document: IssuerDocument, said: JwtClaims, everybodys: readonly string[]): Person {
-  const { issuer, scopes, claims: shown } = document;
-  const { sub, exp } = said;
-  const claims = vouchedFor(said);
-  const held = new Set(scopes ? valuesOf(claims, scopes.claim) : []);
+export function principalFromClaims(
+  document: IssuerDocument,
+  tokenClaims: JwtClaims,
+  anonymousScopes: readonly string[],
+): OAuthPrincipal {
+  const { issuer, scopes, claims: visibleNames } = document;
+  const { sub, exp } = tokenClaims;
+  const claims = dropUnverifiedEmail(tokenClaims);
+  const tokenScopes = new Set(scopes ? claimValuesOf(claims, scopes.claim) : []);
   return {
     kind: "oauth",
     // No issuer has a blank in its name.
@@ -18,20 +22,20 @@ export function personOf(document: IssuerDocument, said: JwtClaims, everybodys: 
     issuer,
     subject: sub,
     ...profileOf(claims),
-    scopes: scopes && scopesIn(claims, scopes, everybodys),
-    granted: oauthScopesOf(document).filter((one) => held.has(one)),
-    claims: shownOf(claims, shown),
+    scopes: scopes && scopesFromClaims(claims, scopes, anonymousScopes),
+    granted: oauthScopesOf(document).filter((one) => tokenScopes.has(one)),
+    claims: visibleClaims(claims, visibleNames),
     expires: (exp + JWT_LEEWAY_S) * 1000,
   };
 }
 
 /** An address that was not verified is anybody's: it is not shown, and gives nobody a scope. */
-function vouchedFor({ email, ...others }: Claims): Claims {
+function dropUnverifiedEmail({ email, ...others }: Claims): Claims {
   return email === undefined || String(others["email_verified"]) === "false" ? others : { ...others, email };
 }
 
 /** https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims */
-export function profileOf(claims: Claims): Pick<Person, "email" | "name" | "groups"> {
+export function profileOf(claims: Claims): Pick<OAuthPrincipal, "email" | "name" | "groups"> {
   const { email, name, groups } = claims;
   return {
     ...(typeof email === "string" && { email }),
@@ -43,31 +47,34 @@ export function profileOf(claims: Claims): Pick<Person, "email" | "name" | "grou
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Those that handlers are shown. */
-export function shownOf(claims: Claims, shown: readonly string[] = []): Claims {
-  return Object.fromEntries(shown.filter((name) => Object.hasOwn(claims, name)).map((name) => [name, claims[name]]));
+export function visibleClaims(claims: Claims, names: readonly string[] = []): Claims {
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(claims, name)).map((name) => [name, claims[name]]));
 }
 
 /** In the order of the document, so that equal callers share a view. */
-export function scopesIn(
+export function scopesFromClaims(
   claims: Claims,
   { claim, values }: NonNullable<IssuerDocument["scopes"]>,
-  everybodys: readonly string[] = [],
+  anonymousScopes: readonly string[] = [],
 ): readonly string[] {
-  const said = new Set(valuesOf(claims, claim));
+  const claimValues = new Set(claimValuesOf(claims, claim));
   return [
-    ...new Set([...everybodys, ...Object.entries(values).flatMap(([one, names]) => (said.has(one) ? names : []))]),
+    ...new Set([
+      ...anonymousScopes,
+      ...Object.entries(values).flatMap(([one, names]) => (claimValues.has(one) ? names : [])),
+    ]),
   ];
 }
 
-export function valuesOf(claims: Claims, claim: string): readonly unknown[] {
+export function claimValuesOf(claims: Claims, claim: string): readonly unknown[] {
   return textsOf(
-    Object.hasOwn(claims, claim) ? claims[claim] : claim.split(".").reduce<unknown>(member, claims),
+    Object.hasOwn(claims, claim) ? claims[claim] : claim.split(".").reduce<unknown>(memberOf, claims),
     claim,
   );
 }
 
 /** `realm_access.roles`: a claim inside another one. */
-function member(value: unknown, name: string): unknown {
+function memberOf(value: unknown, name: string): unknown {
   const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, name);
   return isThere ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -1,32 +1,32 @@
 // Owns what a document's `auth` must be beyond its shape: issuers that can be read, and scopes that are there. Pure.
 
-import type { BrokenMember } from "../deployment/deployment.ts";
+import type { FieldError } from "../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { meant } from "../protocol/nearest.ts";
+import { didYouMean } from "../protocol/nearest.ts";
 import {
-  takesTokens,
+  acceptsTokens,
   type AuthDocument,
   type IssuerDocument,
   type LoginDocument,
   type Mode,
   type TenantDocument,
 } from "../tenants/document/tenant-document.ts";
-import { brokenIdentity } from "./identity/identity-ways.ts";
+import { findBrokenIdentity } from "./identity/identity-ways.ts";
 import { issuerRule } from "./issuers/issuer-rule.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
-import { brokenPins } from "./server/find-client.ts";
-import { brokenSignIn } from "./sign-in/sign-in-rules.ts";
+import { findBrokenClients } from "./server/find-client.ts";
+import { findBrokenSignIn } from "./sign-in/sign-in-rules.ts";
 
 /** `allow`: what the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
-export function brokenAuth(document: TenantDocument, allow: string | undefined): BrokenMember[] {
+export function findBrokenAuth(document: TenantDocument, allow: string | undefined): FieldError[] {
   const { auth, mode, scopes = {} } = document;
   // A document that was written to the admin API has its shape; one in code may have an author whose editor did not look.
-  const misshapen = auth && allow === undefined ? shapeRules(document) : [];
-  if (misshapen.length > 0) return misshapen;
+  const shapeErrors = auth && allow === undefined ? checkShape(document) : [];
+  if (shapeErrors.length > 0) return shapeErrors;
   const { issuers = [], login } = auth ?? {};
   if (issuers.length === 0 && !login) {
     const rule = `is needed in the mode ${mode}: issuers, or how people log in, such as { login: { via: "key" } }`;
-    return takesTokens(mode) ? [{ field: "auth", rule }] : [];
+    return acceptsTokens(mode) ? [{ field: "auth", rule }] : [];
   }
   const names = issuers.map(({ issuer }) => issuer);
   const known = Object.keys(scopes);
@@ -35,30 +35,30 @@ export function brokenAuth(document: TenantDocument, allow: string | undefined):
     const rule = names.indexOf(one.issuer) < at ? "stands there twice" : issuerRule(one.issuer, allow);
     return [
       ...(rule === undefined ? [] : [{ field: `${field}.issuer`, rule }]),
-      ...scopeRules(one, known).map((unknown) => ({ field: `${field}.scopes.values`, rule: unknown })),
-      ...firstRules(one).map((first) => ({ field: `${field}.scopes.first`, rule: first })),
+      ...checkScopes(one, known).map((unknown) => ({ field: `${field}.scopes.values`, rule: unknown })),
+      ...checkFirstScopes(one).map((first) => ({ field: `${field}.scopes.first`, rule: first })),
     ];
   });
-  broken.push(...anonymousRules(auth ?? {}, mode, known), ...brokenIdentity(document, allow));
+  broken.push(...checkAnonymous(auth ?? {}, mode, known), ...findBrokenIdentity(document, allow));
   if (!login) return broken;
-  const unknown = scopeRules(login, known).map((rule) => ({ field: "auth.login.scopes.values", rule }));
-  return [...broken, ...brokenSignIn(login, allow), ...brokenPins(login, allow), ...unknown];
+  const unknown = checkScopes(login, known).map((rule) => ({ field: "auth.login.scopes.values", rule }));
+  return [...broken, ...findBrokenSignIn(login, allow), ...findBrokenClients(login, allow), ...unknown];
 }
 
 const MODES: readonly unknown[] = ["open", "key", "oauth", "key+oauth", "mixed"] satisfies readonly Mode[];
 const isText = (value: unknown) => typeof value === "string";
-const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+const isTextList = (value: unknown) => Array.isArray(value) && value.every(isText);
 
-function shapeRules({ auth, mode = "open" }: TenantDocument): BrokenMember[] {
+function checkShape({ auth, mode = "open" }: TenantDocument): FieldError[] {
   const { issuers, anonymous, login } = { ...(auth as unknown as JsonObject) };
   const all: readonly unknown[] = Array.isArray(issuers) ? issuers : [];
-  const isWhole = issuers === undefined ? login !== undefined : all.length > 0 && all.every(isIssuer);
-  const broken = (isRight: boolean, field: string, rule: string) => (isRight ? [] : [{ field, rule }]);
+  const isComplete = issuers === undefined ? login !== undefined : all.length > 0 && all.every(isIssuerShape);
+  const broken = (isValid: boolean, field: string, rule: string) => (isValid ? [] : [{ field, rule }]);
   return [
     ...broken(MODES.includes(mode), "mode", `is one of ${MODES.join(", ")}`),
-    ...broken(isWhole, "auth.issuers", ISSUERS_RULE),
+    ...broken(isComplete, "auth.issuers", ISSUERS_RULE),
     ...broken(
-      !anonymous || (isObject(anonymous) && isTexts(anonymous.scopes)),
+      !anonymous || (isObject(anonymous) && isTextList(anonymous.scopes)),
       "auth.anonymous",
       "is { scopes: [...] }",
     ),
@@ -68,46 +68,46 @@ function shapeRules({ auth, mode = "open" }: TenantDocument): BrokenMember[] {
 const ISSUERS_RULE =
   "are objects with issuer, and perhaps audience, claims (lists) and scopes: { claim, values: { VALUE: [SCOPE] } }";
 
-function isIssuer(one: unknown): boolean {
+function isIssuerShape(one: unknown): boolean {
   if (!isObject(one) || !isText(one.issuer)) return false;
   const { audience = [], claims = [], scopes } = one;
-  return isTexts(audience) && isTexts(claims) && (scopes === undefined || isScopes(scopes));
+  return isTextList(audience) && isTextList(claims) && (scopes === undefined || isScopesShape(scopes));
 }
 
-function isScopes(scopes: unknown): boolean {
+function isScopesShape(scopes: unknown): boolean {
   if (!isObject(scopes) || !isText(scopes.claim) || !isObject(scopes.values)) return false;
-  return isTexts(scopes.first ?? []) && Object.values(scopes.values).every(isTexts);
+  return isTextList(scopes.first ?? []) && Object.values(scopes.values).every(isTextList);
 }
 
 /** What everybody sees is never left to be guessed. */
-function anonymousRules({ anonymous }: AuthDocument, mode: Mode | undefined, known: readonly string[]): BrokenMember[] {
+function checkAnonymous({ anonymous }: AuthDocument, mode: Mode | undefined, known: readonly string[]): FieldError[] {
   if (!anonymous) {
     const rule = "is needed in the mode mixed: it names the scopes that need no credential";
     return mode === "mixed" ? [{ field: "auth.anonymous", rule }] : [];
   }
-  return unknownIn(anonymous.scopes, known).map((rule) => ({ field: "auth.anonymous.scopes", rule }));
+  return checkScopeNames(anonymous.scopes, known).map((rule) => ({ field: "auth.anonymous.scopes", rule }));
 }
 
-function scopeRules({ scopes }: Pick<IssuerDocument | LoginDocument, "scopes">, known: readonly string[]): string[] {
-  return unknownIn(Object.values(scopes?.values ?? {}).flat(), known);
+function checkScopes({ scopes }: Pick<IssuerDocument | LoginDocument, "scopes">, known: readonly string[]): string[] {
+  return checkScopeNames(Object.values(scopes?.values ?? {}).flat(), known);
 }
 
 /** Who mends these asks again. */
-const MOST_SAID = 100;
+const MAX_REPORTED = 100;
 /** With so many names those that are none are compared, to say what was meant: a tenant may write hundreds and thousands. */
-const MOST_COMPARED = 500;
+const MAX_COMPARED = 500;
 
-function unknownIn(named: readonly string[], known: readonly string[]): string[] {
-  const strays = [...new Set(named)].filter((name) => !known.includes(name)).slice(0, MOST_SAID);
-  return strays.map((name, at) => {
-    const isCompared = at * known.length < MOST_COMPARED;
-    return `names no scope "${name}"${isCompared ? meant(name, known) : ""}`;
+function checkScopeNames(named: readonly string[], known: readonly string[]): string[] {
+  const unknown = [...new Set(named)].filter((name) => !known.includes(name)).slice(0, MAX_REPORTED);
+  return unknown.map((name, at) => {
+    const isCompared = at * known.length < MAX_COMPARED;
+    return `names no scope "${name}"${isCompared ? didYouMean(name, known) : ""}`;
   });
 }
 
 /** What a client asks for has to be what means something when it comes back. */
-function firstRules(issuer: IssuerDocument): string[] {
+function checkFirstScopes(issuer: IssuerDocument): string[] {
   const known = oauthScopesOf(issuer);
-  const strays = (issuer.scopes?.first ?? []).filter((name) => !known.includes(name));
-  return strays.map((name) => `"${name}" is none of the values of a claim that holds OAuth scopes, scope or scp`);
+  const unknown = (issuer.scopes?.first ?? []).filter((name) => !known.includes(name));
+  return unknown.map((name) => `"${name}" is none of the values of a claim that holds OAuth scopes, scope or scp`);
 }

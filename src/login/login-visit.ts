@@ -4,7 +4,7 @@
 import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
 import type { View } from "../content/serve/view.ts";
-import type { TendGround } from "../deployment/deployment.ts";
+import type { RefreshContext } from "../deployment/deployment.ts";
 import type { LoginDocument } from "../tenants/document/tenant-document.ts";
 
 /** Where a tenant's login stands, as its visitor sees it. No URL ends in a slash. */
@@ -19,7 +19,7 @@ export interface LoginUrls {
   readonly shared?: string;
 }
 
-export interface LoginVisit {
+export interface LoginContext {
   /** Its body is in `body`. */
   readonly request: Request;
   /** What was sent, at most 64 KiB; empty where nothing was. */
@@ -31,11 +31,11 @@ export interface LoginVisit {
   /** The operator's note says why, and is no visitor's to read. */
   readonly isSuspended: boolean;
   /** The tenant, its document, its authority and its secrets. */
-  readonly ground: TendGround;
+  readonly tenantContext: RefreshContext;
   /** Of the lease: seals what travels through the browser. */
   readonly ring: KeyRing;
   /** The visitor's, as limits know it. */
-  readonly address: string;
+  readonly clientAddress: string;
   /** For what has to be done to the end, though whoever asked goes away. */
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** What they would see. */

@@ -1,17 +1,17 @@
 // Owns login as a feature: callers whom authorization servers name, beside keys. A Worker without it has none of this in
 // its bundle.
 
-import { exposedBy } from "../auth/origin.ts";
+import { insecureTransportError } from "../auth/origin.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
-import { leasedSections } from "../deployment/leased-sections.ts";
-import { remote } from "../tenants/authority/tables.ts";
-import { tokenCaller } from "./admit-token.ts";
-import { identityOf } from "./identity/identity.ts";
-import { askedBeyond } from "./asked-beyond.ts";
-import { tendIssuers } from "./issuers/issuer-keys.ts";
-import { allowedBy } from "../outbound/outbound-door.ts";
-import { brokenAuth } from "./login-rules.ts";
-import { loginTables } from "./server/login-tables.ts";
+import { createLeasedSections } from "../deployment/leased-sections.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
+import { authenticateBearer } from "./admit-token.ts";
+import { createIdentity } from "./identity/identity.ts";
+import { getScopeChallenge } from "./asked-beyond.ts";
+import { refreshIssuers } from "./issuers/issuer-keys.ts";
+import { outboundAllowOf } from "../outbound/outbound-door.ts";
+import { findBrokenAuth } from "./login-rules.ts";
+import { loginStore } from "./server/login-tables.ts";
 import { operatorSignIn } from "./operators/sign-in.ts";
 
 /** All of it but its endpoints, which are the business of who answers HTTP. */
@@ -19,14 +19,14 @@ export function loginFeature(): BuiltInFeature {
   return {
     name: "login",
     // Keys are loaded when a token needs them: a call by an API key does not wait for them.
-    sections: leasedSections(() => false),
-    checkDocument: (document, env) => brokenAuth(document, env && allowedBy(env)),
-    tend: tendIssuers,
-    who: tokenCaller,
-    logins: (stub) => remote(stub, loginTables),
-    identity: identityOf,
+    sections: createLeasedSections(() => false),
+    checkDocument: (document, env) => findBrokenAuth(document, env && outboundAllowOf(env)),
+    refresh: refreshIssuers,
+    resolvePrincipal: authenticateBearer,
+    logins: (stub) => createRpcClient(stub, loginStore),
+    identity: createIdentity,
     operators: operatorSignIn,
-    asks: askedBeyond,
-    exposed: exposedBy,
+    requireStepUp: getScopeChallenge,
+    transportError: insecureTransportError,
   };
 }

@@ -8,7 +8,7 @@ export const SCOPE_CLAIM = /^(scope|scp)$/;
 /** https://datatracker.ietf.org/doc/html/rfc6749#section-3.3 */
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/;
 /** Without a word about it a client asks for so many at once. */
-const MOST_FIRST = 50;
+const MAX_INITIAL = 50;
 
 export function oauthScopesOf({ scopes }: IssuerDocument): readonly string[] {
   if (!scopes || !SCOPE_CLAIM.test(scopes.claim)) return [];
@@ -16,6 +16,6 @@ export function oauthScopesOf({ scopes }: IssuerDocument): readonly string[] {
 }
 
 /** Of the issuer that clients take, which is the first; none where that is the tenant itself. */
-export function firstScopesOf({ issuers: [first] = [], login }: AuthDocument): readonly string[] {
-  return first && !login ? (first.scopes?.first ?? oauthScopesOf(first).slice(0, MOST_FIRST)) : [];
+export function initialScopesOf({ issuers: [first] = [], login }: AuthDocument): readonly string[] {
+  return first && !login ? (first.scopes?.first ?? oauthScopesOf(first).slice(0, MAX_INITIAL)) : [];
 }

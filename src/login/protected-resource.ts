@@ -1,8 +1,8 @@
 // Owns where things of login are: which resource a request asks for, where its metadata is, and what that says.
 // https://datatracker.ietf.org/doc/html/rfc9728
 
-import { pathBelow, publicUrl } from "../deployment/mount.ts";
-import type { CallerGround } from "../deployment/deployment.ts";
+import { stripMountPath, publicUrl } from "../deployment/mount.ts";
+import type { CallerContext } from "../deployment/deployment.ts";
 import type { LoginUrls } from "./login-visit.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
 import { issuersOf, type TenantDocument } from "../tenants/document/tenant-document.ts";
@@ -13,35 +13,35 @@ export interface ProtectedResource {
   /** The endpoint's one name. */
   readonly resource: string;
   /** As its client wrote it, perhaps with a slash and a query behind it: its metadata, and tokens of others, name it so. */
-  readonly written: string;
+  readonly resourceAsSent: string;
   readonly metadata: string;
 }
 
 /** `path`: what follows `/mcp` where the request itself is to another endpoint of the tenant. */
 export function protectedResourceOf(request: Pick<Request, "url">, mount: string, path: string): ProtectedResource {
   const url = publicUrl(request, mount);
-  const below = pathBelow(mount, url.pathname).replace(/\/+$/, "");
+  const below = stripMountPath(mount, url.pathname).replace(/\/+$/, "");
   const base = url.origin + mount;
   if (!/^\/mcp(?:\/|$)/.test(below)) return protectedResourceAt(base, `/mcp${path}`);
   // A message of HTTP+SSE comes to a URL that we named.
-  return protectedResourceAt(base, below, url.searchParams.has("sessionId") ? "" : restOf(url));
+  return protectedResourceAt(base, below, url.searchParams.has("sessionId") ? "" : urlSuffixOf(url));
 }
 
 /** `base`: the origin, with the path of the mount. `below`: the endpoint's path from there, as `/mcp/acme`; `rest` follows it. */
 export function protectedResourceAt(base: string, below: string, rest = ""): ProtectedResource {
-  return { resource: base + below, written: base + below + rest, metadata: base + METADATA_PATH + below + rest };
+  return { resource: base + below, resourceAsSent: base + below + rest, metadata: base + METADATA_PATH + below + rest };
 }
 
 /** The part of an endpoint's URL that does not identify it: slashes at the end, and the query. Fit for a quoted text of a header. */
-export function restOf({ pathname, search }: URL): string {
+export function urlSuffixOf({ pathname, search }: URL): string {
   return pathname.slice(pathname.replace(/\/+$/, "").length) + search.replaceAll("\\", "%5C");
 }
 
 /** The tenant's own issuer. What follows `/mcp` begins with the tenant's name, unless it is on a hostname of its own. */
-export function homeOf({ request, deployment, knock }: CallerGround["visit"]): string {
+export function tenantIssuerOf({ request, deployment, target }: CallerContext["context"]): string {
   const base = new URL(request.url).origin + deployment.path;
-  const below = knock.profile === null ? "" : `/${knock.profile}`;
-  return knock.path === below ? base : `${base}/login${knock.path.slice(0, knock.path.length - below.length)}`;
+  const below = target.profile === null ? "" : `/${target.profile}`;
+  return target.path === below ? base : `${base}/login${target.path.slice(0, target.path.length - below.length)}`;
 }
 
 /** `isOwn`: the host is the tenant's own. `isDefault`: the tenant is the one of `/mcp`. */
@@ -60,12 +60,19 @@ export function loginUrlsAt(
 }
 
 /** `own`: the tenant's own issuer, which comes first where it has one: clients take the first. */
-export function metadataOf(document: TenantDocument, { written: resource }: ProtectedResource, own: string) {
+export function createResourceMetadata(
+  document: TenantDocument,
+  { resourceAsSent: resource }: ProtectedResource,
+  ownIssuer: string,
+) {
   const { title } = document;
   const scopes = [...new Set(issuersOf(document).flatMap(oauthScopesOf))];
   return {
     resource,
-    authorization_servers: [...(document.auth?.login ? [own] : []), ...issuersOf(document).map(({ issuer }) => issuer)],
+    authorization_servers: [
+      ...(document.auth?.login ? [ownIssuer] : []),
+      ...issuersOf(document).map(({ issuer }) => issuer),
+    ],
     bearer_methods_supported: ["header"],
     ...(scopes.length > 0 && { scopes_supported: scopes }),
     ...(title !== undefined && { resource_name: title }),
@@ -79,12 +86,12 @@ export interface ChallengeError {
 }
 
 /** `scopes`: what a client shall ask for. https://datatracker.ietf.org/doc/html/rfc9728#section-5.1 */
-export function challengeAt(
+export function createChallenge(
   { metadata }: ProtectedResource,
   scopes: readonly string[],
-  wrong: ChallengeError | undefined,
+  challengeError: ChallengeError | undefined,
 ): string {
   const scope = scopes.length === 0 ? "" : `, scope="${scopes.join(" ")}"`;
-  const error = wrong ? `, error="${wrong.error}", error_description="${wrong.why}"` : "";
+  const error = challengeError ? `, error="${challengeError.error}", error_description="${challengeError.why}"` : "";
   return `Bearer realm="tenantry", resource_metadata="${metadata}"${scope}${error}`;
 }

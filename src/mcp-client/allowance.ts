@@ -2,19 +2,23 @@
 // allowance on, because otherwise a server could have the whole of it again with each connection that it breaks.
 
 import type { AnswerLimits } from "./answer-limits.ts";
-import { upTo, type CountBytes } from "./body-reader.ts";
-import { Budget } from "./budget.ts";
+import { createByteCounter, type CountBytes } from "./body-reader.ts";
+import { TokenBucket } from "./budget.ts";
 import type { Clock } from "./clock.ts";
 
-export interface Allowance {
+export interface StreamBudget {
   readonly bytes: CountBytes;
-  readonly lines: Budget;
+  readonly lines: TokenBucket;
 }
 
 /** `kept` is what an earlier connection has left. */
-export function allowanceFor(limits: AnswerLimits, clock: Clock, kept: Partial<Allowance> = {}): Allowance {
+export function createStreamBudget(
+  limits: AnswerLimits,
+  clock: Clock,
+  remaining: Partial<StreamBudget> = {},
+): StreamBudget {
   return {
-    bytes: kept.bytes ?? upTo({ of: "response", bytes: limits.responseBytes }),
-    lines: kept.lines ?? new Budget(clock, { most: limits.lines, perSecond: limits.linesPerSecond }),
+    bytes: remaining.bytes ?? createByteCounter({ of: "response", bytes: limits.responseBytes }),
+    lines: remaining.lines ?? new TokenBucket(clock, { capacity: limits.lines, perSecond: limits.linesPerSecond }),
   };
 }

@@ -35,7 +35,7 @@ export const CALL_LIMITS: AnswerLimits = {
 };
 
 /** For streams that stand open. After five silent minutes the connection is taken for dead and opened again. */
-export const STANDING_LIMITS: AnswerLimits = {
+export const STREAM_LIMITS: AnswerLimits = {
   ...CALL_LIMITS,
   totalMs: Infinity,
   responseBytes: Infinity,

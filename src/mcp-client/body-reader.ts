@@ -4,8 +4,8 @@
 import { dropFrames } from "../protocol/drop-frames.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { McpFault } from "./fault.ts";
-import { containersIn } from "./json-text.ts";
-import type { Lifetime } from "./lifetime.ts";
+import { countContainers } from "./json-text.ts";
+import type { ExchangeLifecycle } from "./lifetime.ts";
 import { platformCode } from "./platform-code.ts";
 
 export interface SizeLimit {
@@ -17,44 +17,44 @@ export interface SizeLimit {
 /** Is told the size of each piece, and throws where they are too many in all. */
 export type CountBytes = (bytes: number) => void;
 
-export function upTo(limit: SizeLimit, held?: (bytes: number) => void): CountBytes {
+export function createByteCounter(limit: SizeLimit, onBuffered?: (bytes: number) => void): CountBytes {
   let counted = 0;
   return (bytes) => {
     counted += bytes;
-    if (counted > limit.bytes) throw oversized(limit);
-    held?.(counted);
+    if (counted > limit.bytes) throw tooLargeFault(limit);
+    onBuffered?.(counted);
   };
 }
 
-export function oversized(limit: SizeLimit): McpFault {
+export function tooLargeFault(limit: SizeLimit): McpFault {
   return new McpFault({ kind: "tooLarge", what: limit.of, limitBytes: limit.bytes, sent: "yes" });
 }
 
 /** Throws where parsing a message takes much more memory than its text. Whatever is parsed of it afterwards is bounded by this. */
 export function checkContainers(text: string): void {
-  if (containersIn(text, MAX_CONTAINERS) <= MAX_CONTAINERS) return;
+  if (countContainers(text, MAX_CONTAINERS) <= MAX_CONTAINERS) return;
   throw new McpFault({ kind: "tooLarge", what: "message", limitContainers: MAX_CONTAINERS, sent: "yes" });
 }
 
 /** All of a body that says that it is short, as text: piece by piece costs more than what it brings. */
-export function readShort(response: Response, life: Lifetime, limit: SizeLimit): Promise<string> {
-  return life
-    .during("silence", () => response.text())
+export function readShort(response: Response, lifecycle: ExchangeLifecycle, limit: SizeLimit): Promise<string> {
+  return lifecycle
+    .race("silence", () => response.text())
     .then(
       (text) => {
-        life.end();
+        lifecycle.end();
         // HTTP holds a server to the length that it announced. Not every `fetch` is HTTP.
-        if (text.length > limit.bytes) throw oversized(limit);
+        if (text.length > limit.bytes) throw tooLargeFault(limit);
         return text;
       },
       (error: unknown) => {
-        life.abandon();
-        throw lostAs(error);
+        lifecycle.cancel();
+        throw toLostFault(error);
       },
     );
 }
 
-function lostAs(error: unknown): McpFault {
+function toLostFault(error: unknown): McpFault {
   if (error instanceof McpFault) return error;
   dropFrames(error);
   return new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
@@ -62,24 +62,24 @@ function lostAs(error: unknown): McpFault {
 
 export class BodyReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #life: Lifetime;
+  readonly #lifecycle: ExchangeLifecycle;
   readonly #count: CountBytes;
-  #isOver = false;
+  #isEnded = false;
 
-  constructor(body: ReadableStream<Uint8Array>, life: Lifetime, count: CountBytes) {
+  constructor(body: ReadableStream<Uint8Array>, lifecycle: ExchangeLifecycle, count: CountBytes) {
     this.#reader = body.getReader();
-    this.#life = life;
+    this.#lifecycle = lifecycle;
     this.#count = count;
   }
 
   /** Aborts when the body is closed, and when its time is over. */
   get signal(): AbortSignal {
-    return this.#life.signal;
+    return this.#lifecycle.signal;
   }
 
   /** The next piece; undefined at the end, and after `close`. */
   async read(): Promise<Uint8Array | undefined> {
-    if (this.#isOver) return undefined;
+    if (this.#isEnded) return undefined;
     const piece = await this.#next();
     if (piece === undefined) return undefined;
     try {
@@ -93,23 +93,23 @@ export class BodyReader {
 
   async #next(): Promise<Uint8Array | undefined> {
     try {
-      const { done, value } = await this.#life.during("silence", () => this.#reader.read());
+      const { done, value } = await this.#lifecycle.race("silence", () => this.#reader.read());
       if (!done) return value;
-      this.#isOver = true;
-      this.#life.end();
+      this.#isEnded = true;
+      this.#lifecycle.end();
       return undefined;
     } catch (error) {
-      if (this.#isOver) return undefined;
+      if (this.#isEnded) return undefined;
       this.close();
-      throw lostAs(error);
+      throw toLostFault(error);
     }
   }
 
   /** Cancels the body. A `read` that is waiting gets undefined. */
   close(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#life.abandon();
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#lifecycle.cancel();
     // This fails where the connection is gone already, which is fine.
     this.#reader.cancel().catch(() => undefined);
   }

@@ -3,39 +3,39 @@
 
 import type { Clock } from "./clock.ts";
 
-export interface BudgetSize {
+export interface TokenBucketSize {
   /** What there is at the beginning, and never more than that. */
-  readonly most: number;
+  readonly capacity: number;
   readonly perSecond: number;
 }
 
-export class Budget {
+export class TokenBucket {
   readonly #clock: Pick<Clock, "now">;
-  readonly #size: BudgetSize;
-  #left: number;
+  readonly #size: TokenBucketSize;
+  #tokens: number;
   #countedAt: number;
 
-  constructor(clock: Pick<Clock, "now">, size: BudgetSize) {
+  constructor(clock: Pick<Clock, "now">, size: TokenBucketSize) {
     this.#clock = clock;
     this.#size = size;
-    this.#left = size.most;
+    this.#tokens = size.capacity;
     this.#countedAt = clock.now();
   }
 
-  get most(): number {
-    return this.#size.most;
+  get capacity(): number {
+    return this.#size.capacity;
   }
 
   /** False where there is not enough left; then nothing is taken. */
   take(count = 1): boolean {
     const now = this.#clock.now();
-    const { most, perSecond } = this.#size;
+    const { capacity, perSecond } = this.#size;
     // A clock that was set back gives nothing, and takes nothing away either.
     const gained = (Math.max(0, now - this.#countedAt) / 1000) * perSecond;
-    this.#left = Math.min(most, this.#left + gained);
+    this.#tokens = Math.min(capacity, this.#tokens + gained);
     this.#countedAt = now;
-    if (this.#left < count) return false;
-    this.#left -= count;
+    if (this.#tokens < count) return false;
+    this.#tokens -= count;
     return true;
   }
 }

@@ -7,17 +7,17 @@ export interface Clock {
   /** From 0 up to, but not including, 1. */
   random(): number;
   /** Runs it once, later; the function that is returned takes that back. */
-  after(milliseconds: number, run: () => void): () => void;
+  schedule(milliseconds: number, run: () => void): () => void;
 }
 
 /** Platforms fire a timer that is longer than this at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const SYSTEM_CLOCK: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
-  after: (milliseconds, run) => {
-    const timer = setTimeout(run, Math.min(milliseconds, LONGEST_TIMER_MS));
+  schedule: (milliseconds, run) => {
+    const timer = setTimeout(run, Math.min(milliseconds, MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };
@@ -26,7 +26,7 @@ export const SYSTEM_CLOCK: Clock = {
 export async function pause(clock: Clock, milliseconds: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (signal?.aborted) return false;
   return new Promise((resolve) => {
-    const stop = clock.after(milliseconds, () => {
+    const stop = clock.schedule(milliseconds, () => {
       signal?.removeEventListener("abort", interrupt);
       resolve(true);
     });

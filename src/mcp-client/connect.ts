@@ -2,23 +2,23 @@
 // answer holds for one connection: a server that is down, or refuses the credential, may be taken for an older one.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
 
-import { LATEST_2025, REVISION_2026, dialect2025 } from "../protocol/era.ts";
+import { LATEST_2025, VERSION_2026, findRevision2025 } from "../protocol/era.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
-import { ask2026, type ResultMessage } from "./ask.ts";
-import { confirm2025, handshake, initialize2025, type Opened2025 } from "./channel-2025.ts";
+import { requestResult2026, type ResultMessage } from "./ask.ts";
+import { confirm2025, handshake, initialize2025, type OpenedSession2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { httpStatusOf, McpFault, type Fault } from "./fault.ts";
 import { openHttpSse, type HttpSseConnection } from "./http-sse.ts";
 import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
-import type { ClientAbout } from "./outgoing.ts";
+import type { ClientIdentity } from "./outgoing.ts";
 import { end2025, streamable2025 } from "./streamable-2025.ts";
 
 export type Connected =
-  | { readonly way: "2026"; readonly discovered: ResultMessage }
-  | ({ readonly way: "2025" } & Opened2025)
+  | { readonly transport: "2026"; readonly discovered: ResultMessage }
+  | ({ readonly transport: "2025" } & OpenedSession2025)
   /** To be closed by whoever asked. */
-  | ({ readonly way: "http-sse"; readonly connection: HttpSseConnection } & Opened2025);
+  | ({ readonly transport: "http-sse"; readonly connection: HttpSseConnection } & OpenedSession2025);
 
 export interface ConnectOptions extends RequestOptions {
   readonly nextId: () => RequestId;
@@ -26,60 +26,65 @@ export interface ConnectOptions extends RequestOptions {
 
 export async function connect(
   endpoint: RemoteEndpoint,
-  about: ClientAbout,
+  client: ClientIdentity,
   options: ConnectOptions,
 ): Promise<Connected> {
-  const older = async () => connectOlder(endpoint, about, options);
+  const older = async () => connectOlder(endpoint, client, options);
   let discovered: ResultMessage | undefined;
   try {
-    discovered = await discover(endpoint, about, options);
+    discovered = await discover(endpoint, client, options);
   } catch (error) {
-    const connected = await orOlder(error, older);
-    await endBegun(endpoint, error, connected);
+    const connected = await withOlderFallback(error, older);
+    await endLeftoverSession(endpoint, error, connected);
     return connected;
   }
-  return discovered ? { way: "2026", discovered } : older();
+  return discovered ? { transport: "2026", discovered } : older();
 }
 
 /**
  * Connects to an older server where `refusal`, which a request of 2026 failed with, may be the answer of one. That is a mere
  * guess for a refused credential or a failure of the server: where it was wrong, throws what says more.
  */
-export async function orOlder<T>(refusal: unknown, older: () => Promise<T>): Promise<T> {
-  if (!(refusal instanceof McpFault) || !speaksNo2026(refusal.fault)) throw refusal;
+export async function withOlderFallback<T>(error2026: unknown, connectOlderServer: () => Promise<T>): Promise<T> {
+  if (!(error2026 instanceof McpFault) || !indicatesOlderEra(error2026.fault)) throw error2026;
   try {
-    return await older();
+    return await connectOlderServer();
   } catch (error) {
-    throw isGuess(refusal.fault) && saysLess(error, refusal) ? refusal : error;
+    throw isAmbiguous(error2026.fault) && isLessSpecific(error, error2026) ? error2026 : error;
   }
 }
 
 const GOODBYE_MS = 2000;
 
 /** Some servers begin a session with the first request, refuse that, and would keep the session. */
-async function endBegun(endpoint: RemoteEndpoint, refusal: unknown, connected: Connected): Promise<void> {
+async function endLeftoverSession(endpoint: RemoteEndpoint, refusal: unknown, connected: Connected): Promise<void> {
   const id = refusal instanceof McpFault && "http" in refusal.fault ? refusal.fault.http.sessionId : undefined;
-  if (id === undefined || (connected.way === "2025" && connected.session.id === id)) return;
+  if (id === undefined || (connected.transport === "2025" && connected.session.id === id)) return;
   const session = { id, revision: "", hello: {}, capabilities: {} };
   // A courtesy: the server forgets the session by itself, too.
   await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
 }
 
-async function connectOlder(endpoint: RemoteEndpoint, about: ClientAbout, options: ConnectOptions): Promise<Connected> {
+async function connectOlder(
+  endpoint: RemoteEndpoint,
+  client: ClientIdentity,
+  options: ConnectOptions,
+): Promise<Connected> {
   const hello = {
-    protocolVersion: LATEST_2025.revision,
-    capabilities: about.capabilities,
-    clientInfo: about.clientInfo,
+    protocolVersion: LATEST_2025.version,
+    capabilities: client.capabilities,
+    clientInfo: client.clientInfo,
   };
   const id = options.nextId();
   // Only `initialize` tells an older server: one that has begun a session is none, whatever it says afterwards.
-  const begun = await unlessOlder(speaksHttpSse, async () =>
+  const begun = await undefinedIfOlder(indicatesHttpSse, async () =>
     initialize2025(streamable2025(endpoint, undefined), hello, id, options),
   );
-  if (begun) return { way: "2025", ...(await confirm2025(streamable2025(endpoint, begun.session), begun, options)) };
+  if (begun)
+    return { transport: "2025", ...(await confirm2025(streamable2025(endpoint, begun.session), begun, options)) };
   const connection = await openHttpSse(endpoint, options);
   try {
-    return { way: "http-sse", connection, ...(await handshake(() => connection, hello, id, options)) };
+    return { transport: "http-sse", connection, ...(await handshake(() => connection, hello, id, options)) };
   } catch (error) {
     connection.close();
     throw error;
@@ -87,42 +92,42 @@ async function connectOlder(endpoint: RemoteEndpoint, about: ClientAbout, option
 }
 
 /** Says no more than that it does not understand, or has lost the challenge of the first answer. */
-function saysLess(error: unknown, { fault: first }: McpFault): boolean {
+function isLessSpecific(error: unknown, { fault: first }: McpFault): boolean {
   if (!(error instanceof McpFault)) return false;
   const { fault } = error;
-  if (challengeIn(first) !== undefined && challengeIn(fault) === undefined) return true;
-  return speaksNo2026(fault) && !isGuess(fault);
+  if (challengeOf(first) !== undefined && challengeOf(fault) === undefined) return true;
+  return indicatesOlderEra(fault) && !isAmbiguous(fault);
 }
 
-function challengeIn(fault: Fault): string | undefined {
+function challengeOf(fault: Fault): string | undefined {
   return "http" in fault ? fault.http.wwwAuthenticate : undefined;
 }
 
 /** Some servers answer nothing to a method that they do not know. */
-const PROBE_MS = 10_000;
+const PROBE_TIMEOUT_MS = 10_000;
 
 async function discover(
   endpoint: RemoteEndpoint,
-  about: ClientAbout,
+  client: ClientIdentity,
   { nextId, signal, ...options }: ConnectOptions,
 ): Promise<ResultMessage | undefined> {
-  const asked = { method: "server/discover", params: {} };
+  const request = { method: "server/discover", params: {} };
   const { totalMs } = limitsOf(endpoint, options);
-  const limits = { ...options.limits, totalMs: Math.min(totalMs, PROBE_MS) };
-  const ask = () => ask2026({ endpoint, about, nextId }, asked, { signal, limits });
+  const limits = { ...options.limits, totalMs: Math.min(totalMs, PROBE_TIMEOUT_MS) };
+  const send = () => requestResult2026({ endpoint, client, nextId }, request, { signal, limits });
   // Who refuses the revision and names it among its own, as one may in the middle of a deployment, is asked once more.
-  const discovered = await ask().catch((error: unknown) => {
-    if (error instanceof McpFault && namesRevision2026(error.fault)) return ask();
+  const discovered = await send().catch((error: unknown) => {
+    if (error instanceof McpFault && namesRevision2026(error.fault)) return send();
     throw error;
   });
   const { supportedVersions, capabilities } = resultOf(discovered) ?? {};
   // Some servers give a result to whatever they are asked.
-  const isOf2026 = Array.isArray(supportedVersions) && supportedVersions.includes(REVISION_2026);
+  const isOf2026 = Array.isArray(supportedVersions) && supportedVersions.includes(VERSION_2026);
   return isOf2026 && isObject(capabilities) ? discovered : undefined;
 }
 
 /** Undefined where the fault says that the server is of an earlier kind. */
-async function unlessOlder<T>(isOlder: (fault: Fault) => boolean, work: () => Promise<T>): Promise<T | undefined> {
+async function undefinedIfOlder<T>(isOlder: (fault: Fault) => boolean, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
@@ -132,41 +137,41 @@ async function unlessOlder<T>(isOlder: (fault: Fault) => boolean, work: () => Pr
 }
 
 const UNSUPPORTED_VERSION = errorCode("unsupportedVersion", "2026");
-const OF_2026_ALONE = [errorCode("headerMismatch", "2026"), errorCode("missingCapability", "2026")];
+const CODES_ONLY_2026 = [errorCode("headerMismatch", "2026"), errorCode("missingCapability", "2026")];
 
 /** What an older server does with a request of 2026, apart from HTTP errors. */
-const NO_ANSWER: ReadonlySet<Fault["kind"]> = new Set(["notMcp", "unanswered", "violation", "timeout"]);
+const NON_2026_FAULTS: ReadonlySet<Fault["kind"]> = new Set(["notMcp", "unanswered", "violation", "timeout"]);
 
 /** Whether a fault of a 2026 request says that the server is of an earlier era. Any HTTP error does. */
-export function speaksNo2026(fault: Fault): boolean {
-  if (fault.kind === "refused") return refusesAs2025(rpcErrorOf(fault.error));
-  return fault.kind === "status" || NO_ANSWER.has(fault.kind);
+export function indicatesOlderEra(fault: Fault): boolean {
+  if (fault.kind === "refused") return isErrorOf2025(rpcErrorOf(fault.error));
+  return fault.kind === "status" || NON_2026_FAULTS.has(fault.kind);
 }
 
 /** Such an answer is also that of a newer server that is down, or refuses the credential. */
-function isGuess(fault: Fault): boolean {
+function isAmbiguous(fault: Fault): boolean {
   const status = httpStatusOf(fault) ?? 0;
   return status === 401 || status === 403 || status === 429 || status >= 500;
 }
 
 /** Servers of era 2025 have many errors for a request outside of a session; those of 2026 are few and known. */
-function refusesAs2025(error: RpcError | undefined): boolean {
+function isErrorOf2025(error: RpcError | undefined): boolean {
   if (error === undefined) return false;
-  if (error.code !== UNSUPPORTED_VERSION) return !OF_2026_ALONE.includes(error.code);
-  return supportedIn(error).some((revision) => dialect2025(revision) !== undefined);
+  if (error.code !== UNSUPPORTED_VERSION) return !CODES_ONLY_2026.includes(error.code);
+  return supportedRevisionsOf(error).some((revision) => findRevision2025(revision) !== undefined);
 }
 
-function supportedIn({ data }: RpcError): string[] {
+function supportedRevisionsOf({ data }: RpcError): string[] {
   const supported = isObject(data) ? data.supported : undefined;
   return Array.isArray(supported) ? supported.map(String) : [];
 }
 
 function namesRevision2026(fault: Fault): boolean {
   const error = fault.kind === "refused" ? rpcErrorOf(fault.error) : undefined;
-  return error?.code === UNSUPPORTED_VERSION && supportedIn(error).includes(REVISION_2026);
+  return error?.code === UNSUPPORTED_VERSION && supportedRevisionsOf(error).includes(VERSION_2026);
 }
 
 /** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
-export function speaksHttpSse(fault: Fault): boolean {
+export function indicatesHttpSse(fault: Fault): boolean {
   return fault.kind === "status" && [400, 404, 405].includes(fault.http.status);
 }

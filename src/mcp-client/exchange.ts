@@ -1,13 +1,13 @@
 // Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
 // fault. Refuses to send anything twice, but where a redirect says that it was not taken and stays within the origin.
 
-import type { Allowance } from "./allowance.ts";
+import type { StreamBudget } from "./allowance.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";
-import { discardBody, readAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
-import { Lifetime } from "./lifetime.ts";
+import { discardBody, readAnswer, rpcErrorFault, type HttpAnswer, type OpenStream } from "./http-answer.ts";
+import { ExchangeLifecycle } from "./lifetime.ts";
 import { isNeverConnected, platformCode } from "./platform-code.ts";
-import { isPlainlyOf } from "./same-origin.ts";
+import { isSameOrigin } from "./same-origin.ts";
 
 const ACCEPT = { POST: "application/json, text/event-stream", GET: "text/event-stream", DELETE: "*/*" } as const;
 
@@ -18,12 +18,12 @@ export interface HttpRequest {
   /** Continues a stream that broke after the event with this id. */
   readonly lastEventId?: string | undefined;
   /** A notification or an answer, which the server only has to accept. */
-  readonly wantsNothing?: boolean;
+  readonly isOneWay?: boolean;
 }
 
 export interface ExchangeOptions extends RequestOptions {
   /** What earlier connections of the same stream have left of its limits. */
-  readonly allowance?: Partial<Allowance>;
+  readonly streamBudget?: Partial<StreamBudget>;
 }
 
 export async function exchange(
@@ -31,20 +31,31 @@ export async function exchange(
   request: HttpRequest,
   options: ExchangeOptions = {},
 ): Promise<HttpAnswer> {
-  const { clock, url, held, skipped } = endpoint;
+  const { clock, url, reserveBytes, onSkipped } = endpoint;
   const limits = limitsOf(endpoint, options);
-  const life = new Lifetime(clock, limits, options.signal);
-  const { lastEventId, wantsNothing = false } = request;
+  const lifecycle = new ExchangeLifecycle(clock, limits, options.signal);
+  const { lastEventId, isOneWay = false } = request;
   const isInSession = "mcp-session-id" in request.headers;
   try {
-    const response = await send(endpoint, request, life);
-    life.sent = "yes";
-    const { allowance: kept } = options;
-    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, held, skipped, kept };
+    const response = await send(endpoint, request, lifecycle);
+    lifecycle.sent = "yes";
+    const { streamBudget } = options;
+    const context = {
+      url,
+      isInSession,
+      isOneWay,
+      lastEventId,
+      clock,
+      lifecycle,
+      limits,
+      reserveBytes,
+      onSkipped,
+      streamBudget,
+    };
     return await readAnswer(response, context);
   } catch (error) {
-    life.abandon();
-    throw life.sent === "yes" ? error : faultOf(error);
+    lifecycle.cancel();
+    throw lifecycle.sent === "yes" ? error : toFault(error);
   }
 }
 
@@ -54,35 +65,39 @@ export async function openStream(
   request: Pick<HttpRequest, "headers" | "lastEventId">,
   options: ExchangeOptions = {},
 ): Promise<OpenStream> {
-  const opened = await exchange(endpoint, { ...request, method: "GET" }, options);
-  if (opened.kind === "stream") return opened;
-  throw refusalIn(opened) ?? new McpFault({ kind: "notMcp", http: opened.http, sent: "yes" });
+  const answer = await exchange(endpoint, { ...request, method: "GET" }, options);
+  if (answer.kind === "stream") return answer;
+  throw rpcErrorFault(answer) ?? new McpFault({ kind: "notMcp", http: answer.http, sent: "yes" });
 }
 
 /** As the official clients do: a server that redirects `/mcp` to `/mcp/` is one of them. */
 const MAX_REDIRECTS = 5;
 
-async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
+async function send(
+  { url, headers, fetch }: RemoteEndpoint,
+  request: HttpRequest,
+  lifecycle: ExchangeLifecycle,
+): Promise<Response> {
   const { method, body } = request;
   let endHop = () => {};
   const init = {
     method,
-    headers: { ...headers, ...request.headers, accept: ACCEPT[method], ...headersFor(request) },
+    headers: { ...headers, ...request.headers, accept: ACCEPT[method], ...bodyHeaders(request) },
     redirect: "manual",
-    signal: life.signal,
+    signal: lifecycle.signal,
     onEnd: (run: () => void) => {
       endHop = run;
-      life.onEnd(run);
+      lifecycle.onEnd(run);
     },
     ...(body !== undefined && { body }),
   } as const;
   for (let target = url, redirects = 0; ; redirects += 1) {
-    life.check();
-    life.sent = "perhaps";
+    lifecycle.throwIfEnded();
+    lifecycle.sent = "perhaps";
     const to = target;
     // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses. An answer is late where the
     // platform did not hear the abort.
-    const response: Response = await life.during("headers", () => fetch(to, init), discardBody);
+    const response: Response = await lifecycle.race("headers", () => fetch(to, init), discardBody);
     const next = redirects < MAX_REDIRECTS ? sameOriginTarget(response, to, method) : undefined;
     if (next === undefined) return response;
     discardBody(response);
@@ -101,18 +116,18 @@ function sameOriginTarget(
   const location = keepsMethod ? headers.get("location") : null;
   if (location === null || !URL.canParse(location, from)) return undefined;
   const target = new URL(location, from);
-  return isPlainlyOf(new URL(from).origin, target) ? target.href : undefined;
+  return isSameOrigin(new URL(from).origin, target) ? target.href : undefined;
 }
 
 /** Of what went wrong before there was an answer. */
-function faultOf(error: unknown): McpFault {
+function toFault(error: unknown): McpFault {
   if (error instanceof McpFault) return error;
   const code = platformCode(error);
   if (isNeverConnected(code)) return new McpFault({ kind: "unreachable", code, sent: "no" }, error);
   return new McpFault({ kind: "lost", stage: "headers", code, sent: "perhaps" }, error);
 }
 
-function headersFor({ body, lastEventId }: HttpRequest): Record<string, string> {
+function bodyHeaders({ body, lastEventId }: HttpRequest): Record<string, string> {
   return {
     ...(body !== undefined && { "content-type": "application/json" }),
     ...(lastEventId !== undefined && { "last-event-id": lastEventId }),

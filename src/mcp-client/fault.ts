@@ -2,8 +2,8 @@
 // Every fault says whether the request may have reached the server, because what may have run must not be run again.
 
 import { errorCode, errorStatus } from "../protocol/errors.ts";
-import { rpcErrorOf, type ResponseMessage, type Unreadable } from "./message.ts";
-import { shortened } from "./refusal-reason.ts";
+import { rpcErrorOf, type ResponseMessage, type UnreadableMessage } from "./message.ts";
+import { truncateWords } from "./refusal-reason.ts";
 
 /** `no`: it never left. `perhaps`: it left, and nothing was heard since. `yes`: the server began to answer. */
 export type Sent = "no" | "perhaps" | "yes";
@@ -22,7 +22,7 @@ export interface HttpFacts {
 
 /** Which rule of the protocol was broken. */
 export type BrokenRule =
-  | Unreadable["rule"]
+  | UnreadableMessage["rule"]
   | "wrongId"
   | "answeredTwice"
   | "badSessionId"
@@ -63,7 +63,7 @@ interface Faults {
   /** The answer ended in good order, but there was no response in it. */
   readonly unanswered: { readonly http: HttpFacts };
   /** The stream broke, and the last attempt to continue it failed because of `why`. */
-  readonly unresumable: { readonly why: Fault };
+  readonly unresumable: { readonly lastFault: Fault };
   readonly violation: { readonly rule: BrokenRule; readonly detail: string };
 }
 
@@ -84,7 +84,7 @@ export class McpFault extends Error {
 /** One sentence for logs and people. It names no URL and no header, so it can be shown. */
 export function describeFault(fault: Fault): string {
   const describe = DESCRIPTIONS[fault.kind] as (fault: Fault) => string;
-  return shortened(describe(fault), MAX_DESCRIPTION);
+  return truncateWords(describe(fault), MAX_DESCRIPTION);
 }
 
 /** Some of the words are the server's. */
@@ -108,7 +108,7 @@ const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => st
   sessionGone: ({ reason }) =>
     `the server does not know the session any more${reason === undefined ? "" : `: ${reason}`}`,
   unanswered: () => "the answer ended without a response",
-  unresumable: ({ why }) => `the stream broke and cannot be resumed: ${describeFault(why)}`,
+  unresumable: ({ lastFault }) => `the stream broke and cannot be resumed: ${describeFault(lastFault)}`,
   violation: ({ rule, detail }) => `the server broke the protocol (${rule}): ${detail}`,
 };
 
@@ -128,23 +128,23 @@ function describeError(response: ResponseMessage): string {
 }
 
 /** Statuses that a server gives before it looks for a method to run. */
-const REFUSED_AT_THE_DOOR = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
+const STATUSES_BEFORE_RUNNING = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
 /** Errors of 2026-07-28 that a server gives before a method runs. */
-const REFUSED_BEFORE_RUNNING = /* @__PURE__ */ (
+const CODES_BEFORE_RUNNING = /* @__PURE__ */ (
   ["headerMismatch", "missingCapability", "unsupportedVersion"] as const
 ).map((key) => errorCode(key, "2026"));
 
 /** Whether the server may have begun to do what it was asked. A request may be sent again only if it has not. */
 export function mayHaveRun(fault: Fault): boolean {
   if (fault.sent === "no" || fault.kind === "redirect" || fault.kind === "sessionGone") return false;
-  if (fault.kind === "status") return !REFUSED_AT_THE_DOOR.has(fault.http.status);
+  if (fault.kind === "status") return !STATUSES_BEFORE_RUNNING.has(fault.http.status);
   if (fault.kind !== "refused") return true;
-  return !REFUSED_AT_THE_DOOR.has(fault.http.status) && !isRefusedBeforeRunning(fault.error, fault.http);
+  return !STATUSES_BEFORE_RUNNING.has(fault.http.status) && !isRefusedBeforeRunning(fault.error, fault.http);
 }
 
 function isRefusedBeforeRunning(error: ResponseMessage, { status }: HttpFacts): boolean {
   const code = rpcErrorOf(error)?.code ?? 0;
-  return status === errorStatus("headerMismatch", "2026") && REFUSED_BEFORE_RUNNING.includes(code);
+  return status === errorStatus("headerMismatch", "2026") && CODES_BEFORE_RUNNING.includes(code);
 }
 
 /** The status of the answer that the fault is about. */
@@ -153,7 +153,7 @@ export function httpStatusOf(fault: Fault): number | undefined {
 }
 
 /** Worth another try later: the server is overloaded or away for a while. */
-export function isPassing(fault: Fault): boolean {
+export function isTransientFault(fault: Fault): boolean {
   const status = httpStatusOf(fault);
   if (status !== undefined) return status >= 500 || status === 429;
   return fault.kind === "lost" || fault.kind === "unreachable" || fault.kind === "timeout";

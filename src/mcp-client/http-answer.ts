@@ -2,40 +2,40 @@
 // message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
 import { errorCode } from "../protocol/errors.ts";
-import { allowanceFor, type Allowance } from "./allowance.ts";
-import { BodyReader, checkContainers, oversized, readShort, upTo } from "./body-reader.ts";
+import { createStreamBudget, type StreamBudget } from "./allowance.ts";
+import { BodyReader, checkContainers, tooLargeFault, readShort, createByteCounter } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
 import { IncomingEvents } from "./incoming-events.ts";
 import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
-import type { Lifetime } from "./lifetime.ts";
+import type { ExchangeLifecycle } from "./lifetime.ts";
 import type { AnswerLimits } from "./answer-limits.ts";
-import { readMessages, rpcErrorOf, type Message, type ResponseMessage } from "./message.ts";
-import { reasonIn } from "./refusal-reason.ts";
+import { parseServerMessages, rpcErrorOf, type Message, type ResponseMessage } from "./message.ts";
+import { parseErrorReason } from "./refusal-reason.ts";
 
-interface Answered {
+interface AnswerHead {
   readonly http: HttpFacts;
   readonly headers: Headers;
 }
 
-export interface AcceptedAnswer extends Answered {
+export interface AcceptedAnswer extends AnswerHead {
   readonly kind: "accepted";
 }
 
 /** A JSON body: all its messages are here. */
-export interface WholeMessages extends Answered {
+export interface MessagesAnswer extends AnswerHead {
   readonly kind: "messages";
   readonly messages: readonly Message[];
 }
 
 /** Whoever gets it reads it to its end or closes it. */
-export interface OpenStream extends Answered {
+export interface OpenStream extends AnswerHead {
   readonly kind: "stream";
   readonly events: IncomingEvents;
   readonly lingerMs: number;
 }
 
-export type HttpAnswer = AcceptedAnswer | WholeMessages | OpenStream;
+export type HttpAnswer = AcceptedAnswer | MessagesAnswer | OpenStream;
 
 /** What is needed to read an answer: something about the request, and its limits. */
 export interface AnswerContext {
@@ -43,21 +43,21 @@ export interface AnswerContext {
   /** In a session, 404 means that the server does not know it any more. */
   readonly isInSession: boolean;
   /** The request was a notification or an answer: any success will do, and its body means nothing. */
-  readonly wantsNothing: boolean;
+  readonly isOneWay: boolean;
   readonly lastEventId: string | undefined;
   readonly clock: Clock;
-  readonly life: Lifetime;
+  readonly lifecycle: ExchangeLifecycle;
   readonly limits: AnswerLimits;
   /** See `RemoteEndpoint`; so is `skipped`. */
-  readonly held: ((bytes: number) => void) | undefined;
-  readonly skipped: ((why: string) => void) | undefined;
+  readonly reserveBytes: ((bytes: number) => void) | undefined;
+  readonly onSkipped: ((why: string) => void) | undefined;
   /** What earlier connections of the same stream have left of its limits. */
-  readonly kept: Partial<Allowance> | undefined;
+  readonly streamBudget: Partial<StreamBudget> | undefined;
 }
 
 /** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
 export async function readAnswer(response: Response, context: AnswerContext): Promise<HttpAnswer> {
-  return new ArrivingAnswer(response, context).read();
+  return new AnswerReader(response, context).read();
 }
 
 export function closeAnswer(answer: HttpAnswer): void {
@@ -65,28 +65,28 @@ export function closeAnswer(answer: HttpAnswer): void {
 }
 
 /** The JSON-RPC error that an answer is, as a fault. */
-export function refusalIn(answer: HttpAnswer): McpFault | undefined {
+export function rpcErrorFault(answer: HttpAnswer): McpFault | undefined {
   const [error] = answer.kind === "messages" ? answer.messages : [];
   if (error?.kind !== "response" || error.error === undefined) return undefined;
   return new McpFault({ kind: "refused", http: answer.http, error, sent: "yes" });
 }
 
 /** Throws where a notification or an answer was not taken. With a success, the body means nothing. */
-export function checkTaken(answer: HttpAnswer): void {
-  if (answer.http.status >= 400) throw refusalIn(answer);
+export function assertAccepted(answer: HttpAnswer): void {
+  if (answer.http.status >= 400) throw rpcErrorFault(answer);
 }
 
 const METHOD_NOT_FOUND = errorCode("methodNotFound", "2025");
 /** Of an HTTP error: its JSON-RPC error, or the reason in it. */
-const REFUSAL_BYTES = 64 * 1024;
-const REFUSAL_MS = 1500;
+const MAX_ERROR_BYTES = 64 * 1024;
+const ERROR_TIMEOUT_MS = 1500;
 /** What is announced to be no longer is read in one go. */
 const SHORT_BYTES = 64 * 1024;
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
 /** Whatever is read of a platform's object is a step out of JavaScript, so nothing is read that is not needed. */
-class ArrivingAnswer {
+class AnswerReader {
   readonly #response: Response;
   readonly #headers: Headers;
   readonly #context: AnswerContext;
@@ -105,41 +105,41 @@ class ArrivingAnswer {
   async read(): Promise<HttpAnswer> {
     const { contentType, status } = this.#http;
     const ok = this.#ok;
-    if (REDIRECTS.has(status)) throw this.#discarded(this.#redirect());
+    if (REDIRECT_STATUSES.has(status)) throw this.#discardWithFault(this.#redirectFault());
     const events = ok && contentType === "text/event-stream" && this.#response.body;
-    if (events) return this.#stream(events);
-    if (status === 202 || status === 204) return this.#accept();
-    if (!ok) return this.#refused();
-    if (isJson(contentType)) return this.#said(await this.#text());
-    return this.#context.wantsNothing ? this.#accept() : this.#nothing();
+    if (events) return this.#openStream(events);
+    if (status === 202 || status === 204) return this.#acceptAnswer();
+    if (!ok) return this.#readError();
+    if (isJson(contentType)) return this.#parseBody(await this.#readText());
+    return this.#context.isOneWay ? this.#acceptAnswer() : this.#acceptEmpty();
   }
 
-  #stream(body: ReadableStream<Uint8Array>): OpenStream {
-    const { life, limits, clock, lastEventId, kept, held, skipped } = this.#context;
-    const { bytes, lines } = allowanceFor(limits, clock, kept);
-    const reader = new BodyReader(body, life, bytes);
+  #openStream(body: ReadableStream<Uint8Array>): OpenStream {
+    const { lifecycle, limits, clock, lastEventId, streamBudget, reserveBytes, onSkipped } = this.#context;
+    const { bytes, lines } = createStreamBudget(limits, clock, streamBudget);
+    const reader = new BodyReader(body, lifecycle, bytes);
     const { messageBytes: maxBytes } = limits;
-    const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, held, skipped });
-    return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
+    const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, reserveBytes, onSkipped });
+    return { ...this.#head(), kind: "stream", events, lingerMs: limits.lingerMs };
   }
 
-  #accept(): AcceptedAnswer {
+  #acceptAnswer(): AcceptedAnswer {
     this.#discard();
-    return { ...this.#answered(), kind: "accepted" };
+    return { ...this.#head(), kind: "accepted" };
   }
 
-  async #nothing(): Promise<HttpAnswer> {
-    if (await this.#isEmpty()) return this.#accept();
+  async #acceptEmpty(): Promise<HttpAnswer> {
+    if (await this.#isEmpty()) return this.#acceptAnswer();
     throw new McpFault({ kind: "notMcp", http: this.#http, sent: "yes" });
   }
 
-  #said(text: string): HttpAnswer {
-    if (text.trim() === "") return this.#accept();
+  #parseBody(text: string): HttpAnswer {
+    if (text.trim() === "") return this.#acceptAnswer();
     checkContainers(text);
-    const messages = readMessages(text);
+    const messages = parseServerMessages(text);
     if (!("kind" in messages))
       return { http: this.#factsFor(messages), headers: this.#headers, kind: "messages", messages };
-    if (this.#context.wantsNothing) return this.#accept();
+    if (this.#context.isOneWay) return this.#acceptAnswer();
     const encoding = this.#headers.get("content-encoding");
     const why = encoding === null ? messages.why : `${messages.why} (content-encoding: ${encoding.slice(0, 64)})`;
     throw new McpFault({ kind: "violation", rule: messages.rule, detail: why, sent: "yes" });
@@ -148,20 +148,20 @@ class ArrivingAnswer {
   /** Some servers refuse with a status that says that all is well. */
   #factsFor([first]: readonly Message[]): HttpFacts {
     const isRefusal = first?.kind === "response" && first.error !== undefined;
-    return isRefusal ? { ...this.#http, ...refusalFacts(this.#headers) } : this.#http;
+    return isRefusal ? { ...this.#http, ...errorFacts(this.#headers) } : this.#http;
   }
 
   /** An HTTP error is the answer to its own request, whatever id its body has: some servers write one of their own. */
-  async #refused(): Promise<WholeMessages> {
+  async #readError(): Promise<MessagesAnswer> {
     const http = this.#http;
-    const text = await this.#textOfRefusal();
-    const messages = readMessages(text);
+    const text = await this.#readErrorText();
+    const messages = parseServerMessages(text);
     const [first] = "kind" in messages ? [] : messages;
     const error = first?.kind === "response" && first.error !== undefined ? first : undefined;
-    const reason = reasonIn(text);
+    const reason = parseErrorReason(text);
     if (this.#isSessionGone(error)) throw new McpFault({ kind: "sessionGone", http, error, reason, sent: "yes" });
     if (!error) throw new McpFault({ kind: "status", http, reason, sent: "yes" });
-    return { ...this.#answered(), kind: "messages", messages: [{ ...error, id: undefined }] };
+    return { ...this.#head(), kind: "messages", messages: [{ ...error, id: undefined }] };
   }
 
   /**
@@ -173,7 +173,7 @@ class ArrivingAnswer {
     return error === undefined || rpcErrorOf(error)?.code !== METHOD_NOT_FOUND;
   }
 
-  #redirect(): Fault {
+  #redirectFault(): Fault {
     const to = this.#headers.get("location") ?? "";
     const { url } = this.#context;
     const location = to !== "" && URL.canParse(to, url) ? new URL(to, url).href : undefined;
@@ -181,23 +181,23 @@ class ArrivingAnswer {
   }
 
   /** The status says what matters, so a body that is too long, breaks off or does not end soon is treated as empty. */
-  async #textOfRefusal(): Promise<string> {
-    const { life, clock } = this.#context;
+  async #readErrorText(): Promise<string> {
+    const { lifecycle, clock } = this.#context;
     const { body } = this.#response;
     if (!body) {
-      life.end();
+      lifecycle.end();
       return "";
     }
-    const limit = { of: "message", bytes: REFUSAL_BYTES } as const;
-    const reader = new BodyReader(body, life, upTo(limit));
-    let isLate = false;
-    const stopTimer = clock.after(REFUSAL_MS, () => {
-      isLate = true;
+    const limit = { of: "message", bytes: MAX_ERROR_BYTES } as const;
+    const reader = new BodyReader(body, lifecycle, createByteCounter(limit));
+    let isTimedOut = false;
+    const stopTimer = clock.schedule(ERROR_TIMEOUT_MS, () => {
+      isTimedOut = true;
       reader.close();
     });
     try {
-      const text = await wholeOf(reader).finally(stopTimer);
-      return isLate ? "" : text;
+      const text = await readAllText(reader).finally(stopTimer);
+      return isTimedOut ? "" : text;
     } catch (error) {
       const isOfTheBody = error instanceof McpFault && (error.fault.kind === "tooLarge" || error.fault.kind === "lost");
       if (isOfTheBody) return "";
@@ -205,26 +205,30 @@ class ArrivingAnswer {
     }
   }
 
-  #text(): Promise<string> {
-    const { life, limits, held } = this.#context;
+  #readText(): Promise<string> {
+    const { lifecycle, limits, reserveBytes } = this.#context;
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
     const announced = Number(this.#headers.get("content-length") ?? 0);
     if (announced > limit.bytes) {
       this.#discard();
-      throw oversized(limit);
+      throw tooLargeFault(limit);
     }
     const isShort = announced > 0 && announced <= SHORT_BYTES && !this.#headers.has("content-encoding");
-    if (isShort) return readShort(this.#response, life, limit);
+    if (isShort) return readShort(this.#response, lifecycle, limit);
     const { body } = this.#response;
-    if (body) return wholeOf(new BodyReader(body, life, upTo(limit, held)));
-    life.end();
+    if (body) return readAllText(new BodyReader(body, lifecycle, createByteCounter(limit, reserveBytes)));
+    lifecycle.end();
     return Promise.resolve("");
   }
 
   async #isEmpty(): Promise<boolean> {
-    const { life, limits } = this.#context;
+    const { lifecycle, limits } = this.#context;
     if (!this.#response.body) return true;
-    const reader = new BodyReader(this.#response.body, life, upTo({ of: "response", bytes: limits.responseBytes }));
+    const reader = new BodyReader(
+      this.#response.body,
+      lifecycle,
+      createByteCounter({ of: "response", bytes: limits.responseBytes }),
+    );
     for (let piece = await reader.read(); piece; piece = await reader.read()) {
       if (piece.byteLength === 0) continue;
       reader.close();
@@ -233,22 +237,22 @@ class ArrivingAnswer {
     return true;
   }
 
-  #answered(): Answered {
+  #head(): AnswerHead {
     return { http: this.#http, headers: this.#headers };
   }
 
-  #discarded(fault: Fault): McpFault {
+  #discardWithFault(fault: Fault): McpFault {
     this.#discard();
     return new McpFault(fault);
   }
 
   #discard(): void {
     discardBody(this.#response);
-    this.#context.life.end();
+    this.#context.lifecycle.end();
   }
 }
 
-async function wholeOf(reader: BodyReader): Promise<string> {
+async function readAllText(reader: BodyReader): Promise<string> {
   const bytes = new ByteBuffer();
   for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
   return new TextDecoder().decode(bytes.take());
@@ -271,11 +275,11 @@ function isSuccess(status: number): boolean {
 
 function factsOf(status: number, headers: Headers): HttpFacts {
   const contentType = (headers.get("content-type") ?? "").replace(/;.*$/s, "").trim().toLowerCase();
-  return { status, contentType, ...(!isSuccess(status) && refusalFacts(headers)) };
+  return { status, contentType, ...(!isSuccess(status) && errorFacts(headers)) };
 }
 
 /** What refusals alone say. */
-function refusalFacts(headers: Headers): Omit<HttpFacts, "status" | "contentType"> {
+function errorFacts(headers: Headers): Omit<HttpFacts, "status" | "contentType"> {
   const wwwAuthenticate = headers.get("www-authenticate");
   const retryAfter = headers.get("retry-after");
   const sessionId = headers.get("mcp-session-id");

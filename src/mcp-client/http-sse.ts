@@ -8,15 +8,22 @@ import type { Channel2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
-import { checkTaken, closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
-import { Lifetime } from "./lifetime.ts";
-import { CALL_LIMITS, STANDING_LIMITS } from "./answer-limits.ts";
-import { answersRequest, type Message, type ResponseMessage } from "./message.ts";
-import type { Outgoing } from "./outgoing.ts";
+import { assertAccepted, closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
+import { ExchangeLifecycle } from "./lifetime.ts";
+import { CALL_LIMITS, STREAM_LIMITS } from "./answer-limits.ts";
+import { isResponseTo, type Message, type ResponseMessage } from "./message.ts";
+import type { PreparedRequest } from "./outgoing.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
-import { Answers, answersIn, owned, violation, type McpReply, type TakeMessage } from "./mcp-reply.ts";
-import { Questions } from "./questions.ts";
-import { isPlainlyOf } from "./same-origin.ts";
+import {
+  ResponseMatcher,
+  readAnswerMessages,
+  withCloseOnReturn,
+  violation,
+  type McpReply,
+  type HandleMessage,
+} from "./mcp-reply.ts";
+import { QuestionDispatcher } from "./questions.ts";
+import { isSameOrigin } from "./same-origin.ts";
 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that know where an earlier connection stopped. */
@@ -25,22 +32,22 @@ export interface HttpSseOptions extends RequestOptions {
 
 export interface HttpSseConnection extends Channel2025 {
   /** Settles when the stream has ended, with the reason; with undefined where `close` was called. Never rejects. */
-  readonly ended: Promise<McpFault | undefined>;
+  readonly closed: Promise<McpFault | undefined>;
   /** Where another connection could continue, if the server supports that. */
   readonly lastEventId: string | undefined;
   close(): void;
 }
 
 /** A server says where messages go as soon as the stream is open. */
-const ENDPOINT_MS = 10_000;
+const ENDPOINT_TIMEOUT_MS = 10_000;
 
 /** Settles when the server has said where messages go. */
 export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOptions = {}): Promise<HttpSseConnection> {
   const { lastEventId, signal } = options;
-  const limits = { ...STANDING_LIMITS, ...options.limits };
+  const limits = { ...STREAM_LIMITS, ...options.limits };
   const stream = await openStream(endpoint, { headers: {}, lastEventId }, { signal, limits });
   try {
-    const url = await postUrl(endpoint, stream, Math.min(limits.headersMs, ENDPOINT_MS));
+    const url = await readPostUrl(endpoint, stream, Math.min(limits.headersMs, ENDPOINT_TIMEOUT_MS));
     return new Connection({ ...endpoint, url }, stream);
   } catch (error) {
     stream.events.close();
@@ -48,67 +55,67 @@ export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOpti
   }
 }
 
-async function postUrl({ url, clock }: RemoteEndpoint, { events }: OpenStream, withinMs: number): Promise<string> {
-  let isLate = false;
-  const stopTimer = clock.after(withinMs, () => {
-    isLate = true;
+async function readPostUrl({ url, clock }: RemoteEndpoint, { events }: OpenStream, timeoutMs: number): Promise<string> {
+  let isTimedOut = false;
+  const stopTimer = clock.schedule(timeoutMs, () => {
+    isTimedOut = true;
     events.close();
   });
-  const named = await endpointEvent(events).finally(stopTimer);
-  if (isLate) throw new McpFault({ kind: "timeout", stage: "headers", afterMs: withinMs, sent: "yes" });
-  if (!named || !URL.canParse(named.data, url)) {
+  const endpointMessage = await readEndpointEvent(events).finally(stopTimer);
+  if (isTimedOut) throw new McpFault({ kind: "timeout", stage: "headers", afterMs: timeoutMs, sent: "yes" });
+  if (!endpointMessage || !URL.canParse(endpointMessage.data, url)) {
     throw violation("noEndpoint", "the stream does not name the URL to post to");
   }
-  const to = new URL(named.data, url);
-  if (!isPlainlyOf(new URL(url).origin, to)) {
+  const to = new URL(endpointMessage.data, url);
+  if (!isSameOrigin(new URL(url).origin, to)) {
     throw violation("foreignEndpoint", `messages are to go to ${to.protocol}//${to.host}, or in a way of their own`);
   }
   return to.href;
 }
 
 /** What comes before it cannot be for anybody yet. */
-async function endpointEvent(events: OpenStream["events"]): Promise<ServerSentEvent | undefined> {
+async function readEndpointEvent(events: OpenStream["events"]): Promise<ServerSentEvent | undefined> {
   let event = await events.next();
   while (event && event.name !== "endpoint") event = await events.next();
   return event;
 }
 
-interface Waiting {
-  readonly answered: (response: ResponseMessage) => void;
-  readonly failed: (why: McpFault) => void;
+interface PendingRequest {
+  readonly resolve: (response: ResponseMessage) => void;
+  readonly reject: (why: McpFault) => void;
 }
 
 class Connection implements HttpSseConnection {
-  readonly ended: Promise<McpFault | undefined>;
+  readonly closed: Promise<McpFault | undefined>;
   /** The endpoint with the URL to post to in place of that of the stream. */
   readonly #endpoint: RemoteEndpoint;
   readonly #stream: OpenStream;
   /** The last one gets what the server says or asks of its own accord. */
-  readonly #listeners: TakeMessage[] = [];
+  readonly #listeners: HandleMessage[] = [];
   /** For what comes while nobody listens: a ping is answered, a question refused. */
-  readonly #unheard: Questions;
-  readonly #waiting = new Map<RequestId, Waiting>();
+  readonly #fallbackQuestions: QuestionDispatcher;
+  readonly #pending = new Map<RequestId, PendingRequest>();
   /** Of all posts that are not answered yet: no answer to them could be read once the stream has ended. */
-  readonly #posting = new Set<Lifetime>();
+  readonly #openPosts = new Set<ExchangeLifecycle>();
   /** Why the connection has ended; undefined while it is open. */
-  #over: McpFault | undefined;
+  #closeFault: McpFault | undefined;
   #isClosed = false;
 
   constructor(endpoint: RemoteEndpoint, stream: OpenStream) {
     this.#endpoint = endpoint;
     this.#stream = stream;
-    this.#unheard = new Questions(
+    this.#fallbackQuestions = new QuestionDispatcher(
       async () => undefined,
-      async (text) => this.tell(text),
+      async (text) => this.sendOneWay(text),
       endpoint.clock,
     );
-    this.ended = this.#read();
+    this.closed = this.#readMessages();
   }
 
-  listen(take: TakeMessage): () => void {
-    this.#listeners.push(take);
+  listen(handle: HandleMessage): () => void {
+    this.#listeners.push(handle);
     return () => {
-      this.#listeners.splice(this.#listeners.indexOf(take), 1);
+      this.#listeners.splice(this.#listeners.indexOf(handle), 1);
     };
   }
 
@@ -117,109 +124,120 @@ class Connection implements HttpSseConnection {
   }
 
   close(): void {
-    if (this.#over) return;
+    if (this.#closeFault) return;
     this.#isClosed = true;
     this.#finish(new McpFault({ kind: "cancelled", sent: "yes" }));
   }
 
-  async send({ id, text }: Pick<Outgoing, "id" | "text">, options: RequestOptions = {}): Promise<McpReply> {
-    if (this.#over) throw new McpFault({ ...this.#over.fault, sent: "no" }, this.#over);
-    if (this.#waiting.has(id)) throw new Error(`two requests with the id ${id} wait at once`);
+  async send({ id, text }: Pick<PreparedRequest, "id" | "text">, options: RequestOptions = {}): Promise<McpReply> {
+    if (this.#closeFault) throw new McpFault({ ...this.#closeFault.fault, sent: "no" }, this.#closeFault);
+    if (this.#pending.has(id)) throw new Error(`two requests with the id ${id} wait at once`);
     // Expected before it is posted, because the answer may arrive before the post itself is answered.
-    const life = new Lifetime(this.#endpoint.clock, limitsUntilAnswered(this.#endpoint, options), options.signal);
-    const response = this.#expect(id);
-    const waiting = this.#waiting.get(id);
-    const forget = () => {
+    const lifecycle = new ExchangeLifecycle(
+      this.#endpoint.clock,
+      limitsUntilAnswered(this.#endpoint, options),
+      options.signal,
+    );
+    const response = this.#awaitResponse(id);
+    const pendingRequest = this.#pending.get(id);
+    const cleanUp = () => {
       // Once this one is answered, a later request may have the same id.
-      if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
-      life.abandon();
+      if (this.#pending.get(id) === pendingRequest) this.#pending.delete(id);
+      lifecycle.cancel();
     };
     let posted: HttpAnswer;
     try {
-      posted = await this.#post(text, life, options);
+      posted = await this.#post(text, lifecycle, options);
     } catch (error) {
-      forget();
+      cleanUp();
       throw error;
     }
-    life.sent = "yes";
+    lifecycle.sent = "yes";
     const { http, headers } = posted;
     // Some servers answer in the post itself, as later transports do.
-    const answer = posted.kind === "accepted" ? awaited(life, response) : answersIn(posted, new Answers(id));
+    const answer =
+      posted.kind === "accepted"
+        ? yieldResponse(lifecycle, response)
+        : readAnswerMessages(posted, new ResponseMatcher(id));
     const close = () => {
       closeAnswer(posted);
-      forget();
+      cleanUp();
     };
-    return { http, headers, messages: owned(closing(answer, close), close) };
+    return { http, headers, messages: withCloseOnReturn(withClose(answer, close), close) };
   }
 
-  async tell(text: string, options: RequestOptions = {}): Promise<void> {
-    if (this.#over) throw new McpFault({ ...this.#over.fault, sent: "no" }, this.#over);
-    const life = new Lifetime(this.#endpoint.clock, limitsUntilAnswered(this.#endpoint, options), options.signal);
+  async sendOneWay(text: string, options: RequestOptions = {}): Promise<void> {
+    if (this.#closeFault) throw new McpFault({ ...this.#closeFault.fault, sent: "no" }, this.#closeFault);
+    const lifecycle = new ExchangeLifecycle(
+      this.#endpoint.clock,
+      limitsUntilAnswered(this.#endpoint, options),
+      options.signal,
+    );
     try {
-      const answer = await this.#post(text, life, options);
+      const answer = await this.#post(text, lifecycle, options);
       closeAnswer(answer);
-      checkTaken(answer);
+      assertAccepted(answer);
     } finally {
-      life.end();
+      lifecycle.end();
     }
   }
 
-  async #post(text: string, life: Lifetime, options: RequestOptions): Promise<HttpAnswer> {
-    this.#posting.add(life);
+  async #post(text: string, lifecycle: ExchangeLifecycle, options: RequestOptions): Promise<HttpAnswer> {
+    this.#openPosts.add(lifecycle);
     try {
       const request = { method: "POST", headers: {}, body: text, wantsNothing: true } as const;
-      return await exchange(this.#endpoint, request, { ...options, signal: life.signal });
+      return await exchange(this.#endpoint, request, { ...options, signal: lifecycle.signal });
     } catch (error) {
       if (!(error instanceof McpFault) || httpStatusOf(error.fault) !== 404 || !("http" in error.fault)) throw error;
       throw new McpFault({ kind: "sessionGone", http: error.fault.http, error: undefined, sent: "yes" }, error);
     } finally {
-      this.#posting.delete(life);
+      this.#openPosts.delete(lifecycle);
     }
   }
 
-  #expect(id: RequestId): Promise<ResponseMessage> {
-    const response = new Promise<ResponseMessage>((answered, failed) => this.#waiting.set(id, { answered, failed }));
+  #awaitResponse(id: RequestId): Promise<ResponseMessage> {
+    const response = new Promise<ResponseMessage>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
     // Without this, a failure that nobody waits for would be an unhandled rejection.
     response.catch(() => undefined);
     return response;
   }
 
-  async #read(): Promise<McpFault | undefined> {
+  async #readMessages(): Promise<McpFault | undefined> {
     const { events } = this.#stream;
     try {
       for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
-        for (const message of messages) await this.#hear(message);
+        for (const message of messages) await this.#dispatch(message);
       }
       this.#finish(new McpFault({ kind: "lost", stage: "body", code: undefined, sent: "yes" }));
     } catch (error) {
       this.#finish(error instanceof McpFault ? error : new McpFault({ kind: "cancelled", sent: "yes" }, error));
     }
-    return this.#isClosed ? undefined : this.#over;
+    return this.#isClosed ? undefined : this.#closeFault;
   }
 
-  async #hear(message: Message): Promise<void> {
-    if (message.kind === "response") return this.#settle(message);
+  async #dispatch(message: Message): Promise<void> {
+    if (message.kind === "response") return this.#resolveResponse(message);
     const listener = this.#listeners.at(-1);
     if (listener) await listener(message);
-    else if (message.kind === "request") this.#unheard.take(message);
+    else if (message.kind === "request") this.#fallbackQuestions.dispatch(message);
   }
 
   /** A response that nobody waits for (any more) is dropped. */
-  #settle(message: ResponseMessage): void {
+  #resolveResponse(message: ResponseMessage): void {
     if (message.id === undefined || message.id === null) return;
-    const id = [...this.#waiting.keys()].find((one) => answersRequest(message, one));
+    const id = [...this.#pending.keys()].find((one) => isResponseTo(message, one));
     if (id === undefined) return;
-    this.#waiting.get(id)?.answered(message);
-    this.#waiting.delete(id);
+    this.#pending.get(id)?.resolve(message);
+    this.#pending.delete(id);
   }
 
   #finish(why: McpFault): void {
-    this.#over ??= why;
-    for (const { failed } of this.#waiting.values()) failed(this.#over);
-    this.#waiting.clear();
-    for (const life of this.#posting) life.abandon(this.#over);
+    this.#closeFault ??= why;
+    for (const { reject } of this.#pending.values()) reject(this.#closeFault);
+    this.#pending.clear();
+    for (const lifecycle of this.#openPosts) lifecycle.cancel(this.#closeFault);
     this.#stream.events.close();
-    this.#unheard.close();
+    this.#fallbackQuestions.close();
   }
 }
 
@@ -228,11 +246,14 @@ function limitsUntilAnswered(endpoint: RemoteEndpoint, options: RequestOptions) 
   return { ...CALL_LIMITS, headersMs: Infinity, silenceMs: Infinity, totalMs: limitsOf(endpoint, options).totalMs };
 }
 
-async function* awaited(life: Lifetime, response: Promise<ResponseMessage>): AsyncGenerator<Message, void, void> {
-  yield await life.during("silence", async () => response);
+async function* yieldResponse(
+  lifecycle: ExchangeLifecycle,
+  response: Promise<ResponseMessage>,
+): AsyncGenerator<Message, void, void> {
+  yield await lifecycle.race("silence", async () => response);
 }
 
-async function* closing(messages: AsyncIterable<Message>, close: () => void): AsyncGenerator<Message, void, void> {
+async function* withClose(messages: AsyncIterable<Message>, close: () => void): AsyncGenerator<Message, void, void> {
   try {
     yield* messages;
   } finally {

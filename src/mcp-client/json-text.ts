@@ -29,13 +29,13 @@ export interface JsonMember {
 }
 
 /** In order, repeated names too; undefined where the text is not one JSON object, or has more than `most` members. */
-export function objectMembers(text: string, most: number): JsonMember[] | undefined {
+export function objectMembers(text: string, max: number): JsonMember[] | undefined {
   const scanner = new Scanner(text);
   const members: JsonMember[] = [];
   const member = (): boolean => {
     const name = scanner.name();
     const value = name === undefined ? undefined : scanner.slice();
-    if (name === undefined || value === undefined || members.length === most) return false;
+    if (name === undefined || value === undefined || members.length === max) return false;
     members.push({ name, text: value });
     return true;
   };
@@ -43,26 +43,26 @@ export function objectMembers(text: string, most: number): JsonMember[] | undefi
 }
 
 /** The texts of some members of what is known to be an object; undefined where one of them stands there twice. */
-export function membersNamed(wanted: ReadonlySet<string>, text: string): ReadonlyMap<string, string> | undefined {
+export function getMembers(names: ReadonlySet<string>, text: string): ReadonlyMap<string, string> | undefined {
   const scanner = new Scanner(text);
-  const found = new Map<string, string>();
+  const members = new Map<string, string>();
   const member = (): boolean => {
     const name = scanner.name();
     const value = name === undefined ? undefined : scanner.slice();
-    if (name === undefined || value === undefined || found.has(name)) return false;
-    if (wanted.has(name)) found.set(name, value);
+    if (name === undefined || value === undefined || members.has(name)) return false;
+    if (names.has(name)) members.set(name, value);
     return true;
   };
-  return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) ? found : undefined;
+  return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) ? members : undefined;
 }
 
 /** The elements as they stand in the text; undefined where it is not one JSON array, or has more than `most`. */
-export function arrayElements(text: string, most: number): string[] | undefined {
+export function arrayElements(text: string, max: number): string[] | undefined {
   const scanner = new Scanner(text);
   const elements: string[] = [];
   const element = (): boolean => {
     const value = scanner.slice();
-    if (value === undefined || elements.length === most) return false;
+    if (value === undefined || elements.length === max) return false;
     elements.push(value);
     return true;
   };
@@ -73,12 +73,12 @@ export function arrayElements(text: string, most: number): string[] | undefined 
  * Whether an object in a text has two members of one name, of which JSON.parse keeps the last and others the first.
  * `known`: the same as JSON.stringify writes it.
  */
-export function repeatsMembers(text: string, known: string): boolean {
-  return colonsIn(text) !== colonsIn(known);
+export function hasDuplicateMembers(text: string, normalized: string): boolean {
+  return countColons(text) !== countColons(normalized);
 }
 
 /** Those outside of strings. A loop: a pattern keeps a way back for each escape, and has no room for millions. */
-function colonsIn(json: string): number {
+function countColons(json: string): number {
   let colons = 0;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
@@ -106,11 +106,11 @@ export interface Nesting {
 }
 
 /** Not counted further than to one container more than `most`. Nor is it seen whether the text is JSON. */
-export function nestingOf(json: string, most = Infinity): Nesting {
+export function nestingOf(json: string, max = Infinity): Nesting {
   let containers = 0;
   let open = 0;
   let depth = 0;
-  for (let at = 0; at < json.length && containers <= most; at += 1) {
+  for (let at = 0; at < json.length && containers <= max; at += 1) {
     const code = json.charCodeAt(at);
     if (code === QUOTE) at = closingQuote(json, at);
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
@@ -122,11 +122,11 @@ export function nestingOf(json: string, most = Infinity): Nesting {
   return { containers, depth };
 }
 
-export function containersIn(json: string, most = Infinity): number {
-  return nestingOf(json, most).containers;
+export function countContainers(json: string, max = Infinity): number {
+  return nestingOf(json, max).containers;
 }
 
-export interface JsonPlace {
+export interface JsonRange {
   /** Of a member; undefined for an element. */
   readonly name: string | undefined;
   /** Where its value begins in the text, and where it has ended. */
@@ -138,7 +138,7 @@ export interface JsonPlace {
  * Shows where each value of the object or array stands that begins here; of none, and of what is neither, nothing. One at a
  * time: a text of some megabytes may have millions.
  */
-export function eachJsonPlace(text: string, start: number, see: (place: JsonPlace) => void): void {
+export function forEachJsonRange(text: string, start: number, visitRange: (range: JsonRange) => void): void {
   const scanner = new Scanner(text, start);
   const isArray = scanner.isAt(OPEN_ARRAY);
   const item = (): boolean => {
@@ -146,7 +146,7 @@ export function eachJsonPlace(text: string, start: number, see: (place: JsonPlac
     if (!isArray && name === undefined) return false;
     const from = scanner.skip();
     if (from === undefined) return false;
-    see({ name, from, to: scanner.at });
+    visitRange({ name, from, to: scanner.at });
     return true;
   };
   const [open, close] = isArray ? [OPEN_ARRAY, CLOSE_ARRAY] : [OPEN_OBJECT, CLOSE_OBJECT];
@@ -160,7 +160,7 @@ export interface JsonEdit {
 }
 
 /** The same text with other values in some places, which are in their order. In one pass: there may be as many as there is text. */
-export function edited(json: string, edits: readonly JsonEdit[]): string {
+export function applyJsonEdits(json: string, edits: readonly JsonEdit[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const { from, to, text } of edits) {
@@ -172,21 +172,21 @@ export function edited(json: string, edits: readonly JsonEdit[]): string {
 
 /** The JSON of an object whose member of this name has this value, whatever it had; all else stays as it is written. */
 export function withMember(json: string, name: string, value: string): string {
-  let last: JsonPlace | undefined;
-  let same: JsonPlace | undefined;
-  eachJsonPlace(json, 0, (place) => {
+  let last: JsonRange | undefined;
+  let existing: JsonRange | undefined;
+  forEachJsonRange(json, 0, (place) => {
     last = place;
-    if (place.name === name) same = place;
+    if (place.name === name) existing = place;
   });
-  if (same) return edited(json, [{ from: same.from, to: same.to, text: value }]);
+  if (existing) return applyJsonEdits(json, [{ from: existing.from, to: existing.to, text: value }]);
   const member = `${JSON.stringify(name)}:${value}`;
-  return last ? edited(json, [{ from: last.to, to: last.to, text: `,${member}` }]) : `{${member}}`;
+  return last ? applyJsonEdits(json, [{ from: last.to, to: last.to, text: `,${member}` }]) : `{${member}}`;
 }
 
 /** The JSON of a result whose `_meta` has this text too. A `_meta` that is no object is lost. */
 export function withMeta(json: string, name: string, text: string): string {
   let meta = "{}";
-  eachJsonPlace(json, 0, (place) => {
+  forEachJsonRange(json, 0, (place) => {
     if (place.name === "_meta" && json[place.from] === "{") meta = json.slice(place.from, place.to);
   });
   return withMember(json, "_meta", withMember(meta, name, JSON.stringify(text)));
@@ -253,13 +253,13 @@ class Scanner {
   #value(): boolean {
     const closers: number[] = [];
     do {
-      if (!this.#begin(closers)) return false;
-    } while (this.#goOn(closers));
+      if (!this.#readUntilValue(closers)) return false;
+    } while (this.#closeContainers(closers));
     return closers.length === 0;
   }
 
   /** Up to the end of a plain value, or to where the first value inside of a list begins. */
-  #begin(closers: number[]): boolean {
+  #readUntilValue(closers: number[]): boolean {
     for (;;) {
       const code = this.#next();
       if (code !== OPEN_OBJECT && code !== OPEN_ARRAY) return code === QUOTE ? this.#string() : this.#match(PLAIN);
@@ -272,7 +272,7 @@ class Scanner {
   }
 
   /** Behind a value: closes what ends here. True where another value is due. */
-  #goOn(closers: number[]): boolean {
+  #closeContainers(closers: number[]): boolean {
     for (let closer = closers.at(-1); closer !== undefined; closer = closers.at(-1)) {
       if (this.#take(COMMA)) return this.#nameIn(closer);
       if (!this.#take(closer)) return false;

@@ -3,22 +3,22 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { isObject } from "../protocol/jsonrpc.ts";
-import { allowanceFor } from "./allowance.ts";
+import { createStreamBudget } from "./allowance.ts";
 import { Backoff } from "./backoff.ts";
-import type { Budget } from "./budget.ts";
+import type { TokenBucket } from "./budget.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
-import { isPassing, McpFault, retryAfterMs, type Fault } from "./fault.ts";
-import { refusalIn, type HttpAnswer } from "./http-answer.ts";
-import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
+import { isTransientFault, McpFault, retryAfterMs, type Fault } from "./fault.ts";
+import { rpcErrorFault, type HttpAnswer } from "./http-answer.ts";
+import { STREAM_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import { paramsOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
-import type { Outgoing } from "./outgoing.ts";
-import { answersIn, Answers, owned, violation } from "./mcp-reply.ts";
-import { reconnecting, type Dropped } from "./reconnecting.ts";
-import { Stop } from "./stop.ts";
+import type { PreparedRequest } from "./outgoing.ts";
+import { readAnswerMessages, ResponseMatcher, withCloseOnReturn, violation } from "./mcp-reply.ts";
+import { withReconnect, type Dropped } from "./reconnecting.ts";
+import { CancelSignal } from "./stop.ts";
 
 /** What a client wants to be told, or what a server agreed to tell. */
-export interface SubscriptionFilter {
+export interface ListenFilter2026 {
   readonly toolsListChanged?: boolean;
   readonly promptsListChanged?: boolean;
   readonly resourcesListChanged?: boolean;
@@ -29,8 +29,8 @@ export type ListenEvent =
   /** The server has acknowledged the subscription. If it is not the first time, what happened in between was missed. */
   | {
       readonly kind: "listening";
-      readonly isAgain: boolean;
-      readonly filter: SubscriptionFilter;
+      readonly isReconnect: boolean;
+      readonly filter: ListenFilter2026;
       readonly message: NotificationMessage;
     }
   | { readonly kind: "notification"; readonly message: NotificationMessage }
@@ -48,66 +48,67 @@ const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 /** Ends after `ended`, and when the signal comes. Throws where the server refuses, or where it never worked. */
 export function listen2026(
   endpoint: RemoteEndpoint,
-  request: Outgoing,
+  request: PreparedRequest,
   options: ListenOptions = {},
 ): AsyncIterableIterator<ListenEvent, void, void> {
   const listener = new Listener(endpoint, request, options);
-  return owned(listener.events(), () => listener.close());
+  return withCloseOnReturn(listener.events(), () => listener.close());
 }
 
 class Listener {
   readonly #endpoint: RemoteEndpoint;
-  readonly #request: Outgoing;
-  readonly #stop: Stop;
+  readonly #request: PreparedRequest;
+  readonly #cancelSignal: CancelSignal;
   readonly #backoff: Backoff;
   readonly #limits: AnswerLimits;
   /** Of all connections: one that is broken off and opened again brings no new ones. */
-  readonly #lines: Budget;
-  #current: HttpAnswer | undefined;
+  readonly #lines: TokenBucket;
+  #answer: HttpAnswer | undefined;
   #hasWorked: boolean;
   #hasBeenOpen = false;
   /** When the subscription of this connection was acknowledged. */
   #openedAt: number | undefined;
 
-  constructor(endpoint: RemoteEndpoint, request: Outgoing, options: ListenOptions) {
+  constructor(endpoint: RemoteEndpoint, request: PreparedRequest, options: ListenOptions) {
     this.#endpoint = endpoint;
     this.#request = request;
-    this.#stop = new Stop(options.signal);
+    this.#cancelSignal = new CancelSignal(options.signal);
     this.#backoff = new Backoff(endpoint.clock);
-    this.#limits = { ...STANDING_LIMITS, ...options.limits };
-    this.#lines = allowanceFor(this.#limits, endpoint.clock).lines;
+    this.#limits = { ...STREAM_LIMITS, ...options.limits };
+    this.#lines = createStreamBudget(this.#limits, endpoint.clock).lines;
     this.#hasWorked = options.hasWorked === true;
   }
 
   events(): AsyncGenerator<ListenEvent, void, void> {
-    return reconnecting<ListenEvent>({
+    return withReconnect<ListenEvent>({
       clock: this.#endpoint.clock,
-      stop: this.#stop,
-      once: () => this.#once(),
-      nextMs: (fault) => this.#nextMs(fault),
+      cancelSignal: this.#cancelSignal,
+      connectOnce: () => this.#connectOnce(),
+      nextDelayMs: (fault) => this.#nextDelayMs(fault),
     });
   }
 
   close(): void {
-    this.#stop.end();
+    this.#cancelSignal.end();
   }
 
   /** One connection. Returns why it broke; undefined where there is no reason to try again. */
-  async *#once(): AsyncGenerator<ListenEvent, Fault | undefined, void> {
+  async *#connectOnce(): AsyncGenerator<ListenEvent, Fault | undefined, void> {
     try {
       const { headers, text } = this.#request;
       const posted = { method: "POST", headers, body: text } as const;
-      const options = { signal: this.#stop.signal, limits: this.#limits, allowance: { lines: this.#lines } };
-      this.#current = await exchange(this.#endpoint, posted, options);
-      const refusal = refusalIn(this.#current);
+      const options = { signal: this.#cancelSignal.signal, limits: this.#limits, allowance: { lines: this.#lines } };
+      this.#answer = await exchange(this.#endpoint, posted, options);
+      const refusal = rpcErrorFault(this.#answer);
       if (refusal) throw refusal;
-      yield* this.#read(this.#current);
+      yield* this.#read(this.#answer);
       return undefined;
     } catch (error) {
       if (!(error instanceof McpFault)) throw error;
-      if (this.#stop.signal.aborted) return undefined;
-      if (!this.#hasWorked || !isWorthAnother(error.fault)) throw error;
-      if (this.#openedAt !== undefined) this.#backoff.ended(this.#endpoint.clock.now() - this.#openedAt, true);
+      if (this.#cancelSignal.signal.aborted) return undefined;
+      if (!this.#hasWorked || !isRetryable(error.fault)) throw error;
+      if (this.#openedAt !== undefined)
+        this.#backoff.recordConnection(this.#endpoint.clock.now() - this.#openedAt, true);
       this.#openedAt = undefined;
       return error.fault;
     }
@@ -115,7 +116,7 @@ class Listener {
 
   async *#read(current: HttpAnswer): AsyncGenerator<ListenEvent, void, void> {
     let isFirst = true;
-    for await (const message of answersIn(current, new Answers(this.#request.id))) {
+    for await (const message of readAnswerMessages(current, new ResponseMatcher(this.#request.id))) {
       if (message.kind === "response") {
         // The server refused on a stream, or ended a subscription that had begun with an error.
         if (message.error !== undefined) {
@@ -134,24 +135,24 @@ class Listener {
 
   #acknowledge(message: NotificationMessage): ListenEvent {
     const { notifications } = paramsOf(message);
-    const isAgain = this.#hasBeenOpen;
+    const isReconnect = this.#hasBeenOpen;
     this.#hasBeenOpen = true;
     this.#hasWorked = true;
     this.#openedAt = this.#endpoint.clock.now();
-    return { kind: "listening", isAgain, filter: isObject(notifications) ? notifications : {}, message };
+    return { kind: "listening", isReconnect, filter: isObject(notifications) ? notifications : {}, message };
   }
 
-  #nextMs(fault: Fault): number {
-    const asked = retryAfterMs(fault, this.#endpoint.clock.now());
-    const retry = this.#current?.kind === "stream" ? this.#current.events.position.retryMs : undefined;
-    const known = [asked, retry].filter((ms) => ms !== undefined);
-    return this.#backoff.nextMs(known.length === 0 ? undefined : Math.max(...known));
+  #nextDelayMs(fault: Fault): number {
+    const retryAfter = retryAfterMs(fault, this.#endpoint.clock.now());
+    const retry = this.#answer?.kind === "stream" ? this.#answer.events.position.retryMs : undefined;
+    const delays = [retryAfter, retry].filter((ms) => ms !== undefined);
+    return this.#backoff.nextDelayMs(delays.length === 0 ? undefined : Math.max(...delays));
   }
 }
 
 /** The stream was cut, or the server is down for a while: neither is a refusal. */
-function isWorthAnother(fault: Fault): boolean {
-  return isPassing(fault) || fault.kind === "unanswered";
+function isRetryable(fault: Fault): boolean {
+  return isTransientFault(fault) || fault.kind === "unanswered";
 }
 
 /** The notification for each list that a filter can name. */
@@ -166,8 +167,8 @@ const LISTS = Object.keys(LIST_CHANGED) as (keyof typeof LIST_CHANGED)[];
 export const RESOURCE_UPDATED = "notifications/resources/updated";
 
 /** What is wanted and not in the filter. */
-export function missingFrom(filter: SubscriptionFilter, wanted: SubscriptionFilter): string[] {
-  const lists = LISTS.filter((list) => wanted[list] === true && filter[list] !== true);
+export function missingFrom(filter: ListenFilter2026, requested: ListenFilter2026): string[] {
+  const lists = LISTS.filter((list) => requested[list] === true && filter[list] !== true);
   const uris = new Set(filter.resourceSubscriptions);
-  return [...lists, ...(wanted.resourceSubscriptions ?? []).filter((uri) => !uris.has(uri))];
+  return [...lists, ...(requested.resourceSubscriptions ?? []).filter((uri) => !uris.has(uri))];
 }

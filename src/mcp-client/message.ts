@@ -5,14 +5,14 @@ import { ERRORS } from "../protocol/errors.ts";
 import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { arrayElements, objectMembers, type JsonMember } from "./json-text.ts";
 
-interface Received {
+interface MessageText {
   /** As it came, to be passed on as it is. */
   readonly text: string;
   /** The whole message as a value; parsed when it is asked for, once. */
   value(): JsonObject;
 }
 
-export interface RequestMessage extends Received {
+export interface RequestMessage extends MessageText {
   readonly kind: "request";
   readonly id: RequestId;
   readonly method: string;
@@ -20,13 +20,13 @@ export interface RequestMessage extends Received {
   readonly params: string | undefined;
 }
 
-export interface NotificationMessage extends Received {
+export interface NotificationMessage extends MessageText {
   readonly kind: "notification";
   readonly method: string;
   readonly params: string | undefined;
 }
 
-export interface ResponseMessage extends Received {
+export interface ResponseMessage extends MessageText {
   readonly kind: "response";
   /** Null or undefined where a server refused before it knew the id. */
   readonly id: RequestId | null | undefined;
@@ -38,7 +38,7 @@ export interface ResponseMessage extends Received {
 export type Message = RequestMessage | NotificationMessage | ResponseMessage;
 
 /** Why a text is no message. */
-export interface Unreadable {
+export interface UnreadableMessage {
   readonly kind: "unreadable";
   readonly rule: "invalidJson" | "notJsonRpc";
   readonly why: string;
@@ -56,23 +56,23 @@ const MAX_MEMBERS = 50;
 const MAX_BATCH = 1000;
 
 /** One message, or the several of a batch. */
-export function readMessages(text: string): readonly Message[] | Unreadable {
+export function parseServerMessages(text: string): readonly Message[] | UnreadableMessage {
   const batch = arrayElements(text, MAX_BATCH);
   if (batch === undefined) {
-    const message = readMessage(text);
+    const message = parseServerMessage(text);
     return message.kind === "unreadable" ? message : [message];
   }
   if (batch.length === 0) return unreadable("notJsonRpc", "an empty batch");
   const messages: Message[] = [];
   for (const element of batch) {
-    const message = readMessage(element);
+    const message = parseServerMessage(element);
     if (message.kind === "unreadable") return message;
     messages.push(message);
   }
   return messages;
 }
 
-export function readMessage(text: string): Message | Unreadable {
+export function parseServerMessage(text: string): Message | UnreadableMessage {
   const list = objectMembers(text, MAX_MEMBERS);
   if (list === undefined) return unreadable("invalidJson", "not a JSON object, or none that is a message");
   const members = new Map(list.map((member) => [member.name, valueText(member)]));
@@ -81,7 +81,7 @@ export function readMessage(text: string): Message | Unreadable {
   if (members.get("jsonrpc") !== '"2.0"') return unreadable("notJsonRpc", 'jsonrpc is not "2.0"');
   const id = idOf(members);
   if (id === undefined) return unreadable("notJsonRpc", "the id is no string or number");
-  return members.get("method") === undefined ? readResponse(text, members, id) : readCall(text, members, id);
+  return members.get("method") === undefined ? parseResponse(text, members, id) : parseCall(text, members, id);
 }
 
 type Members = ReadonlyMap<string, string | undefined>;
@@ -99,43 +99,45 @@ function idOf(members: Members): readonly [RequestId | null | undefined] | undef
   return isLegal ? [id] : undefined;
 }
 
-function readCall(
+function parseCall(
   text: string,
   members: Members,
   [id]: readonly [RequestId | null | undefined],
-): RequestMessage | NotificationMessage | Unreadable {
+): RequestMessage | NotificationMessage | UnreadableMessage {
   const method: unknown = JSON.parse(members.get("method") ?? "");
   if (typeof method !== "string") return unreadable("notJsonRpc", "the method is no string");
   if (members.get("result") !== undefined || members.get("error") !== undefined) {
     return unreadable("notJsonRpc", "a method and an answer in one");
   }
   const params = members.get("params");
-  if (id === undefined) return { kind: "notification", text, method, params, value: parsedOnce(text) };
+  if (id === undefined) return { kind: "notification", text, method, params, value: createLazyParser(text) };
   if (id === null) return unreadable("notJsonRpc", "a request with the id null");
-  return { kind: "request", text, id, method, params, value: parsedOnce(text) };
+  return { kind: "request", text, id, method, params, value: createLazyParser(text) };
 }
 
-function readResponse(
+function parseResponse(
   text: string,
   members: Members,
   [id]: readonly [RequestId | null | undefined],
-): ResponseMessage | Unreadable {
+): ResponseMessage | UnreadableMessage {
   const result = members.get("result");
   const error = members.get("error");
   if ((result === undefined) === (error === undefined)) {
     return unreadable("notJsonRpc", "a message is a method, a result or an error");
   }
   if (!(result ?? error)?.startsWith("{")) return unreadable("notJsonRpc", "a result or error is no object");
-  return { kind: "response", text, id, result, error, value: parsedOnce(text) };
+  return { kind: "response", text, id, result, error, value: createLazyParser(text) };
 }
 
 /**
  * Whether a response answers the request with this id. A server that refuses before it has read the id gives none, and
  * some send a number back as text.
  */
-export function answersRequest({ id: given }: ResponseMessage, id: RequestId): boolean {
-  if (given === id || given === undefined || given === null) return true;
-  return typeof id === "number" && typeof given === "string" && given.trim() !== "" && Number(given) === id;
+export function isResponseTo({ id: responseId }: ResponseMessage, id: RequestId): boolean {
+  if (responseId === id || responseId === undefined || responseId === null) return true;
+  return (
+    typeof id === "number" && typeof responseId === "string" && responseId.trim() !== "" && Number(responseId) === id
+  );
 }
 
 /** The error of a response, with a code and a text even where the server gave none that is legal. */
@@ -160,11 +162,11 @@ export function resultOf({ result }: ResponseMessage): JsonObject | undefined {
   return result === undefined ? undefined : (JSON.parse(result) as JsonObject);
 }
 
-function parsedOnce(text: string): () => JsonObject {
+function createLazyParser(text: string): () => JsonObject {
   let value: JsonObject | undefined;
   return () => (value ??= JSON.parse(text) as JsonObject);
 }
 
-function unreadable(rule: Unreadable["rule"], why: string): Unreadable {
+function unreadable(rule: UnreadableMessage["rule"], why: string): UnreadableMessage {
   return { kind: "unreadable", rule, why };
 }

@@ -6,7 +6,7 @@ import { ERRORS } from "../protocol/errors.ts";
 import { errorResponse, resultResponse, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import type { Clock } from "./clock.ts";
 import { paramsOf, type NotificationMessage, type RequestMessage } from "./message.ts";
-import { ServerMail, type TellServer } from "./server-mail.ts";
+import { ServerOutbox, type SendToServer } from "./server-mail.ts";
 
 export interface ServerQuestion {
   /** `elicitation/create`, `sampling/createMessage`, `roots/list`. */
@@ -17,75 +17,75 @@ export interface ServerQuestion {
 }
 
 /** Gives the result; undefined means that this client does not answer such questions, a text why it cannot be asked this one. */
-export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | string | undefined>;
+export type HandleQuestion = (question: ServerQuestion) => Promise<JsonObject | string | undefined>;
 
 /** How many questions may be open at once. */
 export const MAX_QUESTIONS_AT_ONCE = 32;
 const CANCELLED = "notifications/cancelled";
 
-export class Questions {
-  readonly #answer: AnswerQuestion;
-  readonly #mail: ServerMail;
+export class QuestionDispatcher {
+  readonly #handleQuestion: HandleQuestion;
+  readonly #outbox: ServerOutbox;
   /** By their ids, those that are still wanted. */
-  readonly #open = new Map<RequestId, AbortController>();
+  readonly #openQuestions = new Map<RequestId, AbortController>();
   /** All that somebody works on, those too that the server has taken back: an id may be used again before that. */
-  readonly #working = new Set<AbortController>();
+  readonly #running = new Set<AbortController>();
   #isClosed = false;
 
   /** `tell` sends a text to the server. */
-  constructor(answer: AnswerQuestion, tell: TellServer, clock: Clock) {
-    this.#answer = answer;
-    this.#mail = new ServerMail(tell, clock);
+  constructor(handleQuestion: HandleQuestion, sendToServer: SendToServer, clock: Clock) {
+    this.#handleQuestion = handleQuestion;
+    this.#outbox = new ServerOutbox(sendToServer, clock);
   }
 
   /** Returns before the question is answered, because other messages may come on the same stream meanwhile. */
-  take(message: RequestMessage): void {
+  dispatch(message: RequestMessage): void {
     // The server has its answer or has gone, and asks again.
-    if (!this.#isClosed) void this.#work(message).catch(() => undefined);
+    if (!this.#isClosed) void this.#run(message).catch(() => undefined);
   }
 
   /** True where the notification takes back a question that is open. */
-  takeBack(message: NotificationMessage): boolean {
+  withdraw(message: NotificationMessage): boolean {
     if (message.method !== CANCELLED) return false;
     const requestId = paramsOf(message).requestId as RequestId;
-    const question = this.#open.get(requestId);
+    const question = this.#openQuestions.get(requestId);
     question?.abort();
-    return this.#open.delete(requestId);
+    return this.#openQuestions.delete(requestId);
   }
 
   /** The work has ended: no answer is wanted any more. */
   close(): void {
     this.#isClosed = true;
-    for (const question of this.#working) question.abort();
-    this.#open.clear();
+    for (const question of this.#running) question.abort();
+    this.#openQuestions.clear();
   }
 
-  async #work(message: RequestMessage): Promise<void> {
+  async #run(message: RequestMessage): Promise<void> {
     const { id, method } = message;
-    if (method === "ping") return this.#mail.mention(resultResponse(id, "{}"));
+    if (method === "ping") return this.#outbox.sendOptional(resultResponse(id, "{}"));
     // One id has one answer. A server may say a question again where a stream is continued: nobody is asked twice.
-    if (this.#open.has(id)) return;
-    if (this.#working.size >= MAX_QUESTIONS_AT_ONCE) {
-      return this.#mail.mention(errorResponse(id, ERRORS.busy.code, "Too many questions at once"));
+    if (this.#openQuestions.has(id)) return;
+    if (this.#running.size >= MAX_QUESTIONS_AT_ONCE) {
+      return this.#outbox.sendOptional(errorResponse(id, ERRORS.busy.code, "Too many questions at once"));
     }
-    if (!this.#mail.reserve()) return;
-    const abort = new AbortController();
-    this.#open.set(id, abort);
-    this.#working.add(abort);
+    if (!this.#outbox.reserve()) return;
+    const controller = new AbortController();
+    this.#openQuestions.set(id, controller);
+    this.#running.add(controller);
     try {
-      const answer = await this.#answerTo(message, abort.signal);
-      await this.#mail.answer(answer, () => !abort.signal.aborted);
+      const answer = await this.#createAnswer(message, controller.signal);
+      await this.#outbox.sendAnswer(answer, () => !controller.signal.aborted);
     } finally {
-      this.#working.delete(abort);
+      this.#running.delete(controller);
       // Where it was taken back, the id may be that of another question by now.
-      if (this.#open.get(id) === abort) this.#open.delete(id);
+      if (this.#openQuestions.get(id) === controller) this.#openQuestions.delete(id);
     }
   }
 
-  async #answerTo(message: RequestMessage, signal: AbortSignal): Promise<string> {
+  async #createAnswer(message: RequestMessage, signal: AbortSignal): Promise<string> {
     const { id, method } = message;
     try {
-      const result = await this.#answer({ method, params: paramsOf(message), signal });
+      const result = await this.#handleQuestion({ method, params: paramsOf(message), signal });
       if (typeof result === "string") return errorResponse(id, ERRORS.invalidParams.code, result);
       if (result !== undefined) return resultResponse(id, JSON.stringify(result));
       return errorResponse(id, ERRORS.methodNotFound.code, `This client does not support ${method.slice(0, 100)}`);

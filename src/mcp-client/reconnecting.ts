@@ -3,7 +3,7 @@
 
 import { pause, type Clock } from "./clock.ts";
 import type { Fault } from "./fault.ts";
-import type { Stop } from "./stop.ts";
+import type { CancelSignal } from "./stop.ts";
 
 /** The connection is gone, and is tried again after so long. */
 export interface Dropped {
@@ -12,27 +12,29 @@ export interface Dropped {
   readonly waitMs: number;
 }
 
-export interface Connecting<Event> {
+export interface ReconnectOptions<Event> {
   readonly clock: Clock;
-  readonly stop: Stop;
+  readonly cancelSignal: CancelSignal;
   /** One connection. Returns why it broke; undefined where there is no reason to try again. */
-  once(): AsyncGenerator<Event, Fault | undefined, void>;
+  connectOnce(): AsyncGenerator<Event, Fault | undefined, void>;
   /** How long to wait after this fault, in milliseconds. */
-  nextMs(fault: Fault): number;
+  nextDelayMs(fault: Fault): number;
 }
 
 /** Ends `stop` when its reader leaves, or when there is nothing to come back for. */
-export async function* reconnecting<Event>(connecting: Connecting<Event>): AsyncGenerator<Event | Dropped, void, void> {
-  const { clock, stop } = connecting;
+export async function* withReconnect<Event>(
+  options: ReconnectOptions<Event>,
+): AsyncGenerator<Event | Dropped, void, void> {
+  const { clock, cancelSignal } = options;
   try {
-    while (!stop.signal.aborted) {
-      const fault = yield* connecting.once();
-      if (fault === undefined || stop.signal.aborted) return;
-      const waitMs = connecting.nextMs(fault);
+    while (!cancelSignal.signal.aborted) {
+      const fault = yield* options.connectOnce();
+      if (fault === undefined || cancelSignal.signal.aborted) return;
+      const waitMs = options.nextDelayMs(fault);
       yield { kind: "dropped", fault, waitMs };
-      if (!(await pause(clock, waitMs, stop.signal))) return;
+      if (!(await pause(clock, waitMs, cancelSignal.signal))) return;
     }
   } finally {
-    stop.end();
+    cancelSignal.end();
   }
 }

@@ -3,26 +3,26 @@
 
 import { isObject } from "../protocol/jsonrpc.ts";
 
-const LONGEST = 200;
-const MEMBERS = ["error_description", "detail", "message", "msg", "title", "error"] as const;
-const DEEPEST = 4;
+const MAX_LENGTH = 200;
+const REASON_MEMBERS = ["error_description", "detail", "message", "msg", "title", "error"] as const;
+const MAX_DEPTH = 4;
 
 /** Undefined where the body says nothing, or is a page. */
-export function reasonIn(body: string): string | undefined {
+export function parseErrorReason(body: string): string | undefined {
   const text = body.trim();
   if (text === "" || text.startsWith("<")) return undefined;
-  const reason = textIn(parsed(text))
+  const reason = reasonTextOf(parseJsonOrText(text))
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
-  return shortened(reason, LONGEST) || undefined;
+  return truncateWords(reason, MAX_LENGTH) || undefined;
 }
 
 /** Cut between words: a secret of which only a part is left could not be redacted any more. */
-export function shortened(text: string, most: number): string {
-  return text.length <= most ? text : text.slice(0, most).replace(/\S*$/, "…");
+export function truncateWords(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : text.slice(0, maxLength).replace(/\S*$/, "…");
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -31,13 +31,15 @@ function parsed(text: string): unknown {
 }
 
 /** `error` is a text in OAuth, and an object with a message in JSON-RPC; FastAPI's `detail` may be a list. */
-function textIn(value: unknown, depth = 0): string {
+function reasonTextOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
-  if (depth === DEEPEST) return "";
+  if (depth === MAX_DEPTH) return "";
   if (Array.isArray(value)) {
-    const texts = value.slice(0, 10).map((one: unknown) => textIn(one, depth + 1));
+    const texts = value.slice(0, 10).map((one: unknown) => reasonTextOf(one, depth + 1));
     return texts.filter((text) => text !== "").join("; ");
   }
   if (!isObject(value)) return "";
-  return MEMBERS.map((member) => textIn(value[member], depth + 1)).find((text) => text.trim() !== "") ?? "";
+  return (
+    REASON_MEMBERS.map((member) => reasonTextOf(value[member], depth + 1)).find((text) => text.trim() !== "") ?? ""
+  );
 }

@@ -28,9 +28,9 @@ export interface RemoteEndpoint {
   /** For calls. A stream that stands open has `STANDING_LIMITS` instead. */
   readonly limits?: Partial<AnswerLimits>;
   /** Is told how many bytes wait until a message is whole, and throws where there is no room for them. */
-  readonly held?: (bytes: number) => void;
+  readonly reserveBytes?: (bytes: number) => void;
   /** Is told why an event of a stream was no message. The stream is read on. */
-  readonly skipped?: (why: string) => void;
+  readonly onSkipped?: (why: string) => void;
 }
 
 /** What one request may have of its own. */
@@ -41,11 +41,11 @@ export interface RequestOptions {
 }
 
 /** By those of an endpoint: most requests have none of their own. */
-const merged = new WeakMap<Partial<AnswerLimits>, AnswerLimits>();
+const mergedLimits = new WeakMap<Partial<AnswerLimits>, AnswerLimits>();
 
 export function limitsOf({ limits: own }: RemoteEndpoint, { limits }: RequestOptions): AnswerLimits {
   if (own === undefined || limits !== undefined) return { ...CALL_LIMITS, ...own, ...limits };
-  let known = merged.get(own);
-  if (!known) merged.set(own, (known = { ...CALL_LIMITS, ...own }));
-  return known;
+  let cached = mergedLimits.get(own);
+  if (!cached) mergedLimits.set(own, (cached = { ...CALL_LIMITS, ...own }));
+  return cached;
 }

@@ -7,20 +7,20 @@ import type { RequestId } from "../protocol/jsonrpc.ts";
 import { Backoff } from "./backoff.ts";
 import { pause, type Clock } from "./clock.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
-import { isPassing, McpFault, retryAfterMs, type Fault } from "./fault.ts";
+import { isTransientFault, McpFault, retryAfterMs, type Fault } from "./fault.ts";
 import type { Message } from "./message.ts";
-import { answersIn, Answers, owned, replyOf, type McpReply } from "./mcp-reply.ts";
-import { Stop } from "./stop.ts";
+import { readAnswerMessages, ResponseMatcher, withCloseOnReturn, toMcpReply, type McpReply } from "./mcp-reply.ts";
+import { CancelSignal } from "./stop.ts";
 
 const MAX_FAILURES = 5;
 
-export interface Resuming {
+export interface ResumeOptions {
   readonly id: RequestId;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /** The limit for all connections together, counted from `began`. */
   readonly totalMs: number;
-  readonly began: number;
+  readonly startedAt: number;
   readonly reopen: (lastEventId: string, options: ReopenOptions) => Promise<OpenStream>;
 }
 
@@ -29,103 +29,110 @@ export interface ReopenOptions {
   readonly totalMs: number;
 }
 
-export function resumableReply(first: HttpAnswer, resuming: Resuming): McpReply {
-  if (first.kind !== "stream") return replyOf(first, resuming.id);
-  const reading = new ResumedReading(first, resuming);
-  return { http: first.http, headers: first.headers, messages: owned(reading.messages(), () => reading.close()) };
+export function toResumableReply(first: HttpAnswer, options: ResumeOptions): McpReply {
+  if (first.kind !== "stream") return toMcpReply(first, options.id);
+  const reading = new ResumingReader(first, options);
+  return {
+    http: first.http,
+    headers: first.headers,
+    messages: withCloseOnReturn(reading.messages(), () => reading.close()),
+  };
 }
 
-class ResumedReading {
-  readonly #resuming: Resuming;
-  readonly #answers: Answers;
+class ResumingReader {
+  readonly #options: ResumeOptions;
+  readonly #matcher: ResponseMatcher;
   readonly #backoff: Backoff;
-  readonly #stop: Stop;
-  #current: OpenStream;
+  readonly #cancelSignal: CancelSignal;
+  #stream: OpenStream;
   #retryMs: number | undefined;
 
-  constructor(first: OpenStream, resuming: Resuming) {
-    this.#resuming = resuming;
-    this.#answers = new Answers(resuming.id);
-    this.#backoff = new Backoff(resuming.clock);
-    this.#stop = new Stop(resuming.signal);
-    this.#current = first;
+  constructor(first: OpenStream, options: ResumeOptions) {
+    this.#options = options;
+    this.#matcher = new ResponseMatcher(options.id);
+    this.#backoff = new Backoff(options.clock);
+    this.#cancelSignal = new CancelSignal(options.signal);
+    this.#stream = first;
   }
 
   async *messages(): AsyncGenerator<Message, void, void> {
     try {
-      let openedAt = this.#resuming.began;
+      let openedAt = this.#options.startedAt;
       for (let broken = yield* this.#read(); broken; broken = yield* this.#read()) {
-        this.#backoff.ended(this.#resuming.clock.now() - openedAt, this.#current.events.hasSpoken);
-        this.#current = await this.#comeBack(broken);
-        openedAt = this.#resuming.clock.now();
+        this.#backoff.recordConnection(this.#options.clock.now() - openedAt, this.#stream.events.hasEvents);
+        this.#stream = await this.#reconnect(broken);
+        openedAt = this.#options.clock.now();
       }
     } catch (error) {
-      throw error instanceof McpFault ? this.#ofTheWhole(error) : error;
+      throw error instanceof McpFault ? this.#toOverallFault(error) : error;
     } finally {
       this.close();
     }
   }
 
   close(): void {
-    this.#stop.end();
-    closeAnswer(this.#current);
+    this.#cancelSignal.end();
+    closeAnswer(this.#stream);
   }
 
   /** One connection. Returns the fault where it broke and can be continued, undefined after the response. */
   async *#read(): AsyncGenerator<Message, McpFault | undefined, void> {
     try {
-      yield* answersIn(this.#current, this.#answers);
+      yield* readAnswerMessages(this.#stream, this.#matcher);
       return undefined;
     } catch (error) {
-      const { lastEventId } = this.#current.events.position;
-      if (!(error instanceof McpFault) || !isBreak(error.fault) || lastEventId === undefined) throw error;
+      const { lastEventId } = this.#stream.events.position;
+      if (!(error instanceof McpFault) || !isDisconnect(error.fault) || lastEventId === undefined) throw error;
       return error;
     }
   }
 
-  async #comeBack(broken: McpFault): Promise<OpenStream> {
-    const { lastEventId = "", retryMs } = this.#current.events.position;
+  async #reconnect(broken: McpFault): Promise<OpenStream> {
+    const { lastEventId = "", retryMs } = this.#stream.events.position;
     this.#retryMs = retryMs ?? this.#retryMs;
-    let why = broken;
+    let lastFault = broken;
     for (let failures = 0; failures < MAX_FAILURES; failures += 1) {
-      await this.#wait(why.fault);
+      await this.#wait(lastFault.fault);
       try {
-        return await this.#resuming.reopen(lastEventId, { signal: this.#stop.signal, totalMs: this.#leftMs() });
+        return await this.#options.reopen(lastEventId, {
+          signal: this.#cancelSignal.signal,
+          totalMs: this.#remainingMs(),
+        });
       } catch (error) {
         if (!(error instanceof McpFault)) throw error;
-        why = error;
+        lastFault = error;
       }
-      if (isFinal(why.fault)) throw why;
-      if (!isPassing(why.fault)) break;
+      if (isFinal(lastFault.fault)) throw lastFault;
+      if (!isTransientFault(lastFault.fault)) break;
     }
-    throw new McpFault({ kind: "unresumable", why: why.fault, sent: "yes" }, why);
+    throw new McpFault({ kind: "unresumable", lastFault: lastFault.fault, sent: "yes" }, lastFault);
   }
 
   async #wait(why: Fault): Promise<void> {
-    const { clock, totalMs } = this.#resuming;
-    const asked = [this.#retryMs, retryAfterMs(why, clock.now())].filter((ms) => ms !== undefined);
-    const waitMs = this.#backoff.nextMs(asked.length === 0 ? undefined : Math.max(...asked));
-    if (waitMs >= this.#leftMs()) {
+    const { clock, totalMs } = this.#options;
+    const delays = [this.#retryMs, retryAfterMs(why, clock.now())].filter((ms) => ms !== undefined);
+    const waitMs = this.#backoff.nextDelayMs(delays.length === 0 ? undefined : Math.max(...delays));
+    if (waitMs >= this.#remainingMs()) {
       throw new McpFault({ kind: "timeout", stage: "total", afterMs: totalMs, sent: "yes" });
     }
-    if (!(await pause(clock, waitMs, this.#stop.signal))) throw this.#stop.fault();
+    if (!(await pause(clock, waitMs, this.#cancelSignal.signal))) throw this.#cancelSignal.fault();
   }
 
   /** A fault of one attempt as one of the whole: the request was sent before, and the limit is for all attempts. */
-  #ofTheWhole({ fault, cause }: McpFault): McpFault {
+  #toOverallFault({ fault, cause }: McpFault): McpFault {
     const isOverTime = fault.kind === "timeout" && fault.stage === "total";
-    const time = isOverTime ? { afterMs: this.#resuming.totalMs } : {};
+    const time = isOverTime ? { afterMs: this.#options.totalMs } : {};
     return new McpFault({ ...fault, ...time, sent: "yes" }, cause);
   }
 
-  #leftMs(): number {
-    const { clock, totalMs, began } = this.#resuming;
-    return totalMs - (clock.now() - began);
+  #remainingMs(): number {
+    const { clock, totalMs, startedAt } = this.#options;
+    return totalMs - (clock.now() - startedAt);
   }
 }
 
 /** The connection is gone, and the answer may still come on another one. */
-function isBreak(fault: Fault): boolean {
+function isDisconnect(fault: Fault): boolean {
   return (
     fault.kind === "lost" || fault.kind === "unanswered" || (fault.kind === "timeout" && fault.stage === "silence")
   );

@@ -20,7 +20,7 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 /** An id goes back in a header, where platforms write other characters differently, and servers refuse long ones. */
 const USABLE_ID = /^[\x20-\x7e]{1,4096}$/;
-const LONGEST_RETRY_MS = 999_999_999;
+const MAX_RETRY_MS = 999_999_999;
 
 export class EventParser {
   /** How long the server wants its client to wait before it comes back. */
@@ -34,13 +34,13 @@ export class EventParser {
   readonly #parser = createParser({
     onId: (id) => {
       this.#lastEventId = USABLE_ID.test(id) ? id : undefined;
-      this.#hasMoved = true;
+      this.#hasNewId = true;
     },
     onEvent: ({ event, data }) => {
       if (data !== "") this.#add(event ?? "", data);
     },
     onRetry: (milliseconds) => {
-      if (milliseconds <= LONGEST_RETRY_MS) this.retryMs = milliseconds;
+      if (milliseconds <= MAX_RETRY_MS) this.retryMs = milliseconds;
     },
   });
   /** Of the lines of the event that has begun, but the last. */
@@ -54,7 +54,7 @@ export class EventParser {
   #events: ServerSentEvent[] = [];
   #lastEventId: string | undefined;
   /** An id has come, and no event with data since. */
-  #hasMoved = false;
+  #hasNewId = false;
 
   constructor(maxBytes: number, lastEventId?: string) {
     this.#maxBytes = maxBytes;
@@ -62,38 +62,38 @@ export class EventParser {
   }
 
   /** The bytes of the event that has begun. */
-  get waiting(): number {
+  get pendingBytes(): number {
     return this.#endedBytes + this.#lineBytes;
   }
 
   /** How much memory those take. */
-  get held(): number {
-    return this.waiting + LINE_BYTES * this.#endedLines;
+  get memoryBytes(): number {
+    return this.pendingBytes + LINE_BYTES * this.#endedLines;
   }
 
   /** The events with data that these bytes complete; then one without, if an id came after them. */
   push(bytes: Uint8Array): readonly ServerSentEvent[] {
     this.#events = [];
-    this.#hasMoved = false;
+    this.#hasNewId = false;
     if (this.isTooLong) return this.#events;
-    const within = bytes.subarray(0, this.#count(bytes));
-    const end = 1 + Math.max(within.lastIndexOf(LINE_FEED), within.lastIndexOf(CARRIAGE_RETURN));
+    const accepted = bytes.subarray(0, this.#countBytes(bytes));
+    const end = 1 + Math.max(accepted.lastIndexOf(LINE_FEED), accepted.lastIndexOf(CARRIAGE_RETURN));
     if (end > 0) {
-      this.#line.add(within.subarray(0, end));
+      this.#line.add(accepted.subarray(0, end));
       this.#parser.feed(this.#decoder.decode(this.#line.take(), { stream: true }));
     }
-    this.#line.add(within.subarray(end));
-    if (this.#hasMoved) this.#add("", "");
+    this.#line.add(accepted.subarray(end));
+    if (this.#hasNewId) this.#add("", "");
     return this.#events;
   }
 
   #add(name: string, data: string): void {
     this.#events.push({ name, data, lastEventId: this.#lastEventId });
-    this.#hasMoved = false;
+    this.#hasNewId = false;
   }
 
   /** Gives how many of them are within the limit of an event. */
-  #count(bytes: Uint8Array): number {
+  #countBytes(bytes: Uint8Array): number {
     let from = 0;
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at];
@@ -103,16 +103,16 @@ export class EventParser {
       this.#lineBytes += at - from;
       from = at + 1;
       if (isSecondOfPair) continue;
-      if (this.waiting > this.#maxBytes) break;
+      if (this.pendingBytes > this.#maxBytes) break;
       this.lines += 1;
       // An empty line ends the event.
       this.#endedLines = this.#lineBytes === 0 ? 0 : this.#endedLines + 1;
-      this.#endedBytes = this.#lineBytes === 0 ? 0 : this.waiting;
+      this.#endedBytes = this.#lineBytes === 0 ? 0 : this.pendingBytes;
       this.#lineBytes = 0;
     }
     if (from < bytes.length) this.#isAfterReturn = false;
     this.#lineBytes += bytes.length - from;
-    this.isTooLong = this.waiting > this.#maxBytes;
+    this.isTooLong = this.pendingBytes > this.#maxBytes;
     return this.isTooLong ? from : bytes.length;
   }
 }

@@ -27,15 +27,15 @@ export function parseSession(value: unknown): Session2025 | undefined {
 }
 
 /** The session that an answer to `initialize` begins. The caller judges its revision, which may be an unknown one. */
-export function beginSession(hello: JsonObject, result: JsonObject, headers: Headers): Session2025 {
-  const id = sessionIdIn(headers);
+export function createSession2025(hello: JsonObject, result: JsonObject, headers: Headers): Session2025 {
+  const id = parseSessionIdHeader(headers);
   const { protocolVersion, capabilities } = result;
   const revision = isRevision(protocolVersion) ? protocolVersion : "";
   return { id, revision, hello, capabilities: isObject(capabilities) ? capabilities : {} };
 }
 
 /** The id that the head of an answer gives to a session; undefined where it gives none. Throws where it is no id. */
-export function sessionIdIn(headers: Headers): string | undefined {
+export function parseSessionIdHeader(headers: Headers): string | undefined {
   const id = headers.get("mcp-session-id") || undefined;
   if (id !== undefined && !SESSION_ID.test(id)) throw violation("badSessionId", "the session id is no visible ASCII");
   return id;

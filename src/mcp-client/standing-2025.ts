@@ -2,21 +2,21 @@
 // as long as somebody reads. Refuses to insist where a server has no such stream.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
-import { allowanceFor } from "./allowance.ts";
+import { createStreamBudget } from "./allowance.ts";
 import { Backoff } from "./backoff.ts";
-import type { Budget } from "./budget.ts";
+import type { TokenBucket } from "./budget.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { openStream } from "./exchange.ts";
-import { isPassing, McpFault, retryAfterMs, httpStatusOf, type Fault } from "./fault.ts";
+import { isTransientFault, McpFault, retryAfterMs, httpStatusOf, type Fault } from "./fault.ts";
 import type { OpenStream } from "./http-answer.ts";
-import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
+import { STREAM_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import type { NotificationMessage, RequestMessage } from "./message.ts";
-import { owned } from "./mcp-reply.ts";
+import { withCloseOnReturn } from "./mcp-reply.ts";
 import { sessionHeaders, type Session2025 } from "./session-2025.ts";
-import { reconnecting, type Dropped } from "./reconnecting.ts";
-import { Stop } from "./stop.ts";
+import { withReconnect, type Dropped } from "./reconnecting.ts";
+import { CancelSignal } from "./stop.ts";
 
-export type StandingEvent =
+export type GetStreamEvent =
   | { readonly kind: "opened" }
   | {
       readonly kind: "message";
@@ -26,7 +26,7 @@ export type StandingEvent =
     }
   | Dropped;
 
-export interface StandingOptions extends RequestOptions {
+export interface GetStreamOptions extends RequestOptions {
   /** Where another reader stopped. */
   readonly lastEventId?: string | undefined;
 }
@@ -35,58 +35,58 @@ export interface StandingOptions extends RequestOptions {
  * Ends where the server has no such stream, and when the signal comes. Throws where the server refuses it;
  * `sessionGone` only where the stream has been open, because servers without it say 404 too.
  */
-export function followStanding(
+export function followGetStream(
   endpoint: RemoteEndpoint,
   session: Session2025,
-  options: StandingOptions = {},
-): AsyncIterableIterator<StandingEvent, void, void> {
-  const follower = new Follower(endpoint, session, options);
-  return owned(follower.events(), () => follower.close());
+  options: GetStreamOptions = {},
+): AsyncIterableIterator<GetStreamEvent, void, void> {
+  const follower = new GetStreamFollower(endpoint, session, options);
+  return withCloseOnReturn(follower.events(), () => follower.close());
 }
 
-class Follower {
+class GetStreamFollower {
   readonly #endpoint: RemoteEndpoint;
   readonly #session: Session2025;
-  readonly #stop: Stop;
+  readonly #cancelSignal: CancelSignal;
   readonly #backoff: Backoff;
   readonly #limits: AnswerLimits;
   /** Of all connections: one that is broken off and opened again brings no new ones. */
-  readonly #lines: Budget;
+  readonly #lines: TokenBucket;
   #stream: OpenStream | undefined;
   #lastEventId: string | undefined;
   #retryMs: number | undefined;
   #hasBeenOpen: boolean;
 
-  constructor(endpoint: RemoteEndpoint, session: Session2025, options: StandingOptions) {
+  constructor(endpoint: RemoteEndpoint, session: Session2025, options: GetStreamOptions) {
     this.#endpoint = endpoint;
     this.#session = session;
-    this.#stop = new Stop(options.signal);
+    this.#cancelSignal = new CancelSignal(options.signal);
     this.#backoff = new Backoff(endpoint.clock);
-    this.#limits = { ...STANDING_LIMITS, ...options.limits };
-    this.#lines = allowanceFor(this.#limits, endpoint.clock).lines;
+    this.#limits = { ...STREAM_LIMITS, ...options.limits };
+    this.#lines = createStreamBudget(this.#limits, endpoint.clock).lines;
     this.#lastEventId = options.lastEventId;
     this.#hasBeenOpen = options.lastEventId !== undefined;
   }
 
-  events(): AsyncGenerator<StandingEvent, void, void> {
-    return reconnecting<StandingEvent>({
+  events(): AsyncGenerator<GetStreamEvent, void, void> {
+    return withReconnect<GetStreamEvent>({
       clock: this.#endpoint.clock,
-      stop: this.#stop,
-      once: () => this.#once(),
-      nextMs: (fault) => this.#nextMs(fault),
+      cancelSignal: this.#cancelSignal,
+      connectOnce: () => this.#connectOnce(),
+      nextDelayMs: (fault) => this.#nextDelayMs(fault),
     });
   }
 
   close(): void {
-    this.#stop.end();
+    this.#cancelSignal.end();
   }
 
   /** One connection. Returns why it broke; undefined where there is no reason to try again. */
-  async *#once(): AsyncGenerator<StandingEvent, Fault | undefined, void> {
+  async *#connectOnce(): AsyncGenerator<GetStreamEvent, Fault | undefined, void> {
     let openedAt: number | undefined;
     try {
       const request = { headers: sessionHeaders(this.#session), lastEventId: this.#lastEventId };
-      const options = { signal: this.#stop.signal, limits: this.#limits, allowance: { lines: this.#lines } };
+      const options = { signal: this.#cancelSignal.signal, limits: this.#limits, allowance: { lines: this.#lines } };
       this.#stream = await openStream(this.#endpoint, request, options);
       this.#hasBeenOpen = true;
       openedAt = this.#endpoint.clock.now();
@@ -95,10 +95,10 @@ class Follower {
       return { kind: "unanswered", http: this.#stream.http, sent: "yes" };
     } catch (error) {
       if (!(error instanceof McpFault)) throw error;
-      return this.#judge(error);
+      return this.#toRetryableFault(error);
     } finally {
       const openMs = openedAt === undefined ? undefined : this.#endpoint.clock.now() - openedAt;
-      if (openMs !== undefined) this.#backoff.ended(openMs, this.#stream?.events.hasSpoken === true);
+      if (openMs !== undefined) this.#backoff.recordConnection(openMs, this.#stream?.events.hasEvents === true);
       const position = this.#stream?.events.position;
       this.#lastEventId = position === undefined ? this.#lastEventId : position.lastEventId;
       this.#retryMs = position?.retryMs ?? this.#retryMs;
@@ -107,7 +107,7 @@ class Follower {
     }
   }
 
-  async *#read({ events }: OpenStream): AsyncGenerator<StandingEvent, void, void> {
+  async *#read({ events }: OpenStream): AsyncGenerator<GetStreamEvent, void, void> {
     for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
       const { lastEventId } = events.position;
       for (const message of messages) {
@@ -117,19 +117,19 @@ class Follower {
     }
   }
 
-  #judge(error: McpFault): Fault | undefined {
+  #toRetryableFault(error: McpFault): Fault | undefined {
     const { fault } = error;
-    if (this.#stop.signal.aborted || httpStatusOf(fault) === 405) return undefined;
-    if (isPassing(fault)) return fault;
+    if (this.#cancelSignal.signal.aborted || httpStatusOf(fault) === 405) return undefined;
+    if (isTransientFault(fault)) return fault;
     if (fault.kind === "sessionGone" && !this.#hasBeenOpen) {
       throw new McpFault({ kind: "status", http: fault.http, sent: "yes" }, error);
     }
     throw error;
   }
 
-  #nextMs(fault: Fault): number {
-    const asked = retryAfterMs(fault, this.#endpoint.clock.now());
-    const longest = Math.max(this.#retryMs ?? 0, asked ?? 0);
-    return this.#backoff.nextMs(this.#retryMs === undefined && asked === undefined ? undefined : longest);
+  #nextDelayMs(fault: Fault): number {
+    const retryAfter = retryAfterMs(fault, this.#endpoint.clock.now());
+    const longest = Math.max(this.#retryMs ?? 0, retryAfter ?? 0);
+    return this.#backoff.nextDelayMs(this.#retryMs === undefined && retryAfter === undefined ? undefined : longest);
   }
 }

@@ -4,31 +4,31 @@
 
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
-import { checkTaken, closeAnswer } from "./http-answer.ts";
-import type { Outgoing } from "./outgoing.ts";
-import { replyOf, type McpReply } from "./mcp-reply.ts";
+import { assertAccepted, closeAnswer } from "./http-answer.ts";
+import type { PreparedRequest } from "./outgoing.ts";
+import { toMcpReply, type McpReply } from "./mcp-reply.ts";
 
 export async function send2026(
   endpoint: RemoteEndpoint,
-  { headers, text, id }: Outgoing,
+  { headers, text, id }: PreparedRequest,
   options: RequestOptions = {},
 ): Promise<McpReply> {
-  return replyOf(await exchange(endpoint, { method: "POST", headers, body: text }, options), id);
+  return toMcpReply(await exchange(endpoint, { method: "POST", headers, body: text }, options), id);
 }
 
 /** A notification. */
-export async function tell2026(
+export async function sendNotification2026(
   endpoint: RemoteEndpoint,
-  { headers, text }: Pick<Outgoing, "headers" | "text">,
+  { headers, text }: Pick<PreparedRequest, "headers" | "text">,
   options: RequestOptions = {},
 ): Promise<void> {
-  const told = {
+  const request = {
     method: "POST",
     headers,
     body: text,
     wantsNothing: true,
   } as const;
-  const answer = await exchange(endpoint, told, options);
+  const answer = await exchange(endpoint, request, options);
   closeAnswer(answer);
-  checkTaken(answer);
+  assertAccepted(answer);
 }

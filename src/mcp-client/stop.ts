@@ -3,34 +3,34 @@
 
 import { McpFault } from "./fault.ts";
 
-export class Stop {
+export class CancelSignal {
   readonly #caller: AbortSignal | undefined;
-  readonly #own = new AbortController();
+  readonly #controller = new AbortController();
 
   constructor(caller: AbortSignal | undefined) {
     this.#caller = caller;
-    caller?.addEventListener("abort", this.#follow);
-    if (caller?.aborted === true) this.#follow();
+    caller?.addEventListener("abort", this.#onAbort);
+    if (caller?.aborted === true) this.#onAbort();
   }
 
   get signal(): AbortSignal {
-    return this.#own.signal;
+    return this.#controller.signal;
   }
 
   /** Ends the work because its reader stops, or because it is done. */
   readonly end = (): void => {
-    this.#caller?.removeEventListener("abort", this.#follow);
-    this.#own.abort();
+    this.#caller?.removeEventListener("abort", this.#onAbort);
+    this.#controller.abort();
   };
 
   /** The fault for work that this has interrupted. */
   fault(): McpFault {
-    const reason: unknown = this.#own.signal.reason;
+    const reason: unknown = this.#controller.signal.reason;
     return reason instanceof McpFault ? reason : new McpFault({ kind: "cancelled", sent: "yes" });
   }
 
-  readonly #follow = (): void => {
-    this.#own.abort(this.#caller?.reason);
+  readonly #onAbort = (): void => {
+    this.#controller.abort(this.#caller?.reason);
     this.end();
   };
 }

@@ -4,51 +4,51 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
-import { allowanceFor } from "./allowance.ts";
-import { handshake, type Channel2025, type Opened2025 } from "./channel-2025.ts";
+import { createStreamBudget } from "./allowance.ts";
+import { handshake, type Channel2025, type OpenedSession2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
-import { checkTaken, closeAnswer, type HttpAnswer } from "./http-answer.ts";
-import type { Outgoing } from "./outgoing.ts";
+import { assertAccepted, closeAnswer, type HttpAnswer } from "./http-answer.ts";
+import type { PreparedRequest } from "./outgoing.ts";
 import type { McpReply } from "./mcp-reply.ts";
-import { resumableReply } from "./resumed-reply.ts";
-import { sessionHeaders, sessionIdIn, type Session2025 } from "./session-2025.ts";
+import { toResumableReply } from "./resumed-reply.ts";
+import { sessionHeaders, parseSessionIdHeader, type Session2025 } from "./session-2025.ts";
 
 /** Only `initialize` is sent without a session. */
 export async function send2025(
   endpoint: RemoteEndpoint,
   session: Session2025 | undefined,
-  { id, text }: Pick<Outgoing, "id" | "text">,
+  { id, text }: Pick<PreparedRequest, "id" | "text">,
   options: RequestOptions = {},
 ): Promise<McpReply> {
   const all = limitsOf(endpoint, options);
-  const began = endpoint.clock.now();
+  const startedAt = endpoint.clock.now();
   const headers = sessionHeaders(session);
   const posted = { method: "POST", headers, body: text } as const;
-  const allowance = allowanceFor(all, endpoint.clock);
-  const first = await exchange(endpoint, posted, { ...options, allowance });
+  const streamBudget = createStreamBudget(all, endpoint.clock);
+  const first = await exchange(endpoint, posted, { ...options, streamBudget });
   // The answer to `initialize` may break off too. Its session has begun by then: its id is in the head of the answer.
-  const begun = session === undefined ? idOfBegun(first) : undefined;
-  const resumeHeaders = begun === undefined ? headers : { ...headers, "mcp-session-id": begun };
-  return resumableReply(first, {
+  const startedSessionId = session === undefined ? startedSessionIdOf(first) : undefined;
+  const resumeHeaders = startedSessionId === undefined ? headers : { ...headers, "mcp-session-id": startedSessionId };
+  return toResumableReply(first, {
     id,
     clock: endpoint.clock,
     signal: options.signal,
     totalMs: all.totalMs,
-    began,
-    reopen: async (lastEventId, left) => {
-      const limits = { ...options.limits, totalMs: left.totalMs };
+    startedAt,
+    reopen: async (lastEventId, remaining) => {
+      const limits = { ...options.limits, totalMs: remaining.totalMs };
       const resumed = { headers: resumeHeaders, lastEventId };
-      return openStream(endpoint, resumed, { signal: left.signal, limits, allowance });
+      return openStream(endpoint, resumed, { signal: remaining.signal, limits, streamBudget });
     },
   });
 }
 
 /** Judged before it goes back to the server in any header. */
-function idOfBegun(answer: HttpAnswer): string | undefined {
+function startedSessionIdOf(answer: HttpAnswer): string | undefined {
   try {
-    return sessionIdIn(answer.headers);
+    return parseSessionIdHeader(answer.headers);
   } catch (error) {
     closeAnswer(answer);
     throw error;
@@ -56,23 +56,23 @@ function idOfBegun(answer: HttpAnswer): string | undefined {
 }
 
 /** A notification, or the answer to something that the server asked. */
-export async function tell2025(
+export async function sendOneWay2025(
   endpoint: RemoteEndpoint,
   session: Session2025 | undefined,
   text: string,
   options: RequestOptions = {},
 ): Promise<void> {
-  const told = { method: "POST", headers: sessionHeaders(session), body: text, wantsNothing: true } as const;
-  const answer = await exchange(endpoint, told, options);
+  const request = { method: "POST", headers: sessionHeaders(session), body: text, wantsNothing: true } as const;
+  const answer = await exchange(endpoint, request, options);
   closeAnswer(answer);
-  checkTaken(answer);
+  assertAccepted(answer);
 }
 
 /** Everything in one session; `undefined` is for `initialize` alone. */
 export function streamable2025(endpoint: RemoteEndpoint, session: Session2025 | undefined): Channel2025 {
   return {
     send: async (request, options) => send2025(endpoint, session, request, options),
-    tell: async (text, options) => tell2025(endpoint, session, text, options),
+    sendOneWay: async (text, options) => sendOneWay2025(endpoint, session, text, options),
     ...(session && { end: async (options?: RequestOptions) => end2025(endpoint, session, options) }),
   };
 }
@@ -83,7 +83,7 @@ export async function open2025(
   hello: JsonObject,
   id: RequestId,
   options: RequestOptions = {},
-): Promise<Opened2025> {
+): Promise<OpenedSession2025> {
   return handshake((session) => streamable2025(endpoint, session), hello, id, options);
 }
 
@@ -95,8 +95,8 @@ export async function end2025(
 ): Promise<boolean> {
   if (session.id === undefined) return false;
   try {
-    const ended = { method: "DELETE", headers: sessionHeaders(session), wantsNothing: true } as const;
-    closeAnswer(await exchange(endpoint, ended, options));
+    const request = { method: "DELETE", headers: sessionHeaders(session), wantsNothing: true } as const;
+    closeAnswer(await exchange(endpoint, request, options));
     return true;
   } catch (error) {
     if (!(error instanceof McpFault)) throw error;

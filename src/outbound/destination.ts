@@ -6,10 +6,10 @@ import type { OutboundErrorCode } from "./outbound-error.ts";
 import type { Resolve } from "./resolve.ts";
 
 /** Names that lead inside a network, or nowhere, wherever they end a name; a name of one part always does. */
-const INSIDE =
+const INTERNAL_NAME =
   /(^[^.]*|(^|\.)(localhost|localdomain|local|internal|intranet|private|lan|home|corp|svc|consul|onion|alt|test|example|invalid|arpa))$/;
 
-export interface Destinations {
+export interface UrlPolicy {
   /** `OUTBOUND_ALLOW`: `host`, `host:port`, `*.host`, separated by commas; `http://` in front allows that scheme too. */
   readonly allow: string | undefined;
   /** undefined: nobody is asked. */
@@ -17,14 +17,14 @@ export interface Destinations {
 }
 
 /** What is looked at of a `URL`, which has brought every notation of a host into one. */
-export type WrittenUrl = Readonly<Pick<URL, "protocol" | "username" | "password" | "hostname" | "host" | "port">>;
+export type UrlParts = Readonly<Pick<URL, "protocol" | "username" | "password" | "hostname" | "host" | "port">>;
 
 /** The rule that keeps a request from going there; undefined where it may. Never says what a name stands for. */
-export async function refusalOf(
-  url: WrittenUrl,
-  { allow = "", resolve }: Destinations,
+export async function findBrokenRule(
+  url: UrlParts,
+  { allow = "", resolve }: UrlPolicy,
 ): Promise<OutboundErrorCode | undefined> {
-  const rule = refusedAsWritten(url, allow);
+  const rule = findBrokenRuleInUrl(url, allow);
   if (rule !== undefined || resolve === undefined || isAllowed(url, allow)) return rule;
   const { hostname } = url;
   if (isPublicAddress(hostname) === true) return undefined;
@@ -34,7 +34,7 @@ export async function refusalOf(
 }
 
 /** The part that needs nobody. */
-export function refusedAsWritten(url: WrittenUrl, allow = ""): OutboundErrorCode | undefined {
+export function findBrokenRuleInUrl(url: UrlParts, allow = ""): OutboundErrorCode | undefined {
   const { protocol, username, password, hostname, port } = url;
   if (username || password) return "credentials";
   if (isAllowed(url, allow)) return undefined;
@@ -45,17 +45,17 @@ export function refusedAsWritten(url: WrittenUrl, allow = ""): OutboundErrorCode
 
 /** Whether a host may be on the public internet, by its name or its address alone. */
 export function isPublicHost(hostname: string): boolean {
-  return isPublicAddress(hostname) ?? !INSIDE.test(hostname.replace(/\.+$/, ""));
+  return isPublicAddress(hostname) ?? !INTERNAL_NAME.test(hostname.replace(/\.+$/, ""));
 }
 
-function isAllowed({ protocol, hostname, host }: WrittenUrl, allow: string): boolean {
+function isAllowed({ protocol, hostname, host }: UrlParts, allow: string): boolean {
   if (protocol !== "https:" && protocol !== "http:") return false;
   const name = hostname.replace(/\.$/, "");
   return allow.split(",").some((entry) => {
     const allowed = entry.trim().toLowerCase();
-    const wanted = allowed.replace(/^http:\/\//, "");
-    if (wanted === "" || (wanted === allowed && protocol === "http:")) return false;
-    if (wanted.startsWith("*.")) return name.endsWith(wanted.slice(1));
-    return wanted === name || wanted === host;
+    const pattern = allowed.replace(/^http:\/\//, "");
+    if (pattern === "" || (pattern === allowed && protocol === "http:")) return false;
+    if (pattern.startsWith("*.")) return name.endsWith(pattern.slice(1));
+    return pattern === name || pattern === host;
   });
 }

@@ -2,8 +2,8 @@
 // and what comes back is counted. Refuses to follow the platform's own redirects, which nobody would look at.
 
 import { dropFrames } from "../protocol/drop-frames.ts";
-import { refusalOf, type Destinations, type WrittenUrl } from "./destination.ts";
-import { HOPS, USER_AGENT } from "./hops.ts";
+import { findBrokenRule, type UrlPolicy, type UrlParts } from "./destination.ts";
+import { HOPS_HEADER, USER_AGENT } from "./hops.ts";
 import { OutboundError } from "./outbound-error.ts";
 
 export interface OutboundInit extends RequestInit {
@@ -28,7 +28,7 @@ export interface OutboundVars {
   readonly OUTBOUND_RESOLVER?: string;
 }
 
-export interface OutboundDoorOptions extends Destinations {
+export interface GuardedFetchOptions extends UrlPolicy {
   /** Whose connections are counted together, in this isolate. */
   readonly tenant: string;
   /** How many Workers of ours the request went through that this is done for. */
@@ -40,34 +40,34 @@ export interface OutboundDoorOptions extends Destinations {
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** In place of `fetch`, for requests to a service of the Worker's own: they go there, whatever their URL says. */
   readonly service?: ((request: Request) => Promise<Response>) | undefined;
-  readonly answerWithinMs?: number;
+  readonly timeoutMs?: number;
   readonly now?: () => number;
 }
 
-const MOST_BYTES = 8 * 1024 * 1024;
-const MOST_REDIRECTS = 5;
-const ANSWER_WITHIN_MS = 30_000;
-const MOST_OF_CALL = 32;
-const MOST_OF_TENANT = 128;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-const CREDENTIAL = /auth|cookie|key|secret|session|token/i;
+const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
+const MAX_REDIRECTS = 5;
+const DEFAULT_TIMEOUT_MS = 30_000;
+const MAX_PER_CALL = 32;
+const MAX_PER_TENANT = 128;
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const CREDENTIAL_HEADER = /auth|cookie|key|secret|session|token/i;
 
 /** The platform may drop a call without a word: what it had open counts no longer after this. */
-const FORGOTTEN_AFTER_MS = 180_000;
+const STALE_AFTER_MS = 180_000;
 
 /**
  * Requests under way, answers that are being read among them, by tenant: each with when it began, the oldest first. Bound:
  * MOST_OF_TENANT of MOST_TENANTS; beyond, those of the tenant that was met first are counted anew.
  */
-const openOf = new Map<string, Map<object, number>>();
-const MOST_TENANTS = 10_000;
+const openByTenant = new Map<string, Map<object, number>>();
+const MAX_TENANTS = 10_000;
 
 /** A `URL` without its fragment, as plain texts: each that is read of the platform's own is a step out of JavaScript. */
-type Place = WrittenUrl & Readonly<Pick<URL, "href" | "origin">>;
+type ParsedUrl = UrlParts & Readonly<Pick<URL, "href" | "origin">>;
 
 /** What the next request is made of. */
 interface Hop {
-  readonly url: Place;
+  readonly url: ParsedUrl;
   readonly method: string;
   /** Names are in lower case. */
   readonly headers: Headers | Record<string, string>;
@@ -75,80 +75,80 @@ interface Hop {
 }
 
 /** Where a Worker's requests may go beside the public internet. */
-export function allowedBy(env: unknown): string {
+export function outboundAllowOf(env: unknown): string {
   const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "" } = (env ?? {}) as OutboundVars;
   return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
 }
 
-export class OutboundDoor {
-  readonly #options: OutboundDoorOptions;
+export class GuardedFetch {
+  readonly #options: GuardedFetchOptions;
   readonly #open = new Set<object>();
   #isClosed = false;
 
-  constructor(options: OutboundDoorOptions) {
+  constructor(options: GuardedFetchOptions) {
     this.#options = options;
   }
 
   /** As the global `fetch`. Rejects with an OutboundError for what this Worker refuses. */
   async fetch(input: RequestInfo | URL, init: OutboundInit = {}): Promise<Response> {
-    const { signal, answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
-    const leave = this.#enter();
-    const ends = endsWithin(answerWithinMs, init.signal ?? signal());
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const release = this.#acquire();
+    const timeout = createTimeoutSignal(timeoutMs, init.signal ?? signal());
     try {
-      const followed = { ...init, signal: ends.signal };
-      const { response, url, redirected } = await this.#follow(firstHop(input, init), followed);
+      const fetchInit = { ...init, signal: timeout.signal };
+      const { response, url, redirected } = await this.#followRedirects(firstHop(input, init), fetchInit);
       if (init.onEnd) {
-        init.onEnd(leave);
+        init.onEnd(release);
         return response;
       }
-      const counted = countedBody(response, init.maxBytes ?? MOST_BYTES, leave);
+      const counted = limitBody(response, init.maxBytes ?? DEFAULT_MAX_BYTES, release);
       return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
     } catch (error) {
-      leave();
-      throw ends.isLate() ? new OutboundError("time") : error;
+      release();
+      throw timeout.isTimedOut() ? new OutboundError("time") : error;
     } finally {
-      ends.began();
+      timeout.clear();
     }
   }
 
   /** What was not read to its end counts no longer: the call is over. */
   close(): void {
     this.#isClosed = true;
-    for (const one of this.#open) this.#leave(one);
+    for (const one of this.#open) this.#release(one);
   }
 
-  #enter(): () => void {
+  #acquire(): () => void {
     const { tenant, now = Date.now } = this.#options;
     if (this.#isClosed) throw new OutboundError("over");
-    const open = openOf.get(tenant) ?? new Map<object, number>();
-    const began = now();
-    for (const [one, since] of open) {
-      if (open.size < MOST_OF_TENANT || Math.abs(began - since) < FORGOTTEN_AFTER_MS) break;
-      open.delete(one);
+    const open = openByTenant.get(tenant) ?? new Map<object, number>();
+    const startedAt = now();
+    for (const [token, since] of open) {
+      if (open.size < MAX_PER_TENANT || Math.abs(startedAt - since) < STALE_AFTER_MS) break;
+      open.delete(token);
     }
-    if (this.#open.size >= MOST_OF_CALL || open.size >= MOST_OF_TENANT) throw new OutboundError("connections");
-    const one = {};
-    this.#open.add(one);
-    openOf.set(tenant, open.set(one, began));
-    const [first = ""] = openOf.keys();
-    if (openOf.size > MOST_TENANTS) openOf.delete(first);
+    if (this.#open.size >= MAX_PER_CALL || open.size >= MAX_PER_TENANT) throw new OutboundError("connections");
+    const token = {};
+    this.#open.add(token);
+    openByTenant.set(tenant, open.set(token, startedAt));
+    const [first = ""] = openByTenant.keys();
+    if (openByTenant.size > MAX_TENANTS) openByTenant.delete(first);
     return () => {
-      this.#leave(one);
+      this.#release(token);
     };
   }
 
-  #leave(one: object): void {
+  #release(token: object): void {
     const { tenant } = this.#options;
-    this.#open.delete(one);
-    const open = openOf.get(tenant);
-    open?.delete(one);
-    if (open?.size === 0) openOf.delete(tenant);
+    this.#open.delete(token);
+    const open = openByTenant.get(tenant);
+    open?.delete(token);
+    if (open?.size === 0) openByTenant.delete(tenant);
   }
 
-  async #refusalOf({ headers, url }: Hop): ReturnType<typeof refusalOf> {
+  async #findBrokenRule({ headers, url }: Hop): ReturnType<typeof findBrokenRule> {
     const isUpgrade = headers instanceof Headers ? headers.has("upgrade") : "upgrade" in headers;
     if (isUpgrade) return "upgrade";
-    return this.#options.service ? undefined : refusalOf(url, this.#options);
+    return this.#options.service ? undefined : findBrokenRule(url, this.#options);
   }
 
   #send(url: string, init: RequestInit): Promise<Response> {
@@ -157,71 +157,71 @@ export class OutboundDoor {
   }
 
   /** https://fetch.spec.whatwg.org/#http-redirect-fetch */
-  async #follow(
+  async #followRedirects(
     first: Hop,
     init: OutboundInit & { readonly signal: AbortSignal },
   ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
-    const { hops, headers: along } = this.#options;
+    const { hops, headers: traceHeaders } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
       const { url, method, body } = hop;
-      const rule = await this.#refusalOf(hop);
+      const rule = await this.#findBrokenRule(hop);
       if (rule !== undefined) throw new OutboundError(rule);
-      const headers = withHops(hop.headers, hops + 1, along);
+      const headers = withOwnHeaders(hop.headers, hops + 1, traceHeaders);
       const sent = { ...init, method, headers, body, redirect: "manual" } as const;
       const response = await this.#send(url.href, sent);
-      const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
+      const location = REDIRECT_STATUSES.has(response.status) ? response.headers.get("location") : null;
       if (location === null || init.redirect === "manual")
         return { response, url: url.href, redirected: redirects > 0 };
       await response.body?.cancel();
-      if (redirects === MOST_REDIRECTS || init.redirect === "error") throw new OutboundError("redirects");
+      if (redirects === MAX_REDIRECTS || init.redirect === "error") throw new OutboundError("redirects");
       hop = nextHop(hop, { status: response.status, location, sensitive: init.sensitiveHeaders ?? [] });
     }
   }
 }
 
-interface Ends {
+interface TimeoutSignal {
   readonly signal: AbortSignal;
-  readonly isLate: () => boolean;
+  readonly isTimedOut: () => boolean;
   /** The answer has begun, or will not. */
-  readonly began: () => void;
+  readonly clear: () => void;
 }
 
 /** `own` and the time that an answer has to begin; Infinity is for callers that count it themselves. */
-function endsWithin(milliseconds: number, own: AbortSignal): Ends {
-  if (milliseconds === Infinity) return { signal: own, isLate: () => false, began: () => {} };
-  const late = new AbortController();
+function createTimeoutSignal(milliseconds: number, callerSignal: AbortSignal): TimeoutSignal {
+  if (milliseconds === Infinity) return { signal: callerSignal, isTimedOut: () => false, clear: () => {} };
+  const controller = new AbortController();
   const timer = setTimeout(() => {
-    late.abort(new OutboundError("time"));
+    controller.abort(new OutboundError("time"));
   }, milliseconds);
-  const signal = AbortSignal.any([own, late.signal]);
-  return { signal, isLate: () => late.signal.aborted, began: () => clearTimeout(timer) };
+  const signal = AbortSignal.any([callerSignal, controller.signal]);
+  return { signal, isTimedOut: () => controller.signal.aborted, clear: () => clearTimeout(timer) };
 }
 
 function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {
   const request = input instanceof Request ? input : undefined;
   const url = input instanceof URL ? input.href : input;
   return {
-    url: placeAt(typeof url === "string" ? url : url.url),
+    url: getParsedUrl(typeof url === "string" ? url : url.url),
     method: (init.method ?? request?.method ?? "GET").toUpperCase(),
-    headers: headersOf(init.headers ?? request?.headers),
+    headers: toHopHeaders(init.headers ?? request?.headers),
     body: init.body ?? request?.body ?? null,
   };
 }
 
 /** As a plain object, where that says the same: made into `Headers` twice, they cost as much as the rest of the door. */
-function headersOf(given: RequestInit["headers"]): Hop["headers"] {
-  const isPlain = given !== undefined && Object.getPrototypeOf(given) === Object.prototype;
-  const plain = isPlain ? (given as Record<string, string>) : {};
-  return isPlain && Object.keys(plain).every((name) => name === name.toLowerCase()) ? plain : new Headers(given);
+function toHopHeaders(headers: RequestInit["headers"]): Hop["headers"] {
+  const isPlain = headers !== undefined && Object.getPrototypeOf(headers) === Object.prototype;
+  const plain = isPlain ? (headers as Record<string, string>) : {};
+  return isPlain && Object.keys(plain).every((name) => name === name.toLowerCase()) ? plain : new Headers(headers);
 }
 
-function withHops(headers: Hop["headers"], hops: number, along: object = {}): Hop["headers"] {
+function withOwnHeaders(headers: Hop["headers"], hops: number, traceHeaders: object = {}): Hop["headers"] {
   const isPlain = !(headers instanceof Headers);
   const has = (name: string) => (isPlain ? name in headers : headers.has(name));
   const ours = {
-    ...(has("traceparent") ? {} : along),
+    ...(has("traceparent") ? {} : traceHeaders),
     ...(has("user-agent") ? {} : { "user-agent": USER_AGENT }),
-    [HOPS]: String(hops),
+    [HOPS_HEADER]: String(hops),
   };
   if (isPlain) return { ...headers, ...ours };
   for (const [name, value] of Object.entries(ours)) headers.set(name, value);
@@ -235,41 +235,41 @@ interface Redirect {
 }
 
 function nextHop({ url, method, headers, body }: Hop, { status, location, sensitive }: Redirect): Hop {
-  const next = parsed(location, url.href);
-  const kept = new Headers(headers);
+  const next = parseUrl(location, url.href);
+  const nextHeaders = new Headers(headers);
   if (next.origin !== url.origin) {
-    const names = Array.from(kept.keys());
-    for (const name of names) if (CREDENTIAL.test(name)) kept.delete(name);
-    for (const name of sensitive) kept.delete(name);
+    const names = Array.from(nextHeaders.keys());
+    for (const name of names) if (CREDENTIAL_HEADER.test(name)) nextHeaders.delete(name);
+    for (const name of sensitive) nextHeaders.delete(name);
   }
   const isGet = method === "GET" || method === "HEAD";
   if (status === 303 ? !isGet : status < 303 && method === "POST") {
-    for (const name of ["encoding", "language", "location", "type", "length"]) kept.delete(`content-${name}`);
-    return { url: next, method: "GET", headers: kept, body: null };
+    for (const name of ["encoding", "language", "location", "type", "length"]) nextHeaders.delete(`content-${name}`);
+    return { url: next, method: "GET", headers: nextHeaders, body: null };
   }
   if (body instanceof ReadableStream) throw new OutboundError("body");
-  return { url: next, method, headers: kept, body };
+  return { url: next, method, headers: nextHeaders, body };
 }
 
 /**
  * By the text: an upstream is at the same one for each call. Emptied when it is full.
  * Bound: MOST_PLACES, then all are forgotten.
  */
-const places = new Map<string, Place>();
-const MOST_PLACES = 256;
-const LONGEST_KEPT = 2000;
+const urlCache = new Map<string, ParsedUrl>();
+const MAX_CACHED_URLS = 256;
+const MAX_CACHED_LENGTH = 2000;
 
-function placeAt(text: string): Place {
-  const known = places.get(text);
-  if (known) return known;
-  const place = parsed(text);
-  if (text.length > LONGEST_KEPT) return place;
-  if (places.size >= MOST_PLACES) places.clear();
-  places.set(text, place);
-  return place;
+function getParsedUrl(text: string): ParsedUrl {
+  const cached = urlCache.get(text);
+  if (cached) return cached;
+  const url = parseUrl(text);
+  if (text.length > MAX_CACHED_LENGTH) return url;
+  if (urlCache.size >= MAX_CACHED_URLS) urlCache.clear();
+  urlCache.set(text, url);
+  return url;
 }
 
-function parsed(text: string, base?: string): Place {
+function parseUrl(text: string, base?: string): ParsedUrl {
   if (!URL.canParse(text, base)) throw new OutboundError("url");
   const url = new URL(text, base);
   url.hash = "";
@@ -278,15 +278,15 @@ function parsed(text: string, base?: string): Place {
 }
 
 /** The same answer, whose body ends in an error where it is too long. `leave` is called once, when it was read. */
-function countedBody(response: Response, most: number, leave: () => void): Response {
+function limitBody(response: Response, maxBytes: number, release: () => void): Response {
   const { body } = response;
-  const announced = response.headers.has("content-encoding") ? 0 : Number(response.headers.get("content-length"));
-  if (announced > most && body) {
+  const contentLength = response.headers.has("content-encoding") ? 0 : Number(response.headers.get("content-length"));
+  if (contentLength > maxBytes && body) {
     void body.cancel();
     throw new OutboundError("size");
   }
   if (!body) {
-    leave();
+    release();
     return new Response(null, response);
   }
   const reader = body.getReader();
@@ -297,12 +297,12 @@ function countedBody(response: Response, most: number, leave: () => void): Respo
         try {
           const { done, value } = await reader.read();
           bytes += value?.byteLength ?? 0;
-          if (bytes > most) throw new OutboundError("size");
+          if (bytes > maxBytes) throw new OutboundError("size");
           if (!done) return controller.enqueue(value);
-          leave();
+          release();
           controller.close();
         } catch (error) {
-          leave();
+          release();
           dropFrames(error);
           controller.error(error);
           // `error` is what its reader is told.
@@ -310,7 +310,7 @@ function countedBody(response: Response, most: number, leave: () => void): Respo
         }
       },
       cancel(reason) {
-        leave();
+        release();
         return reader.cancel(reason);
       },
     },

@@ -1,12 +1,12 @@
 // Owns what the protocol's methods ask: one view (what one principal sees of one tenant in one profile), ready to be
 // called. Refuses to say where things come from: code, storage and a server elsewhere look the same here.
 
-import type { Call } from "./call.ts";
+import type { McpRequest } from "./call.ts";
 import type { PromptDefinition, ServerInfo, TemplateDefinition, ToolDefinition } from "./definition.ts";
 import type { Failure } from "./errors.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
-import type { AskedUri, AskedValue } from "./source.ts";
+import type { ResourceRef, CompletionQuery } from "./source.ts";
 
 /**
  * What a view lists. A backend gives the same object for as long as the view is the same, because the encoded lists are
@@ -26,17 +26,17 @@ export interface Definitions {
   readonly meta: JsonObject | undefined;
 }
 
-export interface FoundTool {
+export interface CallableTool {
   readonly definition: ToolDefinition;
-  call(args: JsonObject, call: Call): Promise<CallOutcome | InvalidArguments>;
+  call(args: JsonObject, request: McpRequest): Promise<CallOutcome | InvalidArguments>;
 }
 
-export interface FoundPrompt {
+export interface CallablePrompt {
   readonly definition: PromptDefinition;
-  get(args: Readonly<Record<string, string>>, call: Call): Promise<CallOutcome>;
+  get(args: Readonly<Record<string, string>>, request: McpRequest): Promise<CallOutcome>;
 }
 
-export interface Page {
+export interface ResourceList {
   readonly items: readonly JsonObject[];
   readonly nextCursor?: string;
   readonly meta?: JsonObject | undefined;
@@ -44,20 +44,20 @@ export interface Page {
   readonly cacheScope?: CacheHint["cacheScope"];
 }
 
-export interface CompletionRequest extends AskedValue {
+export interface CompletionRequest extends CompletionQuery {
   readonly ref:
     | { readonly type: "prompt"; readonly name: string }
     | { readonly type: "resource"; readonly uri: string };
 }
 
-export interface Backend {
+export interface RequestHandlers {
   readonly definitions: Definitions;
   /** A failure says why a known name cannot be used, such as a suspended tool; undefined: there is no such name. */
-  tool(name: string): FoundTool | Failure | undefined;
-  prompt(name: string): FoundPrompt | Failure | undefined;
+  tool(name: string): CallableTool | Failure | undefined;
+  prompt(name: string): CallablePrompt | Failure | undefined;
   /** `cursor` comes from the client; the backend answers `invalidParams` to one that it did not make. */
-  listResources(cursor: string | undefined, call: Call): Promise<Page | Failure>;
-  readResource(asked: AskedUri, call: Call): Promise<CallOutcome>;
+  listResources(cursor: string | undefined, request: McpRequest): Promise<ResourceList | Failure>;
+  readResource(ref: ResourceRef, request: McpRequest): Promise<CallOutcome>;
   /** The values that fit, or an outcome that is answered as it is. */
-  complete(request: CompletionRequest, call: Call): Promise<readonly string[] | CallOutcome>;
+  complete(request: CompletionRequest, call: McpRequest): Promise<readonly string[] | CallOutcome>;
 }

@@ -3,12 +3,12 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
 
 import {
-  DEFAULT_DIALECT,
-  DIALECT_2026,
-  dialect2025,
-  eraOfVersion,
+  DEFAULT_REVISION,
   REVISION_2026,
-  type Dialect,
+  findRevision2025,
+  eraOfVersion,
+  VERSION_2026,
+  type RevisionFeatures,
   type Era,
 } from "./era.ts";
 import { failure, type Failure } from "./errors.ts";
@@ -37,7 +37,7 @@ export type Classified =
   | {
       readonly kind: "message2025";
       readonly message: Exclude<RpcMessage, { kind: "invalid" }>;
-      readonly dialect: Dialect;
+      readonly revision: RevisionFeatures;
     }
   | { readonly kind: "batch2025"; readonly messages: readonly RpcMessage[] }
   /** A notification of era 2026: this server acts on none of them. */
@@ -51,37 +51,41 @@ export function classify(body: unknown, headers: InboundHeaders): Classified {
   const era = eraOfVersion(headers.version);
   switch (message.kind) {
     case "invalid":
-      return rejected(era, message.id, failure("invalidRequest", `Invalid Request: ${message.why}`));
+      return toRejected(era, message.id, failure("invalidRequest", `Invalid Request: ${message.why}`));
     case "request":
       return classifyRequest(message, headers);
     case "notification":
-      if (era === "2026" || claimOf(message.params) !== undefined) return { kind: "ignored" };
-      return in2025(message, headers);
+      if (era === "2026" || claimedVersionOf(message.params) !== undefined) return { kind: "ignored" };
+      return classify2025(message, headers);
     case "response":
       if (era === "2026") {
         // A response repeats the id of a server's request; the refusal must not use it as the id of a client's.
-        return rejected(era, undefined, failure("invalidRequest", "Invalid Request: this revision asks no questions"));
+        return toRejected(
+          era,
+          undefined,
+          failure("invalidRequest", "Invalid Request: this revision asks no questions"),
+        );
       }
-      return in2025(message, headers);
+      return classify2025(message, headers);
   }
 }
 
 function classifyRequest(message: RpcRequest, headers: InboundHeaders): Classified {
-  const claim = claimOf(message.params);
+  const claim = claimedVersionOf(message.params);
   if (claim !== undefined && message.params) return classify2026(message, message.params, claim, headers);
-  if (headers.version === REVISION_2026) {
+  if (headers.version === VERSION_2026) {
     if (message.method === "initialize") {
-      const why = `Header mismatch: initialize belongs to earlier revisions, the header says ${REVISION_2026}`;
-      return rejected("2026", message.id, failure("headerMismatch", why));
+      const why = `Header mismatch: initialize belongs to earlier revisions, the header says ${VERSION_2026}`;
+      return toRejected("2026", message.id, failure("headerMismatch", why));
     }
     const why = `Invalid params: _meta["${META.protocolVersion}"] is required`;
-    return rejected("2026", message.id, failure("invalidEnvelope", why));
+    return toRejected("2026", message.id, failure("invalidEnvelope", why));
   }
-  return in2025(message, headers);
+  return classify2025(message, headers);
 }
 
 function classify2026(message: RpcRequest, params: JsonObject, claim: unknown, headers: InboundHeaders): Classified {
-  const reject = (why: Failure) => rejected("2026", message.id, why);
+  const reject = (reason: Failure) => toRejected("2026", message.id, reason);
   const meta = params._meta as JsonObject;
   if (typeof claim !== "string") {
     return reject(failure("invalidEnvelope", `Invalid params: _meta["${META.protocolVersion}"] must be a string`));
@@ -90,8 +94,8 @@ function classify2026(message: RpcRequest, params: JsonObject, claim: unknown, h
     const why = headers.version === null ? "is required" : "does not match _meta";
     return reject(failure("headerMismatch", `Header mismatch: MCP-Protocol-Version ${why}`));
   }
-  if (claim !== REVISION_2026) {
-    return reject(failure("unsupportedVersion", undefined, { supported: [REVISION_2026], requested: claim }));
+  if (claim !== VERSION_2026) {
+    return reject(failure("unsupportedVersion", undefined, { supported: [VERSION_2026], requested: claim }));
   }
   const envelope = checkEnvelope(meta);
   if (envelope !== undefined) return reject(failure("invalidEnvelope", `Invalid params: ${envelope}`));
@@ -112,20 +116,20 @@ function checkEnvelope(meta: JsonObject): string | undefined {
  * The dialect is what the version header says, or 2025-03-26 without one; a session's own dialect replaces it later.
  * `initialize` passes under any header, because it names its revision in the body.
  */
-function in2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: InboundHeaders): Classified {
-  const dialect = headers.version === null ? DEFAULT_DIALECT : dialect2025(headers.version);
-  if (dialect) return { kind: "message2025", message, dialect };
+function classify2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: InboundHeaders): Classified {
+  const revision = headers.version === null ? DEFAULT_REVISION : findRevision2025(headers.version);
+  if (revision) return { kind: "message2025", message, revision };
   if (message.kind === "request" && message.method === "initialize") {
-    return { kind: "message2025", message, dialect: DEFAULT_DIALECT };
+    return { kind: "message2025", message, revision: DEFAULT_REVISION };
   }
   const id = message.kind === "request" ? message.id : undefined;
   const why = `Bad MCP-Protocol-Version header: ${JSON.stringify(String(headers.version).slice(0, 64))} is not served`;
-  return rejected("2025", id, failure("invalidEnvelope", why));
+  return toRejected("2025", id, failure("invalidEnvelope", why));
 }
 
 function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Classified {
   const era = eraOfVersion(headers.version);
-  const refuse = (why: string) => rejected(era, undefined, failure("invalidRequest", `Invalid Request: ${why}`));
+  const refuse = (why: string) => toRejected(era, undefined, failure("invalidRequest", `Invalid Request: ${why}`));
   if (era === "2026") return refuse("this revision has no batches");
   if (body.length === 0) return refuse("an empty batch");
   if (body.length > MAX_BATCH) return refuse(`a batch has at most ${MAX_BATCH} messages`);
@@ -133,20 +137,20 @@ function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Class
   for (const message of messages) {
     if (message.kind !== "request" && message.kind !== "notification") continue;
     if (message.method === "initialize") return refuse("initialize must not be part of a batch");
-    if (claimOf(message.params) !== undefined) {
-      const why = `Invalid Request: revision ${DIALECT_2026.revision} has no batches`;
-      return rejected("2026", undefined, failure("invalidRequest", why));
+    if (claimedVersionOf(message.params) !== undefined) {
+      const why = `Invalid Request: revision ${REVISION_2026.version} has no batches`;
+      return toRejected("2026", undefined, failure("invalidRequest", why));
     }
   }
   return { kind: "batch2025", messages };
 }
 
 /** The version that a message claims in `_meta`, of whatever type; undefined when the key is absent. */
-function claimOf(params: JsonObject | undefined): unknown {
+function claimedVersionOf(params: JsonObject | undefined): unknown {
   const meta = params?._meta;
   return isObject(meta) && META.protocolVersion in meta ? (meta[META.protocolVersion] ?? null) : undefined;
 }
 
-function rejected(era: Era, id: EchoId, why: Failure): Rejected {
-  return { kind: "rejected", era, id, failure: why };
+function toRejected(era: Era, id: EchoId, reason: Failure): Rejected {
+  return { kind: "rejected", era, id, failure: reason };
 }

@@ -18,7 +18,7 @@ export function decodeCursor(list: string, cursor: string): string | undefined {
 }
 
 /** A page of at most `size` items of a list that is held whole in memory; undefined for a cursor that is not ours. */
-export function pageOf<T>(
+export function paginate<T>(
   list: string,
   all: readonly T[],
   cursor: string | undefined,

@@ -1,12 +1,12 @@
 // Owns which methods exist in each era and what the result of one looks like on the wire.
 // A method that is missing from a table does not exist there: no era test stands in a method.
 
-import type { Backend } from "./backend.ts";
-import type { Call } from "./call.ts";
+import type { RequestHandlers } from "./backend.ts";
+import type { McpRequest } from "./call.ts";
 import type { ServerInfo } from "./definition.ts";
-import { Encoded, type CallOutcome, type Complete } from "./outcome.ts";
-import type { Dialect, Era } from "./era.ts";
-import { ERRORS, errorCode, errorStatus, failure, type ErrorKey, type Failure, type MetLimit } from "./errors.ts";
+import { SerializedResult, type CallOutcome, type Complete } from "./outcome.ts";
+import type { RevisionFeatures, Era } from "./era.ts";
+import { ERRORS, errorCode, errorStatus, failure, type ErrorKey, type Failure, type ExceededLimit } from "./errors.ts";
 import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
 import { META } from "./meta.ts";
 import { complete } from "./methods/completion.ts";
@@ -17,9 +17,9 @@ import { listResources, listTemplates, readResource } from "./methods/resources.
 import { subscribe, unsubscribe } from "./methods/subscriptions.ts";
 import { callTool, listTools } from "./methods/tools.ts";
 
-type Method = (call: Call, backend: Backend) => CallOutcome | Promise<CallOutcome>;
+type Method = (request: McpRequest, handlers: RequestHandlers) => CallOutcome | Promise<CallOutcome>;
 
-const SHARED: Readonly<Record<string, Method>> = {
+const SHARED_METHODS: Readonly<Record<string, Method>> = {
   "tools/list": listTools,
   "tools/call": callTool,
   "resources/list": listResources,
@@ -34,42 +34,47 @@ const SHARED: Readonly<Record<string, Method>> = {
 const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
   "2025": new Map(
     Object.entries({
-      ...SHARED,
+      ...SHARED_METHODS,
       ping,
       "logging/setLevel": setLogLevel,
       "resources/subscribe": subscribe,
       "resources/unsubscribe": unsubscribe,
     }),
   ),
-  "2026": new Map(Object.entries({ ...SHARED, "server/discover": discover })),
+  "2026": new Map(Object.entries({ ...SHARED_METHODS, "server/discover": discover })),
 };
 
 export function methodsOf(era: Era): readonly string[] {
   return [...METHODS[era].keys()];
 }
 
-export async function dispatch(call: Call, backend: Backend): Promise<CallOutcome> {
-  const method = METHODS[call.dialect.era].get(call.method);
-  return method === undefined ? failure("methodNotFound") : method(call, backend);
+export async function dispatch(request: McpRequest, handlers: RequestHandlers): Promise<CallOutcome> {
+  const method = METHODS[request.revision.era].get(request.method);
+  return method === undefined ? failure("methodNotFound") : method(request, handlers);
 }
 
 /** A JSON-RPC response as text, with its HTTP status; `retryAfter` in seconds. */
-export interface Answer {
+export interface EncodedResponse {
   readonly json: string;
   readonly status: number;
   /** Which error it is. */
   readonly error?: ErrorKey;
   readonly retryAfter?: number;
-  readonly met?: MetLimit;
+  readonly met?: ExceededLimit;
   readonly challenge?: string;
   /** For whom it is held until it is read, where it is large. */
-  readonly holder?: string;
+  readonly clientAddress?: string;
 }
 
-export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Dialect, server: ServerInfo): Answer {
+export function encodeOutcome(
+  id: RequestId,
+  outcome: CallOutcome,
+  revision: RevisionFeatures,
+  server: ServerInfo,
+): EncodedResponse {
   switch (outcome.kind) {
     case "failure":
-      return encodeFailure(id, outcome, dialect.era);
+      return encodeFailure(id, outcome, revision.era);
     case "inputRequired": {
       const { inputRequests, requestState } = outcome;
       const result = {
@@ -81,40 +86,45 @@ export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Diale
       return { json: resultResponse(id, JSON.stringify(result)), status: 200 };
     }
     case "complete":
-      return { json: resultResponse(id, encodeResult(outcome, dialect, server)), status: 200 };
+      return { json: resultResponse(id, encodeResult(outcome, revision, server)), status: 200 };
   }
 }
 
-export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
+export function encodeFailure(id: EchoId, failureToEncode: Failure, era: Era): EncodedResponse {
   // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves the id out. A message whose own
   // id is null is answered with null in both eras: docs/founding-documents.md.
-  const shown = id === undefined && era === "2025" ? null : id;
-  const message = fault.message ?? ERRORS[fault.error].message;
+  const echoedId = id === undefined && era === "2025" ? null : id;
+  const message = failureToEncode.message ?? ERRORS[failureToEncode.error].message;
   return {
-    json: errorResponse(shown, fault.code ?? errorCode(fault.error, era), message, fault.data),
-    status: errorStatus(fault.error, era),
-    error: fault.error,
-    ...(fault.retryAfter !== undefined && { retryAfter: fault.retryAfter }),
-    ...(fault.met && { met: fault.met }),
-    ...(fault.challenge !== undefined && { challenge: fault.challenge }),
+    json: errorResponse(
+      echoedId,
+      failureToEncode.code ?? errorCode(failureToEncode.error, era),
+      message,
+      failureToEncode.data,
+    ),
+    status: errorStatus(failureToEncode.error, era),
+    error: failureToEncode.error,
+    ...(failureToEncode.retryAfter !== undefined && { retryAfter: failureToEncode.retryAfter }),
+    ...(failureToEncode.exceeded && { met: failureToEncode.exceeded }),
+    ...(failureToEncode.challenge !== undefined && { challenge: failureToEncode.challenge }),
   };
 }
 
-function encodeResult({ result, cache, meta }: Complete, dialect: Dialect, server: ServerInfo): string {
-  const isEncoded = result instanceof Encoded;
-  if (isEncoded && result.isStamped) return result.json;
-  const written: JsonObject = isEncoded ? {} : result;
+function encodeResult({ result, cache, meta }: Complete, revision: RevisionFeatures, server: ServerInfo): string {
+  const isEncoded = result instanceof SerializedResult;
+  if (isEncoded && result.isFinal) return result.json;
+  const members: JsonObject = isEncoded ? {} : result;
   // Only this file may write these members, so a handler cannot set them.
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: own = meta, ...rest } = written;
-  const stamps = dialect.stamps
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: ownMeta = meta, ...rest } = members;
+  const resultMeta = revision.resultMeta
     ? {
         resultType: "complete",
-        _meta: { ...(own as JsonObject | undefined), [META.serverInfo]: server },
-        ...(dialect.caching && cache && { ttlMs: cache.ttlMs, cacheScope: cache.cacheScope }),
+        _meta: { ...(ownMeta as JsonObject | undefined), [META.serverInfo]: server },
+        ...(revision.caching && cache && { ttlMs: cache.ttlMs, cacheScope: cache.cacheScope }),
       }
-    : own !== undefined && { _meta: own };
-  if (!isEncoded) return JSON.stringify({ ...stamps, ...rest });
-  return stamps ? splice(result.json, stamps) : result.json;
+    : ownMeta !== undefined && { _meta: ownMeta };
+  if (!isEncoded) return JSON.stringify({ ...resultMeta, ...rest });
+  return resultMeta ? splice(result.json, resultMeta) : result.json;
 }
 
 /** Puts `members` in front of those of an object that is JSON already. */

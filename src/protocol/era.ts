@@ -2,21 +2,21 @@
 
 export type Era = "2025" | "2026";
 
-export const REVISIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+export const VERSIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 /** A client that asks for it is answered with it and served as 2024-11-05: nothing served here differs between them. */
-const EARLIEST = "2024-10-07";
-export const REVISION_2026 = "2026-07-28";
+const EARLIEST_VERSION = "2024-10-07";
+export const VERSION_2026 = "2026-07-28";
 
-export type Revision = (typeof REVISIONS_2025)[number] | typeof REVISION_2026;
+export type ProtocolVersion = (typeof VERSIONS_2025)[number] | typeof VERSION_2026;
 
 /** The era that a version header claims, for answers that are given before the message is classified. */
 export function eraOfVersion(version: string | null): Era {
-  return version === REVISION_2026 ? "2026" : "2025";
+  return version === VERSION_2026 ? "2026" : "2025";
 }
 
-export interface Dialect {
+export interface RevisionFeatures {
   readonly era: Era;
-  readonly revision: Revision;
+  readonly version: ProtocolVersion;
   /**
    * JSON-RPC batches, which 2025-06-18 removed.
    * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
@@ -25,96 +25,96 @@ export interface Dialect {
   /** Where arguments that break the tool's schema are reported; SEP-1303 moved them into the result. */
   readonly invalidArguments: "error" | "result";
   /** What counts as a member of params that was left out: clients of era 2025 write null, or an empty text. */
-  readonly leftOut: readonly unknown[];
+  readonly emptyValues: readonly unknown[];
   /** Results carry `resultType` and `_meta` serverInfo. */
-  readonly stamps: boolean;
+  readonly resultMeta: boolean;
   /** `ttlMs` and `cacheScope` on lists and reads. */
   readonly caching: boolean;
   readonly audio: boolean;
   readonly resourceLinks: boolean;
   /** In questions: titles of choices, several of them at once, and several blocks in a message for a model. */
-  readonly choices: boolean;
+  readonly enumTitles: boolean;
   /** What `structuredContent` and `outputSchema` may be. */
   readonly structured: "none" | "object" | "any";
   /** What ping answers; see docs/founding-documents.md. */
   readonly ping: "empty" | "timestampInMeta";
   /** A stream that can be resumed begins with an event that has an id and no data; SEP-1699. */
-  readonly primes: boolean;
+  readonly sendsPrimingEvent: boolean;
   /** Log messages: by `logging/setLevel` in the session, or by `_meta` of each request. */
   readonly logging: "session" | "request";
 }
 
-const since2025 = {
+const shared2025 = {
   era: "2025",
-  leftOut: [undefined, null, ""],
-  stamps: false,
+  emptyValues: [undefined, null, ""],
+  resultMeta: false,
   caching: false,
   logging: "session",
 } as const;
 
-export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
+export const REVISION_FEATURES: Readonly<Record<ProtocolVersion, RevisionFeatures>> = {
   "2024-11-05": {
-    ...since2025,
-    revision: "2024-11-05",
+    ...shared2025,
+    version: "2024-11-05",
     batches: false,
     invalidArguments: "error",
     audio: false,
     resourceLinks: false,
-    choices: false,
+    enumTitles: false,
     structured: "none",
     ping: "timestampInMeta",
-    primes: false,
+    sendsPrimingEvent: false,
   },
   "2025-03-26": {
-    ...since2025,
-    revision: "2025-03-26",
+    ...shared2025,
+    version: "2025-03-26",
     batches: true,
     invalidArguments: "error",
     audio: true,
     resourceLinks: false,
-    choices: false,
+    enumTitles: false,
     structured: "none",
     ping: "empty",
-    primes: false,
+    sendsPrimingEvent: false,
   },
   "2025-06-18": {
-    ...since2025,
-    revision: "2025-06-18",
+    ...shared2025,
+    version: "2025-06-18",
     batches: false,
     invalidArguments: "error",
     audio: true,
     resourceLinks: true,
-    choices: false,
+    enumTitles: false,
     structured: "object",
     ping: "empty",
-    primes: false,
+    sendsPrimingEvent: false,
   },
   "2025-11-25": {
-    ...since2025,
-    revision: "2025-11-25",
+    ...shared2025,
+    version: "2025-11-25",
     batches: false,
     invalidArguments: "result",
     audio: true,
     resourceLinks: true,
-    choices: true,
+    enumTitles: true,
     structured: "object",
     ping: "empty",
-    primes: true,
+    sendsPrimingEvent: true,
   },
   "2026-07-28": {
     era: "2026",
-    revision: "2026-07-28",
+    version: "2026-07-28",
     batches: false,
     invalidArguments: "result",
-    leftOut: [undefined],
-    stamps: true,
+    emptyValues: [undefined],
+    resultMeta: true,
     caching: true,
     audio: true,
     resourceLinks: true,
-    choices: true,
+    enumTitles: true,
     structured: "any",
     ping: "empty",
-    primes: false,
+    sendsPrimingEvent: false,
     logging: "request",
   },
 };
@@ -123,30 +123,32 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
  * The dialect of a 2025 request that has neither version header nor session.
  * https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#protocol-version-header
  */
-export const DEFAULT_DIALECT = DIALECTS["2025-03-26"];
-export const LATEST_2025 = DIALECTS["2025-11-25"];
-export const DIALECT_2026 = DIALECTS[REVISION_2026];
+export const DEFAULT_REVISION = REVISION_FEATURES["2025-03-26"];
+export const LATEST_2025 = REVISION_FEATURES["2025-11-25"];
+export const REVISION_2026 = REVISION_FEATURES[VERSION_2026];
 
 /** The dialect of a revision of era 2025, 2024-10-07 included; undefined for any other text. */
-export function dialect2025(revision: string): Dialect | undefined {
-  if (revision === EARLIEST) return DIALECTS["2024-11-05"];
-  return (REVISIONS_2025 as readonly string[]).includes(revision) ? DIALECTS[revision as Revision] : undefined;
+export function findRevision2025(version: string): RevisionFeatures | undefined {
+  if (version === EARLIEST_VERSION) return REVISION_FEATURES["2024-11-05"];
+  return (VERSIONS_2025 as readonly string[]).includes(version)
+    ? REVISION_FEATURES[version as ProtocolVersion]
+    : undefined;
 }
 
 export interface Negotiated {
-  readonly dialect: Dialect;
+  readonly revision: RevisionFeatures;
   /** The revision that the initialize result names; 2024-10-07 where the client asked for that. */
-  readonly answered: string;
+  readonly version: string;
   /** What the client asked for is no dated revision, such as "1.0". */
-  readonly unofficial: boolean;
+  readonly isUnknownRevision: boolean;
 }
 
 export function negotiate(requested: string): Negotiated {
-  const known = dialect2025(requested);
-  if (known) return { dialect: known, answered: requested, unofficial: false };
+  const known = findRevision2025(requested);
+  if (known) return { revision: known, version: requested, isUnknownRevision: false };
   return {
-    dialect: LATEST_2025,
-    answered: LATEST_2025.revision,
-    unofficial: !/^\d{4}-\d{2}-\d{2}$/.test(requested),
+    revision: LATEST_2025,
+    version: LATEST_2025.version,
+    isUnknownRevision: !/^\d{4}-\d{2}-\d{2}$/.test(requested),
   };
 }

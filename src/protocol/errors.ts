@@ -77,11 +77,11 @@ export interface Failure {
   /** What credential is wanted, for the headers of the answer. https://datatracker.ietf.org/doc/html/rfc6750#section-3 */
   readonly challenge?: string;
   /** Which limit was met, for the headers of the answer. */
-  readonly met?: MetLimit;
+  readonly exceeded?: ExceededLimit;
 }
 
 /** A limit that somebody met. `seconds`: the time for which it counts; absent where it counts what is there at once. */
-export interface MetLimit {
+export interface ExceededLimit {
   readonly name: string;
   readonly most: number;
   readonly seconds?: number;
@@ -91,13 +91,13 @@ export function failure(error: ErrorKey, message?: string, data?: unknown): Fail
   return { kind: "failure", error, ...(message !== undefined && { message }), ...(data !== undefined && { data }) };
 }
 
-const pick = (value: number | Readonly<Record<Era, number>>, era: Era): number =>
+const pickByEra = (value: number | Readonly<Record<Era, number>>, era: Era): number =>
   typeof value === "number" ? value : value[era];
 
 export function errorCode(key: ErrorKey, era: Era): number {
-  return pick(ERRORS[key].code, era);
+  return pickByEra(ERRORS[key].code, era);
 }
 
 export function errorStatus(key: ErrorKey, era: Era): number {
-  return pick(ERRORS[key].status, era);
+  return pickByEra(ERRORS[key].status, era);
 }

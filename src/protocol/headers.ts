@@ -151,13 +151,13 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Every property that an input schema annotates with `x-mcp-header`, or the rule that an annotation breaks. */
 export function collectParamHeaders(schema: JsonObject): ParamHeader[] | { readonly broken: string } {
   const found: ParamHeader[] = [];
-  const broken = collect(schema, [], found) ?? misplaced(schema, "", true);
+  const broken = collectFrom(schema, [], found) ?? findMisplaced(schema, "", true);
   if (broken !== undefined) return { broken };
   const names = new Set(found.map((param) => param.header.toLowerCase()));
   return names.size === found.length ? found : { broken: "x-mcp-header names must differ, whatever their case" };
 }
 
-function collect(schema: JsonObject, path: readonly string[], found: ParamHeader[]): string | undefined {
+function collectFrom(schema: JsonObject, path: readonly string[], found: ParamHeader[]): string | undefined {
   if (!isObject(schema.properties)) return undefined;
   for (const [key, property] of Object.entries(schema.properties)) {
     if (!isObject(property)) continue;
@@ -171,7 +171,7 @@ function collect(schema: JsonObject, path: readonly string[], found: ParamHeader
       }
       found.push({ header, path: here, type });
     }
-    const broken = collect(property, here, found);
+    const broken = collectFrom(property, here, found);
     if (broken !== undefined) return broken;
   }
   return undefined;
@@ -185,20 +185,22 @@ const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions",
  * Finds an `x-mcp-header` that is not on a property reached through `properties` alone: there is no argument to mirror
  * there, so the definition is invalid. `reachable`: only `properties` led here so far.
  */
-function misplaced(schema: unknown, at: string, reachable: boolean): string | undefined {
-  if (Array.isArray(schema)) return firstOf(schema, (item) => misplaced(item, at, false));
+function findMisplaced(schema: unknown, at: string, reachable: boolean): string | undefined {
+  if (Array.isArray(schema)) return firstDefined(schema, (item) => findMisplaced(item, at, false));
   if (!isObject(schema)) return undefined;
   const isProperty = reachable && at !== "";
   if (schema["x-mcp-header"] !== undefined && !isProperty) return `${at || "the root"}: x-mcp-header is out of reach`;
-  return firstOf(Object.entries(schema), ([keyword, value]) => {
+  return firstDefined(Object.entries(schema), ([keyword, value]) => {
     if (NO_SCHEMA.has(keyword)) return undefined;
-    if (!MAPS.has(keyword) || !isObject(value)) return misplaced(value, `${at}/${keyword}`, false);
+    if (!MAPS.has(keyword) || !isObject(value)) return findMisplaced(value, `${at}/${keyword}`, false);
     const inReach = reachable && keyword === "properties";
-    return firstOf(Object.entries(value), ([name, inner]) => misplaced(inner, `${at}/${keyword}/${name}`, inReach));
+    return firstDefined(Object.entries(value), ([name, inner]) =>
+      findMisplaced(inner, `${at}/${keyword}/${name}`, inReach),
+    );
   });
 }
 
-function firstOf<T>(items: readonly T[], fault: (item: T) => string | undefined): string | undefined {
+function firstDefined<T>(items: readonly T[], fault: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
     const found = fault(item);
     if (found !== undefined) return found;

@@ -61,10 +61,10 @@ export function parseMessage(value: unknown): RpcMessage {
   if ("id" in value && !isRequestId(id) && !isLeftOut)
     return { kind: "invalid", id, why: "id must be a string or an integer" };
   if (!("method" in value)) return parseResponse(value, id);
-  return parseCall(value, id);
+  return parseRequest(value, id);
 }
 
-function parseCall(value: JsonObject, id: EchoId): RpcMessage {
+function parseRequest(value: JsonObject, id: EchoId): RpcMessage {
   if (typeof value.method !== "string") return { kind: "invalid", id, why: "method must be a string" };
   if ("result" in value || "error" in value) {
     return { kind: "invalid", id, why: "a message with a method has neither result nor error" };

@@ -2,7 +2,7 @@
 // beyond its type: whoever defines it checks that.
 
 import { isObject, type JsonObject } from "./jsonrpc.ts";
-import { meant } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 
 /** A member of this name is of this type wherever it stands. */
 const TYPES = Object.entries({
@@ -16,7 +16,7 @@ const TYPES = Object.entries({
 }).map(([type, names]) => [type, names.split(" ")] as const);
 
 /** Throws a TypeError that names the member, wherever it is not of its type. `needed`: members that must be there. */
-export function checkMembers(what: string, members: object, needed: readonly string[] = []): void {
+export function assertTypes(what: string, members: object, needed: readonly string[] = []): void {
   for (const [type, names] of TYPES) {
     for (const name of names) {
       const { [name]: value } = members as JsonObject;
@@ -33,7 +33,7 @@ function typeOf(value: unknown): string {
 }
 
 /** Throws a TypeError where a function was given something that looks at nothing. */
-export function refuseOptions(what: string, options: readonly unknown[]): void {
+export function assertNoOptions(what: string, options: readonly unknown[]): void {
   if (options.length > 0) throw new TypeError(`${what}() has no options`);
 }
 
@@ -41,42 +41,42 @@ export function refuseOptions(what: string, options: readonly unknown[]): void {
  * Throws a TypeError for what is no object, and for a member that is not `known`: nobody would look at it. Where there may
  * be others, only for one that was meant to be known.
  */
-export function refuseStray(what: string, members: unknown, known?: string, mayBeOthers = false): void {
+export function assertKnownKeys(what: string, members: unknown, knownKeys?: string, mayBeOthers = false): void {
   if (!isObject(members)) throw new TypeError(`${what} is an object`);
-  const names = known?.split(" ") ?? Object.keys(members);
+  const names = knownKeys?.split(" ") ?? Object.keys(members);
   for (const member of Object.keys(members)) {
     if (names.includes(member)) continue;
-    const near = meant(member, names) || (mayBeOthers ? "" : begunBy(member, names));
+    const near = didYouMean(member, names) || (mayBeOthers ? "" : suggestByPrefix(member, names));
     if (mayBeOthers && near === "") continue;
     throw new TypeError(`${what}: ${member} is no member of it, only ${names.join(", ")}${near}`);
   }
 }
 
 /** As `inputSchema` by `input`, for who knows the words of the protocol. */
-function begunBy(member: string, names: readonly string[]): string {
+function suggestByPrefix(member: string, names: readonly string[]): string {
   const name = names.find((one) => one !== "" && member.startsWith(one));
   return name === undefined ? "" : `; did you mean "${name}"?`;
 }
 
 /** undefined: it is such a number. */
-export function wholeFault(name: string, value: unknown, least: number, most: number): string | undefined {
+export function integerRangeError(name: string, value: unknown, least: number, most: number): string | undefined {
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return undefined;
   return `${name} is a whole number from ${least} to ${most}`;
 }
 
 /** As `refuseStray`, and what is there is of its type. */
-export function checkShape(what: string, members: unknown, known: string, needed?: readonly string[]): void {
-  refuseStray(what, members, known);
-  checkMembers(what, members as object, needed);
+export function assertMemberTypes(what: string, members: unknown, knownKeys: string, needed?: readonly string[]): void {
+  assertKnownKeys(what, members, knownKeys);
+  assertTypes(what, members as object, needed);
 }
 
-type Given<T> = {
+type OmitUndefined<T> = {
   readonly [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key];
 } & {
   readonly [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
 };
 
 /** The members that are there: JSON has no undefined. */
-export function given<T extends object>(members: T): Given<T> {
+export function omitUndefined<T extends object>(members: T): OmitUndefined<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

@@ -21,7 +21,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
 }
 
 /** Whether a message of `level` is as severe as `minimum`, or more. */
-export function reaches(level: LogLevel, minimum: LogLevel): boolean {
+export function isAtLeast(level: LogLevel, minimum: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minimum);
 }
 
@@ -35,13 +35,13 @@ export interface ClientInfo {
 const MAX_CLIENT_CHARACTERS = 64;
 
 /** `info`: whatever stands in the place of a client's name; undefined: it names nobody. */
-export function clientOf(info: unknown): ClientInfo | undefined {
+export function parseClientInfo(info: unknown): ClientInfo | undefined {
   if (!isObject(info) || typeof info.name !== "string" || typeof info.version !== "string") return undefined;
   return { name: info.name.slice(0, MAX_CLIENT_CHARACTERS), version: info.version.slice(0, MAX_CLIENT_CHARACTERS) };
 }
 
 /** What of a request's `_meta` is not the protocol's own. */
-export function furtherMeta({ _meta }: JsonObject): JsonObject {
+export function customMeta({ _meta }: JsonObject): JsonObject {
   const own = (key: string) => key.startsWith("io.modelcontextprotocol/") || key === "progressToken";
   return isObject(_meta) ? Object.fromEntries(Object.entries(_meta).filter(([key]) => !own(key))) : {};
 }
@@ -82,9 +82,9 @@ export function requiredCapabilities(...capabilities: readonly ClientCapability[
 export const APPS_EXTENSION = "io.modelcontextprotocol/ui";
 const APP_TYPE = "text/html;profile=mcp-app";
 /** What a client declares that shows them. */
-export const APPS: JsonObject = { extensions: { [APPS_EXTENSION]: { mimeTypes: [APP_TYPE] } } };
+export const APPS_CAPABILITIES: JsonObject = { extensions: { [APPS_EXTENSION]: { mimeTypes: [APP_TYPE] } } };
 
-export function showsApps({ extensions }: JsonObject): boolean {
+export function supportsApps({ extensions }: JsonObject): boolean {
   const apps = isObject(extensions) ? extensions[APPS_EXTENSION] : undefined;
   return isObject(apps) && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(APP_TYPE);
 }

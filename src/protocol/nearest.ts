@@ -1,11 +1,11 @@
 // Owns finding what somebody may have meant: the name that differs least from the one they wrote.
 
 /** The known name that differs least, whatever its case; undefined when more than a third of its letters differ. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   const most = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
   let least = most + 1;
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     const steps = distance(name.toLowerCase(), candidate.toLowerCase(), least);
     if (steps < least) [best, least] = [candidate, steps];
   }
@@ -13,8 +13,8 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 }
 
 /** What is said after a name that is none; nothing where no known one is near. */
-export function meant(name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const near = nearestName(name, candidates);
   return near === undefined ? "" : `; did you mean "${near}"?`;
 }
 

@@ -12,20 +12,20 @@ export interface CacheHint {
 export const UNCACHED: CacheHint = { ttlMs: 0, cacheScope: "private" };
 
 /** A result that is JSON already. */
-export class Encoded {
+export class SerializedResult {
   readonly json: string;
   /** It already has the members that its dialect stamps on results, so it is sent unchanged. */
-  readonly isStamped: boolean;
+  readonly isFinal: boolean;
 
-  constructor(json: string, isStamped = false) {
+  constructor(json: string, isFinal = false) {
     this.json = json;
-    this.isStamped = isStamped;
+    this.isFinal = isFinal;
   }
 }
 
 export interface Complete {
   readonly kind: "complete";
-  readonly result: JsonObject | Encoded;
+  readonly result: JsonObject | SerializedResult;
   readonly cache?: CacheHint;
   /** `_meta` for an `Encoded` result that was encoded without one. Any other result carries its own. */
   readonly meta?: JsonObject | undefined;

@@ -2,14 +2,14 @@
 // answers under its own names. Refuses to decide what a caller sees, and under which names: a view does.
 // `Host` is what a request brings along for whoever answers it; this folder does not look at it.
 
-import type { Call } from "./call.ts";
+import type { McpRequest } from "./call.ts";
 import type { Cause } from "./cause.ts";
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition } from "./definition.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
 
 /** In words for operators and clients alike, without secrets; and as codes. */
-interface Lacking {
+interface Unavailability {
   readonly why: string;
   readonly causes?: readonly Cause[];
 }
@@ -18,11 +18,11 @@ interface Lacking {
 export type SourceState =
   | { readonly kind: "fresh" }
   /** It could not look again, and offers what it knew at `since` (milliseconds since the epoch). */
-  | ({ readonly kind: "lastGood"; readonly since: number } & Lacking)
+  | ({ readonly kind: "lastGood"; readonly since: number } & Unavailability)
   /** Something that it should offer is missing. */
-  | ({ readonly kind: "degraded" } & Lacking)
+  | ({ readonly kind: "degraded" } & Unavailability)
   /** It offers nothing, because nobody knows yet what it has. */
-  | ({ readonly kind: "unread" } & Lacking);
+  | ({ readonly kind: "unread" } & Unavailability);
 
 export interface ServedTool<Host = unknown> extends ToolDefinition {
   /** As its source calls it, and policy compares it; a view may list it under another name. */
@@ -33,34 +33,34 @@ export interface ServedTool<Host = unknown> extends ToolDefinition {
   readonly ownName?: string;
   /** Set for a tool that exists only while the tenant or the profile switches search on. */
   readonly only?: "search";
-  call(args: JsonObject, call: Call, host: Host): Promise<CallOutcome | InvalidArguments>;
+  call(args: JsonObject, request: McpRequest, host: Host): Promise<CallOutcome | InvalidArguments>;
 }
 
 export interface ServedPrompt<Host> extends PromptDefinition {
   readonly name: string;
   /** As of a tool. */
   readonly listedName?: string;
-  get(args: Readonly<Record<string, string>>, call: Call, host: Host): Promise<CallOutcome>;
-  complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
+  get(args: Readonly<Record<string, string>>, request: McpRequest, host: Host): Promise<CallOutcome>;
+  complete(query: CompletionQuery, request: McpRequest, host: Host): Promise<readonly string[] | CallOutcome>;
 }
 
 export interface ServedResource<Host> extends ResourceDefinition {
-  read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome>;
+  read(ref: ResourceRef, request: McpRequest, host: Host): Promise<CallOutcome>;
 }
 
 export interface ServedTemplate<Host> extends TemplateDefinition {
   /** Its resources, page by page. What it has then, it alone says: a shelf's of the same names are not seen. */
-  readonly listing?: Listing<Host>;
+  readonly listing?: ResourceLister<Host>;
   /** Absent where it reads nothing itself: it only describes what others have. */
   matches?(uri: string): boolean;
   /** Matches what it matches, and more. */
   readonly glob?: string;
   /** undefined: the URI does not match this template, or there is no such resource. */
-  read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
-  complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
+  read(ref: ResourceRef, request: McpRequest, host: Host): Promise<CallOutcome | undefined>;
+  complete(query: CompletionQuery, request: McpRequest, host: Host): Promise<readonly string[] | CallOutcome>;
 }
 
-export interface AskedUri {
+export interface ResourceRef {
   /** In the normal form of `parseUri`. */
   readonly uri: string;
   /** As the client wrote it; the contents repeat it. */
@@ -68,7 +68,7 @@ export interface AskedUri {
 }
 
 /** One argument of a prompt, or variable of a template, that somebody is typing. */
-export interface AskedValue {
+export interface CompletionQuery {
   readonly name: string;
   readonly value: string;
   /** The values of the other arguments or variables that were chosen before. */
@@ -76,30 +76,30 @@ export interface AskedValue {
 }
 
 /** A source's resources that are listed page by page, because they are too many to hold in memory. */
-export interface Shelf<Host> {
+export interface PagedResources<Host> {
   /** `cursor`: the `next` of the page before, undefined for the first. A page may be empty without being the last. */
-  list(page: ShelfAsk, host: Host): Promise<ShelfPage>;
+  list(page: PageRequest, host: Host): Promise<ResourcePage>;
   /** undefined: there is no such resource. */
-  read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
+  read(ref: ResourceRef, request: McpRequest, host: Host): Promise<CallOutcome | undefined>;
 }
 
-export interface Listing<Host> {
+export interface ResourceLister<Host> {
   /** As of a shelf. */
-  list(page: ShelfAsk, call: Call, host: Host): Promise<ShelfPage>;
+  list(page: PageRequest, request: McpRequest, host: Host): Promise<ResourcePage>;
 }
 
-export interface ShelfAsk {
+export interface PageRequest {
   readonly cursor: string | undefined;
   readonly limit: number;
 }
 
-export interface ShelfPage {
+export interface ResourcePage {
   readonly items: readonly ResourceDefinition[];
   readonly next?: string;
 }
 
 /** What one notification stream wants to be told. */
-export interface Interest {
+export interface NotificationFilter {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
@@ -108,7 +108,7 @@ export interface Interest {
 }
 
 /** Something that a source has and does not offer, under the name that it would have. `why` has no secrets in it. */
-export interface Withheld {
+export interface HiddenItem {
   readonly kind: "tools" | "prompts" | "resources";
   readonly name: string;
   readonly why: string;
@@ -131,15 +131,15 @@ export interface Source<Host> {
   readonly resources: readonly ServedResource<Host>[];
   readonly templates: readonly ServedTemplate<Host>[];
   /** For operators who ask why something is not there. */
-  readonly withheld?: () => readonly Withheld[];
+  readonly withheld?: () => readonly HiddenItem[];
   /**
    * In place of what `state` says to who sees everything: what lacks to somebody who sees what lets pass. `isWhole`: nothing
    * is hidden from them by its name, as far as is known. undefined: nothing.
    */
-  readonly lacks?: (sees: (one: Pick<Withheld, "kind" | "name">) => boolean, isWhole: boolean) => string | undefined;
-  readonly shelf?: Shelf<Host>;
+  readonly lacks?: (sees: (one: Pick<HiddenItem, "kind" | "name">) => boolean, isWhole: boolean) => string | undefined;
+  readonly shelf?: PagedResources<Host>;
   /** Whether a list fails when the shelf does; otherwise the list leaves the shelf out and says so in `_meta`. */
   readonly required?: boolean;
   /** Called when a stream begins to listen; the function that it returns is called when the stream ends. */
-  interest?(wanted: Interest, host: Host): () => void;
+  interest?(wanted: NotificationFilter, host: Host): () => void;
 }

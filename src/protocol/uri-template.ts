@@ -118,12 +118,12 @@ function parseExpression(text: string): Expression | { readonly broken: string }
   if (operator === undefined) return { broken: `{${text}} has an unknown operator` };
   const variables: Variable[] = [];
   for (const spec of text.slice(sign.length).split(",")) {
-    const found = VARIABLE.exec(spec);
-    if (!found?.[1]) return { broken: `{${text}} is not an expression of RFC 6570` };
+    const match = VARIABLE.exec(spec);
+    if (!match?.[1]) return { broken: `{${text}} is not an expression of RFC 6570` };
     variables.push({
-      name: found[1],
-      explode: found[2] === "*",
-      prefix: found[3] === undefined ? undefined : Number(found[3]),
+      name: match[1],
+      explode: match[2] === "*",
+      prefix: match[3] === undefined ? undefined : Number(match[3]),
     });
   }
   return { operator, variables };
@@ -137,17 +137,17 @@ interface Rest {
 
 /** Backtracks over the parts; `known` remembers what the parts from one on make of the URI from one position on. */
 function matchParts(parts: readonly Part[], uri: string): Bindings | undefined {
-  const known = new Map<number, Bindings | null>();
+  const memo = new Map<number, Bindings | null>();
   const steps = { left: MAX_STEPS };
   const walk = (index: number, at: number): Bindings | undefined => {
     const part = parts[index];
     if (part === undefined) return at === uri.length ? {} : undefined;
     const key = index * (uri.length + 1) + at;
-    const seen = known.get(key);
-    if (seen !== undefined) return seen ?? undefined;
+    const memoized = memo.get(key);
+    if (memoized !== undefined) return memoized ?? undefined;
     const rest: Rest = (end) => walk(index + 1, end);
     const found = "literal" in part ? walkLiteral(part, uri, at, rest) : walkExpression(part, { uri, at, steps }, rest);
-    known.set(key, found ?? null);
+    memo.set(key, found ?? null);
     return found;
   };
   return walk(0, 0);

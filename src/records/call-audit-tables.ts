@@ -3,26 +3,26 @@
 
 import type { CallAuditReader, RecordedCall } from "../deployment/record-readers.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
-import type { Tables } from "../tenants/authority/tables.ts";
-import { batchMigration, forgetMakers, isTaken, takeBatch } from "./batch-rows.ts";
-import type { BatchNumber } from "./call-batches.ts";
+import type { Store } from "../tenants/authority/tables.ts";
+import { batchMigration, pruneBatchSources, isBatchRecorded, recordBatch } from "./batch-rows.ts";
+import type { BatchId } from "./call-batches.ts";
 import { sha256Of } from "./redacted.ts";
 
 export interface CallAuditMethods {
   /** `entries`: each a JSON object without its place; `days`: how long the tenant wants them kept. */
-  append(number: BatchNumber, entries: readonly string[], days: number): Promise<boolean>;
+  append(batchId: BatchId, entries: readonly string[], days: number): Promise<boolean>;
   page(after: number): Awaited<ReturnType<CallAuditReader["page"]>>;
 }
 
-export const MOST_CALLS = 100_000;
-export const MOST_CALL_BYTES = 64 * 1024 * 1024;
+export const MAX_RECORDED_CALLS = 100_000;
+export const MAX_RECORDED_BYTES = 64 * 1024 * 1024;
 const DAY_MS = 86_400_000;
-const GO_AT_ONCE = 1_000;
+const PRUNE_BATCH = 1_000;
 const PAGE = 200;
 /** What the first one hangs on. */
 export const FIRST_HASH = "0".repeat(64);
 
-interface KeptRow {
+interface ChainRow {
   [column: string]: SqlStorageValue;
   anchor: number;
   anchor_hash: string;
@@ -34,7 +34,7 @@ interface KeptRow {
 
 type Row = { [column: string]: SqlStorageValue } & RecordedCall;
 
-export const callAuditTables: Tables<CallAuditMethods, TenantHost> = {
+export const callAuditStore: Store<CallAuditMethods, TenantHost> = {
   name: "call-audit",
   methods: { append: {}, page: { idempotent: true } },
   migrations: [
@@ -51,7 +51,7 @@ export const callAuditTables: Tables<CallAuditMethods, TenantHost> = {
     return {
       methods: {
         append: (number, entries, days) => {
-          const done = last.then(() => append(host, number, { entries, days }));
+          const done = last.then(() => appendBatch(host, number, { entries, days }));
           // Whoever handed it over is told; the next batch waits for its end alone.
           last = done.catch(() => {});
           return done;
@@ -59,15 +59,15 @@ export const callAuditTables: Tables<CallAuditMethods, TenantHost> = {
         page: (after) => page(host.sql, after),
       },
       alarm: async () => {
-        forgetMakers(host, "recorded_batches");
-        return host.transaction(() => prune(host, GO_AT_ONCE));
+        pruneBatchSources(host, "recorded_batches");
+        return host.transaction(() => prune(host, PRUNE_BATCH));
       },
     };
   },
 };
 
-function keptOf(sql: SqlStorage): KeptRow {
-  return sql.exec<KeptRow>("SELECT anchor, anchor_hash, head, head_hash, bytes, days FROM recorded_kept").one();
+function chainOf(sql: SqlStorage): ChainRow {
+  return sql.exec<ChainRow>("SELECT anchor, anchor_hash, head, head_hash, bytes, days FROM recorded_kept").one();
 }
 
 interface Batch {
@@ -75,12 +75,12 @@ interface Batch {
   readonly days: number;
 }
 
-async function append(host: TenantHost, number: BatchNumber, { entries, days }: Batch): Promise<boolean> {
+async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }: Batch): Promise<boolean> {
   const { sql } = host;
   // Sent again while the first is on its way: nothing is hashed for it.
-  if (isTaken(sql, "recorded_batches", number)) return false;
+  if (isBatchRecorded(sql, "recorded_batches", batchId)) return false;
   const created = host.created();
-  let { head, head_hash: hash } = keptOf(sql);
+  let { head, head_hash: hash } = chainOf(sql);
   const rows: RecordedCall[] = [];
   for (const entry of entries) {
     head += 1;
@@ -90,17 +90,23 @@ async function append(host: TenantHost, number: BatchNumber, { entries, days }: 
   }
   return host.transaction(() => {
     // While hashes were made the tenant may have ended, and another one of its name have come.
-    if (host.created() !== created || !takeBatch(host, "recorded_batches", number)) return false;
+    if (host.created() !== created || !recordBatch(host, "recorded_batches", batchId)) return false;
     const at = host.now();
-    for (const { sequence, text, hash: own } of rows) {
-      sql.exec("INSERT INTO recorded_calls (sequence, at, text, hash) VALUES (?, ?, ?, ?)", sequence, at, text, own);
+    for (const { sequence, text, hash: rowHash } of rows) {
+      sql.exec(
+        "INSERT INTO recorded_calls (sequence, at, text, hash) VALUES (?, ?, ?, ?)",
+        sequence,
+        at,
+        text,
+        rowHash,
+      );
     }
     const bytes = rows.reduce((sum, { text }) => sum + encoder.encode(text).byteLength, 0);
     const update = "UPDATE recorded_kept SET head = ?, head_hash = ?, bytes = bytes + ?, days = ?";
     sql.exec(update, head, hash, bytes, days);
     // The object grants leases, too: a call reads through no more than what it brought, and the alarm does the rest.
-    const next = prune(host, Math.min(GO_AT_ONCE, 2 * rows.length));
-    if (next !== undefined) host.wakeAt(next);
+    const next = prune(host, Math.min(PRUNE_BATCH, 2 * rows.length));
+    if (next !== undefined) host.scheduleAlarm(next);
     return true;
   });
 }
@@ -111,30 +117,30 @@ const OLDEST = `SELECT sequence, at, hash, length(CAST(text AS BLOB)) AS size FR
 const encoder = new TextEncoder();
 
 /** Takes out some of those that are too old or too many; gives when to go on, milliseconds since the epoch. */
-function prune(host: TenantHost, most: number): number | undefined {
+function prune(host: TenantHost, limit: number): number | undefined {
   const { sql } = host;
-  const { anchor, head, bytes, days } = keptOf(sql);
+  const { anchor, head, bytes, days } = chainOf(sql);
   const now = host.now();
-  const rows = sql.exec<Row & { at: number; size: number }>(OLDEST, most + 1).toArray();
-  let left = bytes;
-  let gone = 0;
-  for (const { sequence, at, size } of rows.slice(0, most)) {
-    const isTooMany = head - sequence >= MOST_CALLS || left > MOST_CALL_BYTES || !host.hasRoom();
+  const rows = sql.exec<Row & { at: number; size: number }>(OLDEST, limit + 1).toArray();
+  let remaining = bytes;
+  let pruned = 0;
+  for (const { sequence, at, size } of rows.slice(0, limit)) {
+    const isTooMany = head - sequence >= MAX_RECORDED_CALLS || remaining > MAX_RECORDED_BYTES || !host.hasCapacity();
     if (!isTooMany && at + days * DAY_MS > now) break;
-    left -= size;
-    gone += 1;
+    remaining -= size;
+    pruned += 1;
   }
-  const last = rows[gone - 1];
+  const last = rows[pruned - 1];
   if (last && last.sequence > anchor) {
     sql.exec("DELETE FROM recorded_calls WHERE sequence <= ?", last.sequence);
-    sql.exec("UPDATE recorded_kept SET anchor = ?, anchor_hash = ?, bytes = ?", last.sequence, last.hash, left);
+    sql.exec("UPDATE recorded_kept SET anchor = ?, anchor_hash = ?, bytes = ?", last.sequence, last.hash, remaining);
   }
-  const next = rows[gone];
-  return next && Math.max(now + 1_000, gone === most ? 0 : next.at + days * DAY_MS);
+  const next = rows[pruned];
+  return next && Math.max(now + 1_000, pruned === limit ? 0 : next.at + days * DAY_MS);
 }
 
 function page(sql: SqlStorage, after: number): ReturnType<CallAuditMethods["page"]> {
-  const { anchor, anchor_hash, head, head_hash } = keptOf(sql);
+  const { anchor, anchor_hash, head, head_hash } = chainOf(sql);
   const query = "SELECT sequence, text, hash FROM recorded_calls WHERE sequence > ? ORDER BY sequence LIMIT ?";
   return {
     anchor: { sequence: anchor, hash: anchor_hash },

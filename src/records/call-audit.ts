@@ -1,114 +1,121 @@
 // Owns the feature `callAudit()`: who called what, with which arguments as far as the tenant chose that, and what became of it,
 // recorded in the tenant's authority. Refuses arguments in clear where the tenant did not ask for them.
 
-import type { BuiltInFeature, HeardCall } from "../deployment/deployment.ts";
+import type { BuiltInFeature, CompletedCall } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
-import { refuseOptions } from "../protocol/members.ts";
-import { remote } from "../tenants/authority/tables.ts";
+import { assertNoOptions } from "../protocol/members.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
 import type { CallAuditDocument } from "../tenants/document/tenant-document.ts";
-import { inTime } from "../tenants/isolate/in-time.ts";
-import { callAuditTables } from "./call-audit-tables.ts";
+import { withTimeout } from "../tenants/isolate/in-time.ts";
+import { callAuditStore } from "./call-audit-tables.ts";
 import { CallBatches } from "./call-batches.ts";
-import { calledOutcome, calledThing } from "./called-thing.ts";
-import { MOST_ARGUMENTS, recordedArguments } from "./redacted.ts";
+import { recordedOutcomeOf, callTargetOf } from "./called-thing.ts";
+import { MAX_ARGUMENT_CHARACTERS, toRecordedArguments } from "./redacted.ts";
 
-interface NotedCall {
-  readonly how: CallAuditDocument;
+interface BufferedCall {
+  readonly settings: CallAuditDocument;
   readonly args: unknown;
   readonly entry: Readonly<Record<string, unknown>>;
   /** How many it stands for. */
   times: number;
 }
 
-interface Noted {
-  readonly calls: NotedCall[];
+interface AuditBuffer {
+  readonly calls: BufferedCall[];
   /** Of those one stands for all of a kind, by what they have in common. */
-  readonly alike: Map<string, NotedCall>;
+  readonly similar: Map<string, BufferedCall>;
   bytes: number;
   texts?: readonly string[];
 }
 
 /** How long what is recorded may be in the isolate alone. */
-const HANDED_OVER_MS = 1_000;
-const MOST_NOTED = 100;
-const MOST_NOTED_BYTES = 256 * 1024;
+const FLUSH_AFTER_MS = 1_000;
+const FULL_CALLS = 100;
+const FULL_BYTES = 256 * 1024;
 /** While the tenant's object does not take what is noted: then what calls have in common is all that is kept of them. */
-const MOST_KEPT = 1_000;
-const MOST_KEPT_BYTES = 4 * 1024 * 1024;
+const MAX_BUFFERED = 1_000;
+const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 const DEFAULT_DAYS = 30;
-const HOW: readonly string[] = ["off", "digest", "redacted"];
-const RECORDED: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+const AUDIT_LEVELS: readonly string[] = ["off", "digest", "redacted"];
+const RECORDED_METHODS: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
 
 /** Records calls for the tenants whose document has `audit`: docs/audit.md. */
 export function callAudit(...options: readonly never[]): Feature {
-  refuseOptions("callAudit", options);
-  const batches = new CallBatches<Noted>({
-    make: () => ({ calls: [], alike: new Map(), bytes: 0 }),
-    send: async (stub, number, noted) => {
-      noted.texts ??= await Promise.all(noted.calls.map(textOf));
-      const days = noted.calls.at(-1)?.how.days ?? DEFAULT_DAYS;
-      return remote(stub, callAuditTables).append(number, noted.texts, days);
+  assertNoOptions("callAudit", options);
+  const batches = new CallBatches<AuditBuffer>({
+    createBatch: () => ({ calls: [], similar: new Map(), bytes: 0 }),
+    send: async (stub, batchId, buffer) => {
+      buffer.texts ??= await Promise.all(buffer.calls.map(textOf));
+      const days = buffer.calls.at(-1)?.settings.days ?? DEFAULT_DAYS;
+      return createRpcClient(stub, callAuditStore).append(batchId, buffer.texts, days);
     },
-    afterMs: HANDED_OVER_MS,
+    afterMs: FLUSH_AFTER_MS,
   });
   const feature: BuiltInFeature = {
     name: "callAudit",
-    heard: (heard) => {
-      const { host, call } = heard;
-      const how = host.document.audit;
-      if (!how || how.calls === "off" || !RECORDED.has(call.method)) return undefined;
-      batches.note(host, (noted) => {
-        note(noted, heard, how);
-        return Math.max(noted.calls.length / MOST_NOTED, noted.bytes / MOST_NOTED_BYTES);
+    onCallCompleted: (completed) => {
+      const { requestScope: host, call } = completed;
+      const settings = host.document.audit;
+      if (!settings || settings.calls === "off" || !RECORDED_METHODS.has(call.method)) return undefined;
+      batches.add(host, (buffer) => {
+        bufferCall(buffer, completed, settings);
+        return Math.max(buffer.calls.length / FULL_CALLS, buffer.bytes / FULL_BYTES);
       });
-      return how.wait === true && !isLimited(heard) ? inTime(batches.flush(host)) : undefined;
+      return settings.wait === true && !wasRateLimited(completed) ? withTimeout(batches.flush(host)) : undefined;
     },
     checkDocument: ({ audit }) =>
-      audit && !HOW.includes(audit.calls) ? [{ field: "audit.calls", rule: `is one of ${HOW.join(", ")}` }] : [],
-    callAudit: (stub) => ({ page: (after) => remote(stub, callAuditTables).page(after) }),
+      audit && !AUDIT_LEVELS.includes(audit.calls)
+        ? [{ field: "audit.calls", rule: `is one of ${AUDIT_LEVELS.join(", ")}` }]
+        : [],
+    callAudit: (stub) => ({ page: (after) => createRpcClient(stub, callAuditStore).page(after) }),
   };
   return feature;
 }
 
 /** In the place of arguments. */
-const NOT_KEPT = Symbol("arguments that are not kept");
+const OMITTED_ARGUMENTS = Symbol("arguments that are not kept");
 
-const isLimited = ({ answer }: HeardCall) => answer.error === "limited";
+const wasRateLimited = ({ response: answer }: CompletedCall) => answer.error === "limited";
 
-function note(noted: Noted, heard: HeardCall, how: CallAuditDocument): void {
-  const isCrowded = noted.calls.length >= MOST_KEPT || noted.bytes >= MOST_KEPT_BYTES;
-  const entry = entryOf(heard);
-  const size = heard.host.sentText?.length ?? 0;
-  if (isCrowded) return noteAlike(noted, { how, args: NOT_KEPT, entry, times: 1 });
-  if (isLimited(heard)) {
-    return noteAlike(noted, { how, args: size > MOST_ARGUMENTS ? NOT_KEPT : argumentsOf(heard), entry, times: 1 });
+function bufferCall(buffer: AuditBuffer, completed: CompletedCall, settings: CallAuditDocument): void {
+  const isFull = buffer.calls.length >= MAX_BUFFERED || buffer.bytes >= MAX_BUFFERED_BYTES;
+  const entry = entryOf(completed);
+  const size = completed.requestScope.sentText?.length ?? 0;
+  if (isFull) return bufferSimilarCall(buffer, { settings, args: OMITTED_ARGUMENTS, entry, times: 1 });
+  if (wasRateLimited(completed)) {
+    return bufferSimilarCall(buffer, {
+      settings,
+      args: size > MAX_ARGUMENT_CHARACTERS ? OMITTED_ARGUMENTS : argumentsOf(completed),
+      entry,
+      times: 1,
+    });
   }
-  noted.bytes += size;
-  noted.calls.push({ how, args: argumentsOf(heard), entry, times: 1 });
+  buffer.bytes += size;
+  buffer.calls.push({ settings, args: argumentsOf(completed), entry, times: 1 });
 }
 
 /**
  * Who is over a limit may send as much as they like: nobody else's calls are to make room for that, and the tenant's object is
  * not to be asked for each. One entry stands for all of a kind in a batch, with the time, request and arguments of the first.
  */
-function noteAlike({ calls, alike }: Noted, call: NotedCall): void {
+function bufferSimilarCall({ calls, similar }: AuditBuffer, call: BufferedCall): void {
   const key = JSON.stringify({ ...call.entry, at: "", requestId: "" });
-  const known = alike.get(key);
+  const known = similar.get(key);
   if (known) {
     known.times += 1;
     return;
   }
   calls.push(call);
-  alike.set(key, call);
+  similar.set(key, call);
 }
 
-function argumentsOf({ call: { method, params } }: HeardCall): unknown {
+function argumentsOf({ call: { method, params } }: CompletedCall): unknown {
   return method === "resources/read" ? { uri: params.uri } : params.arguments;
 }
 
-function entryOf(heard: HeardCall): NotedCall["entry"] {
-  const { host, call, answer } = heard;
-  const { name, upstream } = calledThing(heard);
+function entryOf(completed: CompletedCall): BufferedCall["entry"] {
+  const { requestScope: host, call, response: answer } = completed;
+  const { name, upstream } = callTargetOf(completed);
   return {
     at: new Date().toISOString(),
     principal: host.principal.id,
@@ -116,13 +123,13 @@ function entryOf(heard: HeardCall): NotedCall["entry"] {
     method: call.method,
     name: name === "" ? null : name,
     upstream: upstream === "" ? null : upstream,
-    outcome: calledOutcome(heard),
+    outcome: recordedOutcomeOf(completed),
     error: answer.error ?? null,
     requestId: host.requestId,
   };
 }
 
-async function textOf({ how, args, entry, times }: NotedCall): Promise<string> {
-  const recorded = args === NOT_KEPT ? { sha256: "", bytes: 0 } : await recordedArguments(args, how);
+async function textOf({ settings, args, entry, times }: BufferedCall): Promise<string> {
+  const recorded = args === OMITTED_ARGUMENTS ? { sha256: "", bytes: 0 } : await toRecordedArguments(args, settings);
   return JSON.stringify({ ...entry, ...(times > 1 && { times }), arguments: recorded });
 }

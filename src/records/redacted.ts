@@ -7,15 +7,15 @@ import type { CallAuditDocument } from "../tenants/document/tenant-document.ts";
 const REDACTED = "[redacted]";
 const CREDENTIAL = /auth|cookie|credential|passw|pwd|secret|session|token|(api|private)_?-?key/i;
 /** What is longer, as JSON, is recorded by its digest alone. */
-export const MOST_ARGUMENTS = 8_192;
-const MOST_DEPTH = 32;
+export const MAX_ARGUMENT_CHARACTERS = 8_192;
+const MAX_DEPTH = 32;
 
 /** `by`: names of members, and paths with dots. */
-export function redacted(value: unknown, by: readonly string[] = []): unknown {
-  const names = new Set(by.filter((one) => !one.includes(".")));
-  const paths = by.filter((one) => one.includes(".")).map((one) => one.split("."));
+export function redactValue(value: unknown, rules: readonly string[] = []): unknown {
+  const names = new Set(rules.filter((one) => !one.includes(".")));
+  const paths = rules.filter((one) => one.includes(".")).map((one) => one.split("."));
   const walk = (one: unknown, left: readonly (readonly string[])[], depth: number): unknown => {
-    if (depth > MOST_DEPTH) return REDACTED;
+    if (depth > MAX_DEPTH) return REDACTED;
     if (typeof one !== "object" || one === null) return one;
     const member = (name: string, inner: unknown, isNamed: boolean): unknown => {
       if (isNamed && (names.has(name) || CREDENTIAL.test(name))) return REDACTED;
@@ -29,7 +29,7 @@ export function redacted(value: unknown, by: readonly string[] = []): unknown {
 }
 
 /** With members in the order of their names, so that the same arguments have one digest. */
-export function canonical(value: unknown): string {
+export function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_name, one: unknown) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,
   );
@@ -47,13 +47,13 @@ export interface RecordedArguments {
   readonly redacted?: unknown;
 }
 
-export async function recordedArguments(
+export async function toRecordedArguments(
   args: unknown,
   { calls, redact }: Pick<CallAuditDocument, "calls" | "redact">,
 ): Promise<RecordedArguments> {
-  const shown = redacted(args ?? {}, redact);
-  const text = canonical(shown);
+  const shown = redactValue(args ?? {}, redact);
+  const text = toSortedJson(shown);
   // What is left out is not in the digest either: of a short secret that would be as good as the secret.
   const about = { sha256: await sha256Of(text), bytes: text.length };
-  return calls === "redacted" && text.length <= MOST_ARGUMENTS ? { ...about, redacted: shown } : about;
+  return calls === "redacted" && text.length <= MAX_ARGUMENT_CHARACTERS ? { ...about, redacted: shown } : about;
 }

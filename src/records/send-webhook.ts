@@ -3,12 +3,12 @@
 
 import type { WebhookTrial } from "../deployment/deployment.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
-import { allowedBy, OutboundDoor, type OutboundVars } from "../outbound/outbound-door.ts";
-import { resolverAt } from "../outbound/resolve.ts";
-import { webhookHeaders } from "./webhook-signature.ts";
+import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../outbound/outbound-door.ts";
+import { createResolver } from "../outbound/resolve.ts";
+import { createWebhookHeaders } from "./webhook-signature.ts";
 
 /** A webhook with its secret in clear. */
-export interface OpenHook {
+export interface WebhookTarget {
   readonly url: string;
   readonly secret: string;
 }
@@ -21,20 +21,20 @@ export interface WebhookMessage {
   readonly data: unknown;
 }
 
-const WITHIN_MS = 10_000;
-const MOST_READ = 65_536;
+const TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 65_536;
 
 /** Never rejects. */
 export async function sendWebhook(
-  hook: OpenHook,
+  target: WebhookTarget,
   message: WebhookMessage,
   { tenant, env }: { readonly tenant: string; readonly env: unknown },
 ): Promise<WebhookTrial> {
   const began = Date.now();
-  const signal = AbortSignal.timeout(WITHIN_MS);
-  const resolve = resolverAt((env as OutboundVars).OUTBOUND_RESOLVER);
-  const door = new OutboundDoor({ tenant, hops: 0, signal: () => signal, allow: allowedBy(env), resolve });
-  const done = (status: number | null, why: string | null) => ({
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const resolve = createResolver((env as OutboundVars).OUTBOUND_RESOLVER);
+  const outbound = new GuardedFetch({ tenant, hops: 0, signal: () => signal, allow: outboundAllowOf(env), resolve });
+  const toResult = (status: number | null, why: string | null) => ({
     delivered: why === null,
     status,
     why,
@@ -45,15 +45,15 @@ export async function sendWebhook(
     const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
     const signed = { id, seconds: Math.floor(Date.now() / 1000), body };
     // What fails with a secret is that secret, which nobody is shown: the reason below says so.
-    const headers = await webhookHeaders(hook.secret, signed).catch(() => undefined);
-    if (!headers) return done(null, "its secret is nothing to sign with: behind whsec_ comes Base64");
-    const sent = { method: "POST", headers, body, redirect: "manual", maxBytes: MOST_READ } as const;
-    const { status, body: answered } = await door.fetch(hook.url, sent);
+    const headers = await createWebhookHeaders(target.secret, signed).catch(() => undefined);
+    if (!headers) return toResult(null, "its secret is nothing to sign with: behind whsec_ comes Base64");
+    const init = { method: "POST", headers, body, redirect: "manual", maxBytes: MAX_RESPONSE_BYTES } as const;
+    const { status, body: answered } = await outbound.fetch(target.url, init);
     await answered?.cancel();
-    return done(status, status >= 200 && status < 300 ? null : `it answered ${status}`);
+    return toResult(status, status >= 200 && status < 300 ? null : `it answered ${status}`);
   } catch (error) {
-    return done(null, error instanceof OutboundError ? error.message : "it did not answer");
+    return toResult(null, error instanceof OutboundError ? error.message : "it did not answer");
   } finally {
-    door.close();
+    outbound.close();
   }
 }

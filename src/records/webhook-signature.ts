@@ -3,18 +3,18 @@
 const PREFIX = "whsec_";
 
 /** `secret`: `whsec_` and Base64, or any text. Of two with a blank between them each signs, while one takes the other's place. Rejects where there is none, or one that is no Base64. */
-export async function webhookHeaders(
+export async function createWebhookHeaders(
   secret: string,
   { id, seconds, body }: { readonly id: string; readonly seconds: number; readonly body: string },
 ): Promise<Record<string, string>> {
   const secrets = secret.split(/\s+/).filter((one) => one !== "");
   if (secrets.length === 0) throw new TypeError("there is no secret");
-  const signed = await Promise.all(secrets.map((one) => signatureOf(one, `${id}.${seconds}.${body}`)));
+  const signatures = await Promise.all(secrets.map((one) => signatureOf(one, `${id}.${seconds}.${body}`)));
   return {
     "content-type": "application/json",
     "webhook-id": id,
     "webhook-timestamp": String(seconds),
-    "webhook-signature": signed.join(" "),
+    "webhook-signature": signatures.join(" "),
   };
 }
 

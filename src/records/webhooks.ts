@@ -1,16 +1,16 @@
 // The feature `webhooks()`: which webhooks there are and want what, and what of a document is refused.
 
-import type { BrokenMember, BuiltInFeature, TendGround, WebhookTrial } from "../deployment/deployment.ts";
+import type { FieldError, BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
-import { allowedBy } from "../outbound/outbound-door.ts";
-import { refusedAsWritten } from "../outbound/destination.ts";
-import { refuseStray } from "../protocol/members.ts";
-import { remote } from "../tenants/authority/tables.ts";
-import { NEWS } from "../tenants/authority/tenant-news.ts";
+import { outboundAllowOf } from "../outbound/outbound-door.ts";
+import { findBrokenRuleInUrl } from "../outbound/destination.ts";
+import { assertKnownKeys } from "../protocol/members.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
+import { TENANT_EVENTS } from "../tenants/authority/tenant-news.ts";
 import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
-import { sendWebhook, type OpenHook, type WebhookMessage } from "./send-webhook.ts";
-import { webhookTables } from "./webhook-tables.ts";
+import { sendWebhook, type WebhookTarget, type WebhookMessage } from "./send-webhook.ts";
+import { webhookStore } from "./webhook-tables.ts";
 
 export interface WebhooksOptions {
   /** Told of every tenant, by name: the platform's own. `secret`: in clear. */
@@ -18,98 +18,102 @@ export interface WebhooksOptions {
 }
 
 /** Who is told, and how the secret is found. */
-export type HookGround = Pick<TendGround, "tenant" | "document" | "env" | "secret">;
+export type WebhookContext = Pick<RefreshContext, "tenant" | "document" | "env" | "secret">;
 
-const SECRET = /^\{\{secret:(\w+)\}\}$/;
+const SECRET_REFERENCE = /^\{\{secret:(\w+)\}\}$/;
 /** A tenant's secret, each of two, is made to sign with: who is sent signatures can try a list of words on any other. */
-const SIGNS = /^whsec_.{24,}$/;
+const SIGNING_SECRET = /^whsec_.{24,}$/;
 /** What sets the platform's apart: no name in a document has a blank. */
 const PLATFORM = "platform ";
 
-function hooksOf({ document, env }: Pick<HookGround, "document" | "env">, { platform }: WebhooksOptions) {
+function enabledWebhooks({ document, env }: Pick<WebhookContext, "document" | "env">, { platform }: WebhooksOptions) {
   const own = Object.entries(document.webhooks ?? {});
   const all = Object.entries(platform?.(env as never) ?? {}).map(([name, hook]) => [PLATFORM + name, hook] as const);
   return [...own, ...all].filter(([, { enabled = true }]) => enabled);
 }
 
 /** undefined for what names no secret. */
-function secretIn(secret: string): string | undefined {
-  return secretNameOf(SECRET.exec(secret)?.[1] ?? "");
+function secretNameIn(secret: string): string | undefined {
+  return secretNameOf(SECRET_REFERENCE.exec(secret)?.[1] ?? "");
 }
 
-const wants = ({ events }: WebhookDocument, type: string) => events === undefined || events.includes(type);
+const wantsEvent = ({ events }: WebhookDocument, type: string) => events === undefined || events.includes(type);
 
-async function openHook(
+async function resolveWebhook(
   name: string,
   { url, secret }: WebhookDocument,
-  ground: HookGround,
-): Promise<OpenHook | string> {
+  context: WebhookContext,
+): Promise<WebhookTarget | string> {
   if (name.startsWith(PLATFORM)) return { url, secret };
-  const named = secretIn(secret);
-  if (named === undefined) return `its secret is not {{secret:NAME}}, a name of ${SECRET_NAME_RULE}`;
+  const secretName = secretNameIn(secret);
+  if (secretName === undefined) return `its secret is not {{secret:NAME}}, a name of ${SECRET_NAME_RULE}`;
   // Not the Worker's in its place: whoever writes the webhook is sent its signatures.
-  const value = await ground.secret(named);
-  if (value === undefined) return `the tenant has no secret ${named}`;
-  const isMeant = value
+  const value = await context.secret(secretName);
+  if (value === undefined) return `the tenant has no secret ${secretName}`;
+  const isSigningSecret = value
     .trim()
     .split(/\s+/)
-    .every((one) => SIGNS.test(one));
-  return isMeant
+    .every((one) => SIGNING_SECRET.test(one));
+  return isSigningSecret
     ? { url, secret: value }
     : "its secret is nothing to sign with: it takes whsec_ and at least 24 characters";
 }
 
 /** One message to all who want it and do not have it. */
-export async function tellHooks(
+export async function dispatchWebhooks(
   message: WebhookMessage & { readonly done: readonly string[] },
-  ground: HookGround,
+  context: WebhookContext,
   options: WebhooksOptions,
 ): Promise<{ name: string; why: string | null }[]> {
-  const wanting = hooksOf(ground, options).filter(
-    ([name, hook]) => wants(hook, message.type) && !message.done.includes(name),
+  const recipients = enabledWebhooks(context, options).filter(
+    ([name, hook]) => wantsEvent(hook, message.type) && !message.done.includes(name),
   );
-  const sendTo = (hooks: typeof wanting) =>
+  const sendTo = (hooks: typeof recipients) =>
     Promise.all(
       hooks.map(async ([name, hook]) => {
-        const open = await openHook(name, hook, ground);
-        return { name, why: typeof open === "string" ? open : (await sendWebhook(open, message, ground)).why };
+        const target = await resolveWebhook(name, hook, context);
+        return { name, why: typeof target === "string" ? target : (await sendWebhook(target, message, context)).why };
       }),
     );
-  const isPlatforms = ([name]: (typeof wanting)[number]) => name.startsWith(PLATFORM);
+  const isPlatforms = ([name]: (typeof recipients)[number]) => name.startsWith(PLATFORM);
   // First: an invocation has six connections at a time, and a tenant's own webhooks may each hold one until the end.
-  const told = await sendTo(wanting.filter(isPlatforms));
-  return [...told, ...(await sendTo(wanting.filter((one) => !isPlatforms(one))))];
+  const platformResults = await sendTo(recipients.filter(isPlatforms));
+  return [...platformResults, ...(await sendTo(recipients.filter((one) => !isPlatforms(one))))];
 }
 
-async function tryHook(ground: HookGround, name: string): Promise<WebhookTrial | undefined> {
-  const hook = Object.hasOwn(ground.document.webhooks ?? {}, name) ? ground.document.webhooks?.[name] : undefined;
+async function testWebhook(context: WebhookContext, name: string): Promise<WebhookTrial | undefined> {
+  const hook = Object.hasOwn(context.document.webhooks ?? {}, name) ? context.document.webhooks?.[name] : undefined;
   if (!hook) return undefined;
-  const open = await openHook(name, hook, ground);
-  if (typeof open === "string") return { delivered: false, status: null, why: open, milliseconds: 0 };
+  const target = await resolveWebhook(name, hook, context);
+  if (typeof target === "string") return { delivered: false, status: null, why: target, milliseconds: 0 };
   const message = {
     id: `msg_${crypto.randomUUID()}`,
     type: "webhook.test",
     at: Date.now(),
-    data: { tenant: ground.tenant },
+    data: { tenant: context.tenant },
   };
-  return sendWebhook(open, message, ground);
+  return sendWebhook(target, message, context);
 }
 
-function brokenHooks({ webhooks: hooks = {} }: TenantDocument, allow: string | undefined): BrokenMember[] {
-  return Object.entries(hooks).flatMap(([name, { url, secret, events = [] }]) => {
+function findBrokenWebhooks(
+  { webhooks: webhooksByName = {} }: TenantDocument,
+  allow: string | undefined,
+): FieldError[] {
+  return Object.entries(webhooksByName).flatMap(([name, { url, secret, events = [] }]) => {
     const at = `webhooks.${name}`;
-    const broken: BrokenMember[] = [];
+    const broken: FieldError[] = [];
     if (!URL.canParse(url)) broken.push({ field: `${at}.url`, rule: "must be a URL" });
     else if (allow !== undefined) {
-      const rule = refusedAsWritten(new URL(url), allow);
+      const rule = findBrokenRuleInUrl(new URL(url), allow);
       if (rule !== undefined)
         broken.push({ field: `${at}.url`, rule: `must lead to the public internet by https (${rule})` });
     }
-    if (secretIn(secret) === undefined) {
+    if (secretNameIn(secret) === undefined) {
       broken.push({ field: `${at}.secret`, rule: `must be {{secret:NAME}}, a name of ${SECRET_NAME_RULE}` });
     }
-    const stray = events.find((event) => !(NEWS as readonly string[]).includes(event));
-    if (stray !== undefined) broken.push({ field: `${at}.events`, rule: `"${stray}" is none of ${NEWS.join(", ")}` });
+    const unknownEvent = events.find((event) => !(TENANT_EVENTS as readonly string[]).includes(event));
+    if (unknownEvent !== undefined)
+      broken.push({ field: `${at}.events`, rule: `"${unknownEvent}" is none of ${TENANT_EVENTS.join(", ")}` });
     return broken;
   });
 }
@@ -121,22 +125,22 @@ export interface WebhooksFeature extends BuiltInFeature {
 
 /** Tells the webhooks of tenants, and the platform's, what happens to tenants: docs/webhooks.md. */
 export function webhooks(options: WebhooksOptions = {}): Feature {
-  refuseStray("webhooks", options, "platform");
+  assertKnownKeys("webhooks", options, "platform");
   const feature: WebhooksFeature = {
     name: "webhooks",
     options,
-    checkDocument: (document, env) => brokenHooks(document, env && allowedBy(env)),
-    tell: (host, news) => {
+    checkDocument: (document, env) => findBrokenWebhooks(document, env && outboundAllowOf(env)),
+    emitEvent: (host, news) => {
       // Nothing that is told on may cost the caller whose call met it.
       host.waitUntil(
-        remote(host.stub(), webhookTables)
-          .tell(news)
+        createRpcClient(host.stub(), webhookStore)
+          .enqueue(news)
           .catch(() => {}),
       );
     },
     webhooks: {
-      test: tryHook,
-      queue: (stub) => remote(stub, webhookTables).queue(),
+      test: testWebhook,
+      queue: (stub) => createRpcClient(stub, webhookStore).queue(),
     },
   };
   return feature;

@@ -1,18 +1,18 @@
 // Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what
 // they say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
 
-import { CallTables, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
+import { CallStore, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
 import { CLOSE, type ViewerMessage } from "../streams/wire.ts";
-import { tell, type Sockets } from "./session-sockets.ts";
+import { sendMessage, type Sockets } from "./session-sockets.ts";
 
 /** A call is given up when so many runs of it were lost, without an answer of its client in between. */
-const MAX_LOST = 5;
+const MAX_LOST_RUNS = 5;
 /** How long a run whose socket closed may take to come back, before another is started. */
-const RECOVERY_MS = 3000;
+const RECONNECT_MS = 3000;
 /** For how long a connection may be gone before whoever writes to it notices. */
-const UNCERTAIN_MS = 60_000;
+const UNNOTICED_CLOSE_MS = 60_000;
 
-export interface AskQuestions {
+export interface QuestionBatch {
   /** The call to store; null: it is stored already. */
   readonly call: NewCall | null;
   readonly key: string;
@@ -21,15 +21,15 @@ export interface AskQuestions {
   readonly questions: readonly NewQuestion[];
 }
 
-export interface Known {
+export interface KnownQuestion {
   readonly digest: string;
   readonly id: string;
   /** JSON of the client's response; null: there is none yet. */
   readonly answer: string | null;
 }
 
-export type AskResult =
-  | { readonly state: "asked"; readonly known: readonly Known[] }
+export type QuestionBatchResult =
+  | { readonly state: "asked"; readonly known: readonly KnownQuestion[] }
   /** Another run goes on with the call, or it is over. */
   | { readonly state: "stale" }
   /** The session has too many calls, or the call too many questions. */
@@ -38,10 +38,10 @@ export type AskResult =
 export interface StoredRun {
   readonly record: string;
   readonly memos: string;
-  readonly known: readonly Known[];
+  readonly known: readonly KnownQuestion[];
 }
 
-export interface DeskHost {
+export interface StoredCallsHost {
   readonly storage: DurableObjectStorage;
   readonly sockets: Sockets;
   /**
@@ -49,122 +49,122 @@ export interface DeskHost {
    * client is told unless a later run gets further; rejects when it was lost.
    */
   run(key: string, attempt: number): Promise<string | undefined>;
-  wakeAt(time: number): void;
+  scheduleAlarm(time: number): void;
   waitUntil(work: Promise<unknown>): void;
 }
 
-export class CallDesk {
-  readonly #host: DeskHost;
-  readonly #tables: CallTables;
-  readonly #launched = new Set<string>();
+export class StoredCalls {
+  readonly #host: StoredCallsHost;
+  readonly #store: CallStore;
+  readonly #runningKeys = new Set<string>();
   /** Whose last run never began, with what is to be told of that: it may be tried again, whatever the call does. */
-  readonly #notBegun = new Map<string, string>();
+  readonly #startErrors = new Map<string, string>();
 
-  constructor(host: DeskHost) {
+  constructor(host: StoredCallsHost) {
     this.#host = host;
-    this.#tables = new CallTables(host.storage.sql);
+    this.#store = new CallStore(host.storage.sql);
     // Runs from before this instance began may still reconnect; those that do not are lost.
-    if (this.#tables.unfinished().some(({ key }) => this.#isLost(key))) this.#recoverSoon();
+    if (this.#store.unfinished().some(({ key }) => this.#isLost(key))) this.#scheduleRecovery();
   }
 
   /** false: the session has as many as it may. */
   start(call: NewCall): boolean {
     // The caller tries again when it did not hear that the call was stored.
-    if (this.#tables.find(call.key)) return true;
-    if (!this.#host.storage.transactionSync(() => this.#tables.add(call))) return false;
-    this.#tellHolder(call.key);
-    if (this.#tables.takeCancelled(call.request, Date.now())) this.#end(call.key);
+    if (this.#store.find(call.key)) return true;
+    if (!this.#host.storage.transactionSync(() => this.#store.add(call))) return false;
+    this.#notifyHolders(call.key);
+    if (this.#store.takeCancelled(call.request, Date.now())) this.#finishCall(call.key);
     else this.#launch(call.key, 1);
     return true;
   }
 
-  ask(ask: AskQuestions): AskResult {
-    const isNew = ask.call !== null && !this.#tables.find(ask.key);
-    const state = this.#host.storage.transactionSync(() => this.#put(ask));
-    if (isNew && state === "asked") this.#tellHolder(ask.key);
-    return state === "asked" ? { state, known: this.#tables.answers(ask.key) } : { state };
+  ask(batch: QuestionBatch): QuestionBatchResult {
+    const isNew = batch.call !== null && !this.#store.find(batch.key);
+    const state = this.#host.storage.transactionSync(() => this.#putQuestions(batch));
+    if (isNew && state === "asked") this.#notifyHolders(batch.key);
+    return state === "asked" ? { state, known: this.#store.answers(batch.key) } : { state };
   }
 
-  #put({ call, key, attempt, memos, questions }: AskQuestions): AskResult["state"] {
+  #putQuestions({ call, key, attempt, memos, questions }: QuestionBatch): QuestionBatchResult["state"] {
     // Checked before the call is stored: a refusal after that would leave a call that nobody ends.
     if (questions.length > MAX_QUESTIONS) return "full";
-    if (call && !this.#tables.find(key) && !this.#tables.add(call)) return "full";
-    if (!this.#current(key, attempt)) return "stale";
-    this.#tables.keepMemos(key, memos);
-    const fresh = this.#tables.addQuestions(key, questions);
-    if (!fresh) return "full";
-    for (const { id, json } of fresh) {
+    if (call && !this.#store.find(key) && !this.#store.add(call)) return "full";
+    if (!this.#currentRun(key, attempt)) return "stale";
+    this.#store.saveMemos(key, memos);
+    const added = this.#store.addQuestions(key, questions);
+    if (!added) return "full";
+    for (const { id, json } of added) {
       const seq = this.#append(key, json, true);
-      if (seq !== undefined) this.#tables.placeQuestion(id, seq);
+      if (seq !== undefined) this.#store.setQuestionSeq(id, seq);
     }
     return "asked";
   }
 
-  append(key: string, attempt: number, json: string, count: number): boolean {
-    const call = this.#current(key, attempt);
+  append(key: string, attempt: number, json: string, number: number): boolean {
+    const call = this.#currentRun(key, attempt);
     if (!call) return false;
-    if (this.#tables.say(call, count)) this.#append(key, json, false);
+    if (this.#store.countNotification(call, number)) this.#append(key, json, false);
     return true;
   }
 
   finish(key: string, attempt: number, json: string | null): boolean {
-    if (!this.#current(key, attempt)) return false;
+    if (!this.#currentRun(key, attempt)) return false;
     this.#host.storage.transactionSync(() => {
       if (json !== null) this.#append(key, json, true);
-      this.#end(key);
+      this.#finishCall(key);
     });
     return true;
   }
 
   handOver(key: string, attempt: number): void {
-    const call = this.#current(key, attempt);
+    const call = this.#currentRun(key, attempt);
     if (call) this.#runAgain(call);
   }
 
   take(key: string, attempt: number): StoredRun | undefined {
-    const call = this.#current(key, attempt);
+    const call = this.#currentRun(key, attempt);
     if (!call) return undefined;
-    return { record: this.#tables.record(key), memos: call.memos, known: this.#tables.answers(key) };
+    return { record: this.#store.record(key), memos: call.memos, known: this.#store.answers(key) };
   }
 
   /** Stores an answer. It wakes the run that waits for it, or starts one where nobody runs the call. */
   answer(id: string, response: string): "taken" | "over" | "unknown" {
-    const question = this.#tables.question(id);
+    const question = this.#store.question(id);
     if (!question) return "unknown";
-    const call = this.#tables.find(question.call);
+    const call = this.#store.find(question.call);
     if (question.answer !== null || !call || call.over !== null) return "over";
-    this.#tables.keepAnswer(id, call.key, response);
+    this.#store.saveAnswer(id, call.key, response);
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === call.key);
-    if (runners.length > 0) for (const runner of runners) tell(runner, { answered: true });
-    else if (!this.#launched.has(call.key)) this.#runAgain(call);
+    if (runners.length > 0) for (const runner of runners) sendMessage(runner, { answered: true });
+    else if (!this.#runningKeys.has(call.key)) this.#runAgain(call);
     return "taken";
   }
 
   /** Hands progress to whoever runs the call now. It is not stored. */
   progress(id: string, params: string): void {
-    const question = this.#tables.question(id);
+    const question = this.#store.question(id);
     if (!question || question.answer !== null) return;
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === question.call);
-    for (const runner of runners) tell(runner, { progress: { id, params } });
+    for (const runner of runners) sendMessage(runner, { progress: { id, params } });
   }
 
   cancel(request: string): void {
-    const stored = this.#tables.unfinished().filter((call) => call.request === request);
+    const stored = this.#store.unfinished().filter((call) => call.request === request);
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.request === request);
-    for (const runner of runners) tell(runner, { cancel: true });
-    for (const { key } of stored) this.#end(key);
-    if (stored.length === 0 && runners.length === 0) this.#tables.addCancelled(request, Date.now());
+    for (const runner of runners) sendMessage(runner, { cancel: true });
+    for (const { key } of stored) this.#finishCall(key);
+    if (stored.length === 0 && runners.length === 0) this.#store.addCancelled(request, Date.now());
   }
 
   /** Whether a call was cancelled before its runner connected, or while the runner's socket was lost. */
   isCancelled({ request, call }: { readonly request: string; readonly call: string }): boolean {
-    const isOver = typeof this.#tables.find(call)?.over === "number";
-    return isOver || this.#tables.takeCancelled(request, Date.now());
+    const isOver = typeof this.#store.find(call)?.over === "number";
+    return isOver || this.#store.takeCancelled(request, Date.now());
   }
 
   /** An HTTP status: 404 for no such call or event, 410 when nothing follows. undefined: there is something to show. */
   refuseViewer(key: string, after: number): number | undefined {
-    const call = this.#tables.find(key);
+    const call = this.#store.find(key);
     if (!call || after > call.seq) return 404;
     return call.over !== null && after === call.seq ? 410 : undefined;
   }
@@ -174,10 +174,10 @@ export class CallDesk {
     for (const other of this.#host.sockets((one) => one.as === "viewer" && one.call === key)) {
       if (other !== socket) other.close(CLOSE.replaced);
     }
-    for (const event of this.#tables.events(key, after)) tell(socket, event);
-    if (this.#tables.find(key)?.over === null) return;
-    tell(socket, { over: true });
-    this.#tables.setShown(key, Date.now());
+    for (const event of this.#store.events(key, after)) sendMessage(socket, event);
+    if (this.#store.find(key)?.over === null) return;
+    sendMessage(socket, { over: true });
+    this.#store.setShown(key, Date.now());
   }
 
   /**
@@ -185,11 +185,11 @@ export class CallDesk {
    * just before the first open question, or before a result that it may not have received.
    */
   list(): readonly { readonly key: string; readonly from: number }[] {
-    const certain = Date.now() - UNCERTAIN_MS;
-    return this.#tables.all().map(({ key, over, shown, seq }) => {
-      if (over === null) return { key, from: Math.max((this.#tables.firstOpen(key) ?? seq + 1) - 1, 0) };
+    const noticedBefore = Date.now() - UNNOTICED_CLOSE_MS;
+    return this.#store.all().map(({ key, over, shown, seq }) => {
+      if (over === null) return { key, from: Math.max((this.#store.firstOpenQuestion(key) ?? seq + 1) - 1, 0) };
       // A call that was cancelled has no result: the question that its log ends with needs no answer any more.
-      const isSeen = (shown !== null && shown < certain) || this.#tables.isQuestion(key, seq);
+      const isSeen = (shown !== null && shown < noticedBefore) || this.#store.isQuestion(key, seq);
       return { key, from: isSeen ? seq : Math.max(seq - 1, 0) };
     });
   }
@@ -199,103 +199,103 @@ export class CallDesk {
    * request that has the same id.
    */
   forget(): void {
-    for (const { request } of this.#tables.unfinished()) this.cancel(request);
-    this.#tables.clear();
+    for (const { request } of this.#store.unfinished()) this.cancel(request);
+    this.#store.clear();
   }
 
   /** A runner's socket closed. `parked`: the run stopped on purpose, because it waits for its client. */
-  runnerLeft(key: string, parked: boolean): void {
-    if (parked) this.#tables.park(key);
-    if (this.#isLost(key)) this.#recoverSoon();
+  onRunnerClosed(key: string, isParked: boolean): void {
+    if (isParked) this.#store.park(key);
+    if (this.#isLost(key)) this.#scheduleRecovery();
   }
 
   /** Starts what was lost, and drops what was kept long enough. Returns when to call it again; undefined: no need. */
-  tend(now: number): number | undefined {
-    for (const call of this.#tables.unfinished()) {
+  maintain(now: number): number | undefined {
+    for (const call of this.#store.unfinished()) {
       if (this.#isLost(call.key)) this.#recover(call);
     }
-    return this.#tables.prune(now);
+    return this.#store.prune(now);
   }
 
   #recover(call: StoredCall): void {
-    if (this.#tables.lose(call.key) < MAX_LOST) this.#runAgain(call);
+    if (this.#store.countLostRun(call.key) < MAX_LOST_RUNS) this.#runAgain(call);
     else this.#giveUp(call);
   }
 
   /** An earlier run may have had effects already, so only a call that may be repeated is run again. */
   #runAgain(call: StoredCall): void {
-    if (call.repeatable === 1 || this.#notBegun.has(call.key))
-      this.#launch(call.key, this.#tables.nextAttempt(call.key));
+    if (call.repeatable === 1 || this.#startErrors.has(call.key))
+      this.#launch(call.key, this.#store.nextAttempt(call.key));
     else this.#giveUp(call);
   }
 
   #giveUp({ key, fallback }: StoredCall): void {
-    this.#append(key, this.#notBegun.get(key) ?? fallback, true);
-    this.#end(key);
+    this.#append(key, this.#startErrors.get(key) ?? fallback, true);
+    this.#finishCall(key);
   }
 
-  #recoverSoon(): void {
-    this.#host.wakeAt(Date.now() + RECOVERY_MS);
+  #scheduleRecovery(): void {
+    this.#host.scheduleAlarm(Date.now() + RECONNECT_MS);
   }
 
   /** Tells whoever holds the client's HTTP+SSE stream, so that the call is shown there. */
-  #tellHolder(key: string): void {
-    for (const holder of this.#host.sockets(({ as }) => as === "holder")) tell(holder, { stored: key });
+  #notifyHolders(key: string): void {
+    for (const holder of this.#host.sockets(({ as }) => as === "holder")) sendMessage(holder, { stored: key });
   }
 
   /** Whether nobody runs a call that is not over, and it does not wait, parked, for its client either. */
   #isLost(key: string): boolean {
-    const call = this.#tables.find(key);
-    if (!call || call.over !== null || this.#launched.has(key)) return false;
+    const call = this.#store.find(key);
+    if (!call || call.over !== null || this.#runningKeys.has(key)) return false;
     const running = this.#host.sockets((socket) => socket.as === "runner" && socket.call === key);
-    return running.length === 0 && !(call.parked === 1 && this.#tables.waits(key));
+    return running.length === 0 && !(call.parked === 1 && this.#store.hasOpenQuestions(key));
   }
 
   #launch(key: string, attempt: number): void {
-    const call = this.#tables.find(key);
+    const call = this.#store.find(key);
     if (!call || call.over !== null) return;
-    this.#launched.add(key);
-    this.#notBegun.delete(key);
+    this.#runningKeys.add(key);
+    this.#startErrors.delete(key);
     this.#host.waitUntil(this.#run(key, attempt));
   }
 
   async #run(key: string, attempt: number): Promise<void> {
     try {
-      const notBegun = await this.#host.run(key, attempt);
-      if (notBegun !== undefined) this.#notBegun.set(key, notBegun);
+      const startError = await this.#host.run(key, attempt);
+      if (startError !== undefined) this.#startErrors.set(key, startError);
     } catch {
       // The run ended with the Worker that ran it; the alarm starts another.
     }
-    this.#launched.delete(key);
-    this.runnerLeft(key, false);
+    this.#runningKeys.delete(key);
+    this.onRunnerClosed(key, false);
   }
 
   /** The call, if it is not over and `attempt` is its newest run; only that run is heard. */
-  #current(key: string, attempt: number): StoredCall | undefined {
-    const call = this.#tables.find(key);
+  #currentRun(key: string, attempt: number): StoredCall | undefined {
+    const call = this.#store.find(key);
     return call?.attempt === attempt && call.over === null ? call : undefined;
   }
 
   #append(key: string, json: string, always: boolean): number | undefined {
-    const call = this.#tables.find(key);
-    const seq = call && this.#tables.append(call, json, always);
+    const call = this.#store.find(key);
+    const seq = call && this.#store.append(call, json, always);
     if (seq === undefined) return undefined;
-    for (const event of this.#tables.events(key, seq - 1, seq)) this.#show(key, event);
+    for (const event of this.#store.events(key, seq - 1, seq)) this.#showViewers(key, event);
     return seq;
   }
 
-  #end(key: string): void {
+  #finishCall(key: string): void {
     const now = Date.now();
-    this.#tables.end(key, now);
-    const next = this.#tables.prune(now);
-    if (next !== undefined) this.#host.wakeAt(next);
-    if (this.#show(key, { over: true }) > 0) this.#tables.setShown(key, now);
+    this.#store.finish(key, now);
+    const next = this.#store.prune(now);
+    if (next !== undefined) this.#host.scheduleAlarm(next);
+    if (this.#showViewers(key, { over: true }) > 0) this.#store.setShown(key, now);
   }
 
   /** Sends to everybody who views the call; returns how many there are. */
-  #show(key: string, message: ViewerMessage): number {
+  #showViewers(key: string, message: ViewerMessage): number {
     const viewers = this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key);
-    for (const viewer of viewers) tell(viewer, message);
+    for (const viewer of viewers) sendMessage(viewer, message);
     return viewers.length;
   }
 }

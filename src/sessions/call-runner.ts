@@ -2,19 +2,19 @@
 // stored (at its first question, or from its beginning when it is resumable), what it says goes into the log in the
 // session's object, and answers come back from there, whichever isolate they reached.
 
-import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
+import type { ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/call.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-tables.ts";
-import { HeldSocket } from "../streams/held-socket.ts";
+import { ReconnectingWebSocket } from "../streams/held-socket.ts";
 import { openSessionSocket, type SessionStub } from "./session-door.ts";
-import { persistently } from "../streams/persistently.ts";
-import type { AskResult, Known, StoredRun } from "./call-desk.ts";
+import { withRetries } from "../streams/persistently.ts";
+import type { QuestionBatchResult, KnownQuestion, StoredRun } from "./call-desk.ts";
 import { CLOSE, type RunnerMessage } from "../streams/wire.ts";
 
 export interface RunnerHost {
   /** A stub made for one use. */
-  object(): SessionStub;
+  sessionObject(): SessionStub;
   /** When the session's id expires, in milliseconds since the epoch. */
   readonly expires: number;
   /** As `requestKey` makes it. */
@@ -24,12 +24,12 @@ export interface RunnerHost {
   /** What is stored when the call has to outlive this invocation. */
   describe(): Promise<Pick<NewCall, "record" | "fallback" | "said" | "repeatable">>;
   /** The call was just stored: from now on its stream shows the log. */
-  stored(key: string): void;
+  onStored(key: string): void;
   /** Whether the rights under which the call was admitted still hold. */
-  unchanged(): Promise<boolean>;
-  cancelled(): void;
+  hasSameRights(): Promise<boolean>;
+  onCancelled(): void;
   /** How long a run waits for an answer before it leaves that to another run; absent: while its client is there. */
-  readonly parksAfterMs?: number;
+  readonly parkAfterMs?: number;
 }
 
 /** As much as a log takes. A handler may say more in one go than can be stored meanwhile: the rest is dropped. */
@@ -39,49 +39,49 @@ const MAX_REQUEST_CHARACTERS = 256;
 /** The name of a request within its session: the JSON of its id, shortened to fit into a socket's attachment. */
 export function requestKey(id: RequestId): string {
   const json = JSON.stringify(id);
-  return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${sumOf(json)}`;
+  return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${hashOf(json)}`;
 }
 
 /** Tells ids of one session apart that begin alike; only their own client could make two with one sum. FNV-1a. */
-function sumOf(text: string): string {
+function hashOf(text: string): string {
   let sum = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193) >>> 0;
   return `${text.length}-${sum.toString(16)}`;
 }
 
 /** How the ids of questions begin, and so their progress tokens. */
-const QUESTION = "q-";
+const QUESTION_PREFIX = "q-";
 
 export function isQuestionId(token: unknown): token is string {
-  return typeof token === "string" && token.startsWith(QUESTION);
+  return typeof token === "string" && token.startsWith(QUESTION_PREFIX);
 }
 
 export function newCallKey(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(0, 16);
 }
 
-export class CallRunner implements QuestionPort {
+export class CallRunner implements ClientRequester {
   readonly #host: RunnerHost;
   readonly key: string;
   #attempt = 1;
   #isStored = false;
   #memos: Readonly<Record<string, unknown>> = {};
-  #socket: HeldSocket | undefined;
-  #opening: Promise<unknown> | undefined;
-  #said = 0;
+  #socket: ReconnectingWebSocket | undefined;
+  #connecting: Promise<unknown> | undefined;
+  #notificationCount = 0;
   /** The last `append`: each waits for the one before, so the log has the order in which things were said. */
-  #chain: Promise<unknown> = Promise.resolve();
+  #lastAppend: Promise<unknown> = Promise.resolve();
   /** Characters that wait to be stored. */
-  #unsaved = 0;
-  #asked = 0;
+  #unsavedCharacters = 0;
+  #questionCount = 0;
   /** The ids of questions without an answer, by digest. */
-  readonly #open = new Map<string, string>();
+  readonly #openQuestions = new Map<string, string>();
   /** Who hears of the client's progress on a question, by its digest. */
-  readonly #listeners = new Map<string, (progress: JsonObject) => void>();
+  readonly #progressListeners = new Map<string, (progress: JsonObject) => void>();
   /** Wakes every `ask` that waits, to look for answers again or to find that the run was left. */
-  readonly #waiting = new Set<() => void>();
+  readonly #waiters = new Set<() => void>();
   /** The call was cancelled, or another run goes on with it: this one says nothing any more. */
-  left = false;
+  isStopped = false;
   isCancelled = false;
 
   constructor(host: RunnerHost, key = newCallKey()) {
@@ -115,75 +115,75 @@ export class CallRunner implements QuestionPort {
 
   /** Connects to the session's object, so that the call can be cancelled from anywhere. */
   watch(): Promise<unknown> {
-    this.#opening ??= this.#connect().catch((error: unknown) => {
+    this.#connecting ??= this.#connect().catch((error: unknown) => {
       // The object may be back when the call needs it.
-      this.#opening = undefined;
+      this.#connecting = undefined;
       throw error;
     });
-    return this.#opening;
+    return this.#connecting;
   }
 
   async #connect(): Promise<void> {
     const { request } = this.#host;
-    this.#socket = new HeldSocket(
-      () => openSessionSocket(this.#host.object(), { as: "runner", request, call: this.key }),
+    this.#socket = new ReconnectingWebSocket(
+      () => openSessionSocket(this.#host.sessionObject(), { as: "runner", request, call: this.key }),
       {
-        message: (message) => {
-          this.#hear(message as RunnerMessage);
+        onMessage: (message) => {
+          this.#onMessage(message as RunnerMessage);
         },
-        reopened: () => {
-          this.#nudge();
+        onReconnect: () => {
+          this.#wakeWaiters();
         },
         // The session is over, and its calls with it.
-        ended: () => {
+        onEnd: () => {
           this.#cancel();
         },
       },
     );
-    await persistently(async () => this.#socket?.start());
+    await withRetries(async () => this.#socket?.start());
   }
 
-  #hear(message: RunnerMessage): void {
+  #onMessage(message: RunnerMessage): void {
     if ("cancel" in message) this.#cancel();
-    if ("answered" in message) this.#nudge();
-    if ("progress" in message) this.#hearProgress(message.progress);
+    if ("answered" in message) this.#wakeWaiters();
+    if ("progress" in message) this.#onProgress(message.progress);
   }
 
-  #hearProgress({ id, params }: { readonly id: string; readonly params: string }): void {
-    const [digest] = [...this.#open].find(([, open]) => open === id) ?? [];
-    if (digest !== undefined) this.#listeners.get(digest)?.(JSON.parse(params) as JsonObject);
+  #onProgress({ id, params }: { readonly id: string; readonly params: string }): void {
+    const [digest] = [...this.#openQuestions].find(([, open]) => open === id) ?? [];
+    if (digest !== undefined) this.#progressListeners.get(digest)?.(JSON.parse(params) as JsonObject);
   }
 
-  #nudge(): void {
-    for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
+  #wakeWaiters(): void {
+    for (const wake of this.#waiters) wake();
+    this.#waiters.clear();
   }
 
   /** `isSure`: else another run may go on with the call. */
   #cancel(isSure = true): void {
     this.isCancelled ||= isSure;
-    this.left = true;
-    this.#host.cancelled();
-    this.#nudge();
+    this.isStopped = true;
+    this.#host.onCancelled();
+    this.#wakeWaiters();
   }
 
   /**
    * The client of this connection is gone. A run that waits for an answer parks: the answer will start another run. One
    * that may not be repeated waits on, for the answer may come over another connection.
    */
-  leave(): void {
-    if (this.#open.size > 0 && this.#host.repeatable) this.#depart(CLOSE.parked);
+  onClientGone(): void {
+    if (this.#openQuestions.size > 0 && this.#host.repeatable) this.#stop(CLOSE.parked);
   }
 
   /** This invocation ends before the call does: the object starts another run. */
   abandon(): void {
-    this.#depart();
+    this.#stop();
   }
 
-  #depart(code?: number): void {
-    if (this.left) return;
-    this.left = true;
-    this.#nudge();
+  #stop(code?: number): void {
+    if (this.isStopped) return;
+    this.isStopped = true;
+    this.#wakeWaiters();
     this.#socket?.close(code);
   }
 
@@ -191,108 +191,114 @@ export class CallRunner implements QuestionPort {
    * Stores the call with its questions, then waits until all are answered. undefined: this run is over, because the
    * call was cancelled or another run goes on with it.
    */
-  async ask(
-    questions: readonly PutQuestion[],
+  async request(
+    questions: readonly OutgoingRequest[],
     memos: Readonly<Record<string, unknown>>,
   ): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
     await this.watch();
-    await this.#chain;
+    await this.#lastAppend;
     const call = this.#isStored ? null : await this.#describe();
-    const put = questions.map((question) => this.#wire(question));
-    const wanted = questions.map(({ digest }) => digest);
-    for (const { id, digest } of put) this.#open.set(digest, id);
-    for (let first = true; !this.left; first = false) {
+    const wired = questions.map((question) => this.#toNewQuestion(question));
+    const digests = questions.map(({ digest }) => digest);
+    for (const { id, digest } of wired) this.#openQuestions.set(digest, id);
+    for (let first = true; !this.isStopped; first = false) {
       // Made before the object is asked, so that an answer that comes in between is not missed.
-      const nudged = new Promise<void>((resolve) => {
-        this.#waiting.add(resolve);
+      const woken = new Promise<void>((resolve) => {
+        this.#waiters.add(resolve);
       });
-      const ask = { call, key: this.key, attempt: this.#attempt, memos: JSON.stringify(memos), questions: put };
-      const result = await persistently<AskResult>(async () => this.#host.object().ask(ask, this.#host.expires));
+      const batch = { call, key: this.key, attempt: this.#attempt, memos: JSON.stringify(memos), questions: wired };
+      const result = await withRetries<QuestionBatchResult>(async () =>
+        this.#host.sessionObject().ask(batch, this.#host.expires),
+      );
       if (result.state === "full") throw new UserError("this session has too many calls that wait for their client");
       if (result.state === "stale") break;
-      if (first) this.#becomeStored();
-      const answers = this.#answersIn(result.known, wanted);
+      if (first) this.#markStored();
+      const answers = this.#answersIn(result.known, digests);
       // Rights may have been withdrawn during the wait. After any change another run goes on: it is admitted anew, or
       // refused.
-      if (answers && (first || (await this.#host.unchanged().catch(() => false)))) return answers;
+      if (answers && (first || (await this.#host.hasSameRights().catch(() => false)))) return answers;
       if (answers) {
-        await persistently(() => this.#host.object().handOver(this.key, this.#attempt));
+        await withRetries(() => this.#host.sessionObject().handOver(this.key, this.#attempt));
         break;
       }
-      await this.#nudgedOrParked(nudged);
+      await this.#wokenOrParked(woken);
     }
     this.abandon();
     return undefined;
   }
 
-  async #nudgedOrParked(nudged: Promise<void>): Promise<void> {
-    const { parksAfterMs } = this.#host;
-    if (parksAfterMs === undefined) return nudged;
+  async #wokenOrParked(woken: Promise<void>): Promise<void> {
+    const { parkAfterMs: parksAfterMs } = this.#host;
+    if (parksAfterMs === undefined) return woken;
     const timer = setTimeout(() => {
-      this.leave();
+      this.onClientGone();
     }, parksAfterMs);
-    await nudged;
+    await woken;
     clearTimeout(timer);
   }
 
   async #describe(): Promise<NewCall> {
     const described = await this.#host.describe();
-    this.#said = described.said;
+    this.#notificationCount = described.said;
     return { key: this.key, request: this.#host.request, ...described };
   }
 
-  #wire({ name, digest, method, params, heard }: PutQuestion) {
-    this.#asked += 1;
-    const id = `${QUESTION}${this.key}-${this.#attempt}.${this.#asked}`;
-    if (heard) this.#listeners.set(digest, heard);
+  #toNewQuestion({ name, digest, method, params, onProgress: heard }: OutgoingRequest) {
+    this.#questionCount += 1;
+    const id = `${QUESTION_PREFIX}${this.key}-${this.#attempt}.${this.#questionCount}`;
+    if (heard) this.#progressListeners.set(digest, heard);
     const asked = heard ? { ...params, _meta: { ...(params?._meta as JsonObject), progressToken: id } } : params;
     const json = JSON.stringify({ jsonrpc: "2.0", id, method, params: asked });
     return { id, name, digest, json };
   }
 
-  #becomeStored(): void {
+  #markStored(): void {
     if (this.#isStored) return;
     this.#isStored = true;
-    this.#host.stored(this.key);
+    this.#host.onStored(this.key);
   }
 
   /** undefined: some of the wanted answers are still missing. */
-  #answersIn(known: readonly Known[], wanted: readonly string[]): ReadonlyMap<string, ClientResponse> | undefined {
+  #answersIn(
+    known: readonly KnownQuestion[],
+    digests: readonly string[],
+  ): ReadonlyMap<string, ClientResponse> | undefined {
     const answers = new Map<string, ClientResponse>();
     for (const { digest, id, answer } of known) {
-      if (!wanted.includes(digest)) continue;
-      this.#open.set(digest, id);
+      if (!digests.includes(digest)) continue;
+      this.#openQuestions.set(digest, id);
       if (answer !== null) answers.set(digest, JSON.parse(answer) as ClientResponse);
     }
-    if (answers.size < wanted.length) return undefined;
-    for (const digest of wanted) this.#open.delete(digest);
+    if (answers.size < digests.length) return undefined;
+    for (const digest of digests) this.#openQuestions.delete(digest);
     return answers;
   }
 
   append(json: string): void {
-    if (this.#unsaved > MAX_UNSAVED_CHARACTERS) return;
-    this.#unsaved += json.length;
-    this.#said += 1;
-    const count = this.#said;
-    this.#chain = this.#chain
+    if (this.#unsavedCharacters > MAX_UNSAVED_CHARACTERS) return;
+    this.#unsavedCharacters += json.length;
+    this.#notificationCount += 1;
+    const count = this.#notificationCount;
+    this.#lastAppend = this.#lastAppend
       .then(async () => {
-        if (this.left) return;
+        if (this.isStopped) return;
         const { key } = this;
-        if (await persistently(() => this.#host.object().append(key, this.#attempt, json, count), true)) return;
+        if (await withRetries(() => this.#host.sessionObject().append(key, this.#attempt, json, count), true)) return;
         this.#cancel(false);
       })
       // A notification that could not be stored is dropped. The call goes on, and its result is stored by itself.
       .catch(() => {})
       .then(() => {
-        this.#unsaved -= json.length;
+        this.#unsavedCharacters -= json.length;
       });
   }
 
   /** `json`: the answer; null: the call ends without one. */
   async finish(json: string | null): Promise<void> {
-    await this.#chain;
+    await this.#lastAppend;
     try {
-      if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json), true);
+      if (!this.isStopped)
+        await withRetries(() => this.#host.sessionObject().finish(this.key, this.#attempt, json), true);
     } finally {
       // If the result could not be stored, the closed socket shows that the run was lost, and another one is started.
       this.close();
@@ -300,21 +306,21 @@ export class CallRunner implements QuestionPort {
   }
 
   /** Asks the session's object, which may have taken this run for lost; where that is away, it will begin another. */
-  async ends(): Promise<boolean> {
+  async isFinalRun(): Promise<boolean> {
     if (this.isCancelled || !this.#isStored) return true;
-    if (this.left) return false;
-    const taken = persistently(() => this.#host.object().take(this.key, this.#attempt), true);
+    if (this.isStopped) return false;
+    const current = withRetries(() => this.#host.sessionObject().take(this.key, this.#attempt), true);
     // An object that is away begins another run.
-    const ends = (await taken.catch(() => undefined)) !== undefined;
-    this.left ||= !ends;
+    const ends = (await current.catch(() => undefined)) !== undefined;
+    this.isStopped ||= !ends;
     return ends;
   }
 
-  withdraw(reason: string): void {
-    for (const requestId of this.#open.values()) {
+  cancel(reason: string): void {
+    for (const requestId of this.#openQuestions.values()) {
       this.append(notification("notifications/cancelled", { requestId, reason }));
     }
-    this.#open.clear();
+    this.#openQuestions.clear();
   }
 
   close(): void {

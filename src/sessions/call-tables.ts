@@ -11,9 +11,9 @@ const MAX_EVENTS = 2000;
 /** What all calls of a session may store when another one is added. */
 const MAX_SESSION_CHARACTERS = 32_000_000;
 /** How long a call that is over is kept, so that a client that comes back can read the rest of its log. */
-export const OVER_KEPT_MS = 600_000;
+export const FINISHED_CALL_RETENTION_MS = 600_000;
 /** How long a cancellation of an unknown request is kept: it may overtake the request that it cancels. */
-export const CANCELLED_KEPT_MS = 60_000;
+export const CANCELLATION_RETENTION_MS = 60_000;
 const MAX_CANCELLED = 1000;
 /** A call's record is stored among its events, as number 0: the first event has number 1. */
 const RECORD_SEQ = 0;
@@ -70,7 +70,7 @@ export interface StoredEvent {
   readonly last: boolean;
 }
 
-export class CallTables {
+export class CallStore {
   readonly #sql: SqlStorage;
 
   constructor(sql: SqlStorage) {
@@ -118,16 +118,16 @@ export class CallTables {
 
   /** Deletes one call that is over, first those whose end was sent to a viewer. false: there is none. */
   #dropOldest(): boolean {
-    const [gone] = this.#sql
+    const [deleted] = this.#sql
       .exec<{ key: string }>(
         "DELETE FROM calls WHERE key = (SELECT key FROM calls WHERE over IS NOT NULL ORDER BY shown IS NULL, over LIMIT 1) RETURNING key",
       )
       .toArray();
-    if (gone) this.#forget(gone.key);
-    return gone !== undefined;
+    if (deleted) this.#deleteRows(deleted.key);
+    return deleted !== undefined;
   }
 
-  #forget(key: string): void {
+  #deleteRows(key: string): void {
     this.#sql.exec("DELETE FROM events WHERE call = ? OR call IN (SELECT id FROM questions WHERE call = ?)", key, key);
     this.#sql.exec("DELETE FROM questions WHERE call = ?", key);
   }
@@ -149,7 +149,7 @@ export class CallTables {
   }
 
   /** Notes that notification number `count` was said. false: it was said before, by this run or an earlier one. */
-  say(call: StoredCall, count: number): boolean {
+  countNotification(call: StoredCall, count: number): boolean {
     if (count <= call.said) return false;
     this.#sql.exec("UPDATE calls SET said = ? WHERE key = ?", count, call.key);
     return true;
@@ -157,7 +157,7 @@ export class CallTables {
 
   #write(key: string, seq: number, text: string): void {
     for (let at = 0; at === 0 || at < text.length;) {
-      const end = cut(text, at + PART_CHARACTERS);
+      const end = cutIndex(text, at + PART_CHARACTERS);
       const part = text.slice(at, end);
       this.#sql.exec("INSERT INTO events (call, seq, at, part) VALUES (?, ?, ?, ?)", key, seq, at, part);
       at = end;
@@ -190,12 +190,12 @@ export class CallTables {
   }
 
   /** Counts a lost run; returns how many there were in a row. */
-  lose(key: string): number {
+  countLostRun(key: string): number {
     return this.#sql.exec<{ lost: number }>("UPDATE calls SET lost = lost + 1 WHERE key = ? RETURNING lost", key).one()
       .lost;
   }
 
-  keepMemos(key: string, memos: string): void {
+  saveMemos(key: string, memos: string): void {
     this.#sql.exec("UPDATE calls SET memos = ? WHERE key = ?", memos, key);
   }
 
@@ -204,7 +204,7 @@ export class CallTables {
     this.#sql.exec("UPDATE calls SET shown = ? WHERE key = ?", now, key);
   }
 
-  end(key: string, now: number): void {
+  finish(key: string, now: number): void {
     this.#sql.exec("UPDATE calls SET over = ? WHERE key = ?", now, key);
     this.#sql.exec("DELETE FROM events WHERE call = ? AND seq = ?", key, RECORD_SEQ);
   }
@@ -214,19 +214,19 @@ export class CallTables {
     const { asked } = this.#sql
       .exec<{ asked: number }>("SELECT count(*) AS asked FROM questions WHERE call = ?", call)
       .one();
-    const fresh = questions.filter(({ name, digest }) => {
-      const put = "SELECT 1 FROM questions WHERE call = ? AND name = ? AND digest = ?";
-      return this.#sql.exec(put, call, name, digest).toArray().length === 0;
+    const added = questions.filter(({ name, digest }) => {
+      const query = "SELECT 1 FROM questions WHERE call = ? AND name = ? AND digest = ?";
+      return this.#sql.exec(query, call, name, digest).toArray().length === 0;
     });
-    if (asked + fresh.length > MAX_QUESTIONS) return undefined;
-    for (const { id, name, digest } of fresh) {
+    if (asked + added.length > MAX_QUESTIONS) return undefined;
+    for (const { id, name, digest } of added) {
       this.#sql.exec("INSERT INTO questions (id, call, name, digest) VALUES (?, ?, ?, ?)", id, call, name, digest);
     }
-    return fresh;
+    return added;
   }
 
   /** Notes which event of the log puts the question to the client. */
-  placeQuestion(id: string, seq: number): void {
+  setQuestionSeq(id: string, seq: number): void {
     this.#sql.exec("UPDATE questions SET seq = ? WHERE id = ?", seq, id);
   }
 
@@ -235,7 +235,7 @@ export class CallTables {
   }
 
   /** The number of the event that puts the first question without an answer. */
-  firstOpen(call: string): number | undefined {
+  firstOpenQuestion(call: string): number | undefined {
     const { seq } = this.#sql
       .exec<{ seq: number | null }>("SELECT min(seq) AS seq FROM questions WHERE call = ? AND answer IS NULL", call)
       .one();
@@ -249,8 +249,8 @@ export class CallTables {
   }
 
   /** What does not fit into the question's row is stored as an event is, under the question's id. */
-  keepAnswer(id: string, call: string, answer: string): void {
-    const end = cut(answer, PART_CHARACTERS);
+  saveAnswer(id: string, call: string, answer: string): void {
+    const end = cutIndex(answer, PART_CHARACTERS);
     this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer.slice(0, end), id);
     if (end < answer.length) this.#write(id, RECORD_SEQ, answer.slice(end));
     this.#sql.exec("UPDATE calls SET lost = 0 WHERE key = ?", call);
@@ -267,7 +267,7 @@ export class CallTables {
       .map(({ answer, ...row }) => ({ ...row, answer: answer && answer + this.record(row.id) }));
   }
 
-  waits(call: string): boolean {
+  hasOpenQuestions(call: string): boolean {
     return (
       this.#sql.exec("SELECT 1 FROM questions WHERE call = ? AND answer IS NULL LIMIT 1", call).toArray().length > 0
     );
@@ -281,7 +281,11 @@ export class CallTables {
     this.#sql.exec("DELETE FROM cancelled WHERE until <= ?", now);
     const { many } = this.#sql.exec<{ many: number }>("SELECT count(*) AS many FROM cancelled").one();
     if (many >= MAX_CANCELLED) return;
-    this.#sql.exec("INSERT OR REPLACE INTO cancelled (request, until) VALUES (?, ?)", request, now + CANCELLED_KEPT_MS);
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO cancelled (request, until) VALUES (?, ?)",
+      request,
+      now + CANCELLATION_RETENTION_MS,
+    );
   }
 
   takeCancelled(request: string, now: number): boolean {
@@ -293,16 +297,16 @@ export class CallTables {
 
   /** Deletes calls that were kept long enough; returns when the next one is due, in milliseconds since the epoch. */
   prune(now: number): number | undefined {
-    const gone = this.#sql
-      .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - OVER_KEPT_MS)
+    const deleted = this.#sql
+      .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - FINISHED_CALL_RETENTION_MS)
       .toArray();
-    for (const { key } of gone) this.#forget(key);
+    for (const { key } of deleted) this.#deleteRows(key);
     const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(over) AS next FROM calls").one();
-    return next === null ? undefined : next + OVER_KEPT_MS;
+    return next === null ? undefined : next + FINISHED_CALL_RETENTION_MS;
   }
 }
 
 /** Where to cut: at `at`, or one earlier when that would split a surrogate pair, which storage would not keep. */
-function cut(text: string, at: number): number {
+function cutIndex(text: string, at: number): number {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }

@@ -2,10 +2,10 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { failure, type Failure } from "../protocol/errors.ts";
-import { persistently } from "../streams/persistently.ts";
-import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
+import { withRetries } from "../streams/persistently.ts";
+import { peekPolicy } from "../tenants/isolate/snapshot.ts";
 import type { SessionCaller } from "./session-caller.ts";
-import { openSession, SESSION_LIFETIME_MS, type Session, type SessionOwner } from "./session-id.ts";
+import { parseSessionId, SESSION_LIFETIME_MS, type Session, type SessionOwner } from "./session-id.ts";
 
 export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): SessionOwner {
   return { tenant, profile, principal: principal.id, ring };
@@ -16,14 +16,14 @@ export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): Se
  * began before the time for which this isolate knows every session that ended.
  */
 export async function findSession(caller: SessionCaller, id: string): Promise<Session | undefined> {
-  const session = await openSession(ownerOf(caller), id);
+  const session = await parseSessionId(ownerOf(caller), id);
   if (!session) return undefined;
-  const { ended } = caller;
+  const { endedSessions: ended } = caller;
   const known = ended.hasEnded(session.nonce, session.expires - SESSION_LIFETIME_MS);
   if (known !== undefined) return known ? undefined : session;
-  const over = await persistently(() => caller.doors.ended().hasEnded(session.nonce));
-  ended.settle(session.nonce, over);
-  return over ? undefined : session;
+  const hasEnded = await withRetries(() => caller.sessionStubs.endedSessions().hasEnded(session.nonce));
+  ended.setEnded(session.nonce, hasEnded);
+  return hasEnded ? undefined : session;
 }
 
 /** A failure: no such session. This isolate refuses the id from now on, every other when its lease ends. */
@@ -31,11 +31,11 @@ export async function endSession(caller: SessionCaller, id: string): Promise<Fai
   const session = await findSession(caller, id);
   if (!session) return failure("sessionNotFound");
   const { nonce, expires } = session;
-  const remembered = await persistently(() => caller.doors.ended().endSession(nonce, expires));
-  (lastSnapshot(caller.tenant)?.ended ?? caller.ended).end(nonce);
-  const ending = [caller.doors.endStream(session)];
+  const hasObject = await withRetries(() => caller.sessionStubs.endedSessions().endSession(nonce, expires));
+  (peekPolicy(caller.tenant)?.endedSessions ?? caller.endedSessions).add(nonce);
+  const ending = [caller.sessionStubs.endStream(session)];
   // A session's object that stores nothing is not woken.
-  if (remembered) ending.push(caller.doors.sessionObject(session).end());
+  if (hasObject) ending.push(caller.sessionStubs.sessionObject(session).end());
   caller.waitUntil(
     Promise.all(ending).catch((error: unknown) => {
       caller.onError(error);

@@ -4,16 +4,16 @@
 import type { Credential } from "../auth/credential.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
-import type { Incarnation } from "../tenants/authority/incarnation.ts";
+import type { TenantUid } from "../tenants/authority/incarnation.ts";
 import type { EndedSessions } from "../tenants/isolate/ended-sessions.ts";
-import type { Doors } from "./doors.ts";
+import type { SessionStubs } from "./doors.ts";
 
 export interface SessionCaller {
   /** The path under which the Worker is mounted that was called; empty: at the root. */
   readonly mount: string;
   readonly tenant: string;
   /** Which tenant of the name it is. */
-  readonly created: Incarnation;
+  readonly created: TenantUid;
   readonly profile: string | null;
   readonly principal: Principal;
   readonly credential: Credential;
@@ -22,8 +22,8 @@ export interface SessionCaller {
   /** By which the request is found in logs. */
   readonly requestId: string;
   readonly ring: KeyRing;
-  readonly ended: EndedSessions;
-  readonly doors: Doors;
+  readonly endedSessions: EndedSessions;
+  readonly sessionStubs: SessionStubs;
   /** Whose something is that is kept: the principal, or by where they come from who has no credential. */
   owner(): Promise<string>;
   waitUntil(work: Promise<unknown>): void;

@@ -3,15 +3,15 @@
 
 import { namespaceOf } from "../tenants/directory/namespaces.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
-import { openSocket, type Opened } from "../streams/held-socket.ts";
+import { openSocket, type OpenedSocket } from "../streams/held-socket.ts";
 import type { SessionObject } from "./session-object.ts";
 import type { Attachment } from "./session-sockets.ts";
 
 export type SessionStub = DurableObjectStub<SessionObject>;
 
 /** `kept`: as `keptUnder` makes it. */
-export function sessionName(kept: string, nonce: string): string {
-  return `${kept}/${nonce}`;
+export function sessionName(storageKey: string, nonce: string): string {
+  return `${storageKey}/${nonce}`;
 }
 
 /** `name`: as `sessionName` makes it; `jurisdiction`: the tenant's. */
@@ -20,6 +20,6 @@ export function sessionStub(env: object, name: string, jurisdiction: string | nu
 }
 
 /** `after`: for a viewer, the event of the log after which it begins. */
-export function openSessionSocket(stub: SessionStub, socket: Attachment, after = 0): Promise<Opened> {
+export function openSessionSocket(stub: SessionStub, socket: Attachment, after = 0): Promise<OpenedSocket> {
   return openSocket(stub, { socket: JSON.stringify(socket), after: String(after) });
 }

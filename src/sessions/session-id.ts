@@ -2,13 +2,13 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
-import { DIALECTS, REVISIONS_2025, type Dialect, type Negotiated } from "../protocol/era.ts";
+import { REVISION_FEATURES, VERSIONS_2025, type RevisionFeatures, type Negotiated } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import {
-  APPS,
+  APPS_CAPABILITIES,
   hasCapability,
   requiredCapabilities,
-  showsApps,
+  supportsApps,
   type ClientCapability,
   type ClientInfo,
 } from "../protocol/meta.ts";
@@ -16,9 +16,9 @@ import {
 /** Clients keep session ids for days; a sealing key opens what it sealed for as long as this. */
 export const SESSION_LIFETIME_MS = 7 * 86_400_000;
 const MAX_ID_CHARACTERS = 512;
-const MAX_OPENED = 10_000;
+const MAX_UNSEALED = 10_000;
 /** The place of a capability is its bit in every id that was sealed: only append. */
-const BITS: readonly ClientCapability[] = [
+const CAPABILITY_BITS: readonly ClientCapability[] = [
   "elicitation.form",
   "elicitation.url",
   "sampling",
@@ -29,7 +29,7 @@ const BITS: readonly ClientCapability[] = [
 const APPS_BIT = 1 << 30;
 
 export interface Session {
-  readonly dialect: Dialect;
+  readonly revision: RevisionFeatures;
   /** The client asked for no official revision in `initialize`. */
   readonly unofficial: boolean;
   readonly capabilities: JsonObject;
@@ -53,7 +53,7 @@ export interface SessionOwner {
  * An id in another form than this one begins with a number of no revision: whoever does not know it takes it for none of its
  * ids, and the client begins again.
  */
-type Sealed = [
+type SealedSession = [
   revision: number,
   unofficial: 0 | 1,
   bits: number,
@@ -68,7 +68,7 @@ type Sealed = [
 const purposeOf = (tenant: string) => `session ${tenant}`;
 
 /** Begins a session and returns its id. `nonce`: for a session that its client names, to be the same each time. */
-export async function mintSession(
+export async function createSessionId(
   owner: SessionOwner,
   negotiated: Negotiated,
   capabilities: JsonObject,
@@ -77,9 +77,9 @@ export async function mintSession(
     client,
   }: { readonly nonce?: string | undefined; readonly client?: Session["client"] } = {},
 ): Promise<string> {
-  const sealed: Sealed = [
-    (REVISIONS_2025 as readonly string[]).indexOf(negotiated.dialect.revision),
-    negotiated.unofficial ? 1 : 0,
+  const sealed: SealedSession = [
+    (VERSIONS_2025 as readonly string[]).indexOf(negotiated.revision.version),
+    negotiated.isUnknownRevision ? 1 : 0,
     bitsOf(capabilities),
     owner.profile,
     owner.principal,
@@ -87,12 +87,13 @@ export async function mintSession(
     Date.now() + SESSION_LIFETIME_MS,
   ];
   const purpose = purposeOf(owner.tenant);
-  const named = client && (await seal(owner.ring, purpose, JSON.stringify([...sealed, [client.name, client.version]])));
-  if (named !== undefined && named.length <= MAX_ID_CHARACTERS) return named;
+  const idWithClient =
+    client && (await seal(owner.ring, purpose, JSON.stringify([...sealed, [client.name, client.version]])));
+  if (idWithClient !== undefined && idWithClient.length <= MAX_ID_CHARACTERS) return idWithClient;
   return seal(owner.ring, purpose, JSON.stringify(sealed));
 }
 
-interface Opened {
+interface UnsealedSession {
   readonly session: Session;
   readonly ring: KeyRing;
 }
@@ -101,20 +102,20 @@ interface Opened {
  * Ids that this isolate unsealed, oldest first. An id is unsealed again when the tenant's key ring changed.
  * Bound: MAX_OPENED, of ids of MAX_ID_CHARACTERS at most; the oldest goes.
  */
-const opened = new Map<string, Opened>();
+const unsealedSessions = new Map<string, UnsealedSession>();
 
 /** undefined: no session of this tenant, profile and principal, or an expired one. */
-export async function openSession(owner: SessionOwner, id: string): Promise<Session | undefined> {
+export async function parseSessionId(owner: SessionOwner, id: string): Promise<Session | undefined> {
   if (id.length > MAX_ID_CHARACTERS) return undefined;
-  const known = opened.get(`${owner.tenant} ${id}`);
-  if (known && known.ring === owner.ring) return accept(known.session, owner);
+  const cached = unsealedSessions.get(`${owner.tenant} ${id}`);
+  if (cached && cached.ring === owner.ring) return checkOwner(cached.session, owner);
   const payload = await unseal(owner.ring, purposeOf(owner.tenant), id);
   if (payload === undefined) return undefined;
-  const [revision, unofficial, bits, profile, principal, nonce, expires, client] = JSON.parse(payload) as Sealed;
-  const name = REVISIONS_2025[revision];
+  const [revision, unofficial, bits, profile, principal, nonce, expires, client] = JSON.parse(payload) as SealedSession;
+  const name = VERSIONS_2025[revision];
   if (name === undefined) return undefined;
   const session: Session = {
-    dialect: DIALECTS[name],
+    revision: REVISION_FEATURES[name],
     unofficial: unofficial === 1,
     capabilities: capabilitiesOf(bits),
     profile,
@@ -123,25 +124,28 @@ export async function openSession(owner: SessionOwner, id: string): Promise<Sess
     expires,
     client: client && { name: client[0], version: client[1] },
   };
-  if (opened.size >= MAX_OPENED) {
-    const [oldest] = opened.keys();
-    if (oldest !== undefined) opened.delete(oldest);
+  if (unsealedSessions.size >= MAX_UNSEALED) {
+    const [oldest] = unsealedSessions.keys();
+    if (oldest !== undefined) unsealedSessions.delete(oldest);
   }
-  opened.set(`${owner.tenant} ${id}`, { session, ring: owner.ring });
-  return accept(session, owner);
+  unsealedSessions.set(`${owner.tenant} ${id}`, { session, ring: owner.ring });
+  return checkOwner(session, owner);
 }
 
-function accept(session: Session, owner: SessionOwner): Session | undefined {
+function checkOwner(session: Session, owner: SessionOwner): Session | undefined {
   const same = session.profile === owner.profile && session.principal === owner.principal;
   return same && Date.now() < session.expires ? session : undefined;
 }
 
 function bitsOf(capabilities: JsonObject): number {
-  const apps = showsApps(capabilities) ? APPS_BIT : 0;
-  return BITS.reduce((bits, capability, at) => bits | (hasCapability(capabilities, capability) ? 1 << at : 0), apps);
+  const apps = supportsApps(capabilities) ? APPS_BIT : 0;
+  return CAPABILITY_BITS.reduce(
+    (bits, capability, at) => bits | (hasCapability(capabilities, capability) ? 1 << at : 0),
+    apps,
+  );
 }
 
 function capabilitiesOf(bits: number): JsonObject {
-  const declared = requiredCapabilities(...BITS.filter((_, at) => (bits & (1 << at)) !== 0));
-  return (bits & APPS_BIT) === 0 ? declared : { ...declared, ...APPS };
+  const declared = requiredCapabilities(...CAPABILITY_BITS.filter((_, at) => (bits & (1 << at)) !== 0));
+  return (bits & APPS_BIT) === 0 ? declared : { ...declared, ...APPS_CAPABILITIES };
 }

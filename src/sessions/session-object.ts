@@ -5,10 +5,10 @@
 import { DurableObject } from "cloudflare:workers";
 import type { LogLevel } from "../protocol/meta.ts";
 import { migrate } from "../tenants/authority/tables.ts";
-import { createWake, type Wake } from "../tenants/authority/wake.ts";
-import { CallDesk, type AskQuestions, type AskResult, type StoredRun } from "./call-desk.ts";
-import { CANCELLED_KEPT_MS, type NewCall } from "./call-tables.ts";
-import { attachmentOf, socketsOf, tell, type Attachment, type Sockets } from "./session-sockets.ts";
+import { createAlarmScheduler, type AlarmScheduler } from "../tenants/authority/wake.ts";
+import { StoredCalls, type QuestionBatch, type QuestionBatchResult, type StoredRun } from "./call-desk.ts";
+import { CANCELLATION_RETENTION_MS, type NewCall } from "./call-tables.ts";
+import { attachmentOf, socketsOf, sendMessage, type Attachment, type Sockets } from "./session-sockets.ts";
 import { CLOSE, isOutdated } from "../streams/wire.ts";
 
 /** In versions. One is never edited once it was released. */
@@ -25,7 +25,7 @@ export const SESSION_MIGRATIONS: readonly string[] = [
 const DETACHED_MS = 600_000;
 
 /** Which stored call is to be run, and where it is stored. */
-export interface RunOrder {
+export interface ResumeRequest {
   /** The name of the session's object. */
   readonly session: string;
   readonly jurisdiction: string | null;
@@ -34,9 +34,9 @@ export interface RunOrder {
 }
 
 /** What whoever takes over an HTTP+SSE stream must know. */
-export interface Holding {
+export interface SseState {
   /** What `initialize` agreed on, as its holder wrote it down; null: it was not sent yet. */
-  readonly agreed: string | null;
+  readonly negotiated: string | null;
   /** Stored calls; `from`: the event after which a client that cannot say where it was must be shown the call. */
   readonly calls: readonly { readonly key: string; readonly from: number }[];
 }
@@ -46,22 +46,22 @@ export const STORED_RUNS = "StoredRuns";
 
 export interface StoredRunsBinding {
   /** Resolves when the run is over, or with an answer for its client where it never began; rejects when it was lost. */
-  run(order: RunOrder): Promise<string | undefined>;
+  run(order: ResumeRequest): Promise<string | undefined>;
   /** Work of a feature that the alarm of one of its objects begins. */
   background(order: unknown): Promise<void>;
 }
 
 export class SessionObject extends DurableObject {
-  readonly #wake: Wake;
+  readonly #alarmScheduler: AlarmScheduler;
   readonly #sockets: Sockets;
   /** Posts that were sent to a holder which has not confirmed them yet, by the post's id. */
   readonly #posts = new Map<string, { readonly holder: WebSocket; settle(isTaken: boolean): void }>();
-  #desk: CallDesk | undefined;
+  #calls: StoredCalls | undefined;
   #subscriptions: Subscriptions | undefined;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    this.#wake = createWake(ctx);
+    this.#alarmScheduler = createAlarmScheduler(ctx);
     this.#sockets = socketsOf(ctx);
     if (this.#expires() !== undefined) this.#open();
   }
@@ -75,7 +75,7 @@ export class SessionObject extends DurableObject {
 
   /** `expires`: when the session id ends, in milliseconds since the epoch. */
   async setLogLevel(level: LogLevel, expires: number): Promise<void> {
-    this.#begin(expires);
+    this.#openUntil(expires);
     this.ctx.storage.kv.put("logLevel", level);
   }
 
@@ -85,7 +85,7 @@ export class SessionObject extends DurableObject {
 
   /** false: the session has as many as it may. */
   async subscribe(uri: string, asked: string, expires: number): Promise<boolean> {
-    this.#begin(expires);
+    this.#openUntil(expires);
     return this.#subscriptions?.add(uri, asked) ?? false;
   }
 
@@ -95,50 +95,50 @@ export class SessionObject extends DurableObject {
 
   /** Stores a call and has it run, unless it is stored already. false: the session has as many as it may. */
   async start(call: NewCall, expires: number): Promise<boolean> {
-    return this.#begin(expires).start(call);
+    return this.#openUntil(expires).start(call);
   }
 
   /** Puts those questions to the client that were not put before; resolves to all of the call, with their answers. */
-  async ask(ask: AskQuestions, expires: number): Promise<AskResult> {
+  async ask(batch: QuestionBatch, expires: number): Promise<QuestionBatchResult> {
     // A run that outlived its session must not bring the session back.
-    if (!this.#desk && !ask.call) return { state: "stale" };
-    return this.#begin(expires).ask(ask);
+    if (!this.#calls && !batch.call) return { state: "stale" };
+    return this.#openUntil(expires).ask(batch);
   }
 
   /** `count`: the notification's number, from 1. false: another run goes on with the call, or it is over. */
   async append(key: string, attempt: number, json: string, count: number): Promise<boolean> {
-    return this.#desk?.append(key, attempt, json, count) ?? false;
+    return this.#calls?.append(key, attempt, json, count) ?? false;
   }
 
   /** `json`: the answer; null: the call ends without one. false: another run goes on with the call, or it is over. */
   async finish(key: string, attempt: number, json: string | null): Promise<boolean> {
-    return this.#desk?.finish(key, attempt, json) ?? false;
+    return this.#calls?.finish(key, attempt, json) ?? false;
   }
 
   /** Starts another run in place of this one, which must not go on. */
   async handOver(key: string, attempt: number): Promise<void> {
-    this.#desk?.handOver(key, attempt);
+    this.#calls?.handOver(key, attempt);
   }
 
   /** What a run begins with; undefined: a newer run has the call, or it is over. */
   async take(key: string, attempt: number): Promise<StoredRun | undefined> {
-    return this.#desk?.take(key, attempt);
+    return this.#calls?.take(key, attempt);
   }
 
   /** Stores the client's response to a question. `over`: it was answered before, or its call is over. */
   async answer(id: string, response: string): Promise<"taken" | "over" | "unknown"> {
-    return this.#desk?.answer(id, response) ?? "unknown";
+    return this.#calls?.answer(id, response) ?? "unknown";
   }
 
   /** `id`: of a question; `params`: JSON of the progress that the client reports on it. */
   async progress(id: string, params: string): Promise<void> {
-    this.#desk?.progress(id, params);
+    this.#calls?.progress(id, params);
   }
 
   /** `request`: as `requestKey` makes it. */
   async cancel(request: string, expires: number): Promise<void> {
     // A session that knows nothing else need not be remembered for long.
-    this.#begin(Math.min(expires, Date.now() + CANCELLED_KEPT_MS)).cancel(request);
+    this.#openUntil(Math.min(expires, Date.now() + CANCELLATION_RETENTION_MS)).cancel(request);
   }
 
   /** Hands a post to the holder of the HTTP+SSE stream. false: nobody took it. `id`: the same for each try of it. */
@@ -148,38 +148,38 @@ export class SessionObject extends DurableObject {
     // What is sent may be lost with its socket, so a post counts as taken when its holder confirms it.
     return new Promise((settle) => {
       this.#posts.set(id, { holder, settle });
-      tell(holder, { posted: text, id });
-      if (holder.readyState !== WebSocket.OPEN) this.#settle(id, false);
+      sendMessage(holder, { posted: text, id });
+      if (holder.readyState !== WebSocket.OPEN) this.#settlePost(id, false);
     });
   }
 
-  #settle(id: string, isTaken: boolean): void {
+  #settlePost(id: string, isTaken: boolean): void {
     this.#posts.get(id)?.settle(isTaken);
     this.#posts.delete(id);
   }
 
   /** This holder will confirm nothing any more: what it was sent counts as not taken. */
   #settlePostsAt(socket: WebSocket): void {
-    for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settle(id, false);
+    for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settlePost(id, false);
   }
 
-  async holding(): Promise<Holding> {
-    return { agreed: this.ctx.storage.kv.get<string>("agreed") ?? null, calls: this.#desk?.list() ?? [] };
+  async sseState(): Promise<SseState> {
+    return { negotiated: this.ctx.storage.kv.get<string>("agreed") ?? null, calls: this.#calls?.list() ?? [] };
   }
 
-  async agree(agreed: string, expires: number): Promise<void> {
-    const desk = this.#begin(expires);
+  async saveNegotiation(negotiated: string, expires: number): Promise<void> {
+    const calls = this.#openUntil(expires);
     // A client that initializes again may use the ids of its earlier requests again.
-    if (this.ctx.storage.kv.get("agreed") !== undefined) desk.forget();
-    this.ctx.storage.kv.put("agreed", agreed);
+    if (this.ctx.storage.kv.get("agreed") !== undefined) calls.forget();
+    this.ctx.storage.kv.put("agreed", negotiated);
   }
 
   /** The session's end: nothing of it is left. */
   async end(): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) socket.close(CLOSE.ended);
-    this.#desk = undefined;
+    this.#calls = undefined;
     this.#subscriptions = undefined;
-    this.#wake.clear();
+    this.#alarmScheduler.clear();
     await this.ctx.storage.deleteAll();
   }
 
@@ -195,20 +195,20 @@ export class SessionObject extends DurableObject {
     const { 0: near, 1: far } = new WebSocketPair();
     this.ctx.acceptWebSocket(far);
     far.serializeAttachment(attachment);
-    if (attachment.as === "viewer") this.#desk?.view(far, attachment.call, after);
-    if (attachment.as === "runner" && this.#desk?.isCancelled(attachment)) tell(far, { cancel: true });
+    if (attachment.as === "viewer") this.#calls?.view(far, attachment.call, after);
+    if (attachment.as === "runner" && this.#calls?.isCancelled(attachment)) sendMessage(far, { cancel: true });
     return new Response(null, { status: 101, webSocket: near });
   }
 
   /** Only holders send something: the id of a post that they took. */
   override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
-    if (typeof id === "string") this.#settle(id, true);
+    if (typeof id === "string") this.#settlePost(id, true);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     this.#settlePostsAt(socket);
     const attachment = attachmentOf(socket);
-    if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call, code === CLOSE.parked);
+    if (attachment.as === "runner") this.#calls?.onRunnerClosed(attachment.call, code === CLOSE.parked);
     if (attachment.as === "holder") this.#detach();
   }
 
@@ -218,18 +218,18 @@ export class SessionObject extends DurableObject {
   }
 
   override async alarm(): Promise<void> {
-    this.#wake.clear();
+    this.#alarmScheduler.clear();
     const now = Date.now();
     const expires = Math.min(this.#expires() ?? now, this.#detachedUntil() ?? Infinity);
-    if (!this.#desk || now >= expires) {
+    if (!this.#calls || now >= expires) {
       await this.end();
       return;
     }
-    this.#wake.at(Math.min(expires, this.#desk.tend(now) ?? expires));
+    this.#alarmScheduler.schedule(Math.min(expires, this.#calls.maintain(now) ?? expires));
   }
 
   #refuseViewer(key: string, after: number): number | undefined {
-    return this.#desk ? this.#desk.refuseViewer(key, after) : 404;
+    return this.#calls ? this.#calls.refuseViewer(key, after) : 404;
   }
 
   /** false: the holder comes back too late, and a newer one is there. */
@@ -249,7 +249,7 @@ export class SessionObject extends DurableObject {
     if (this.#expires() === undefined || this.#sockets(({ as }) => as === "holder").length > 0) return;
     const until = Date.now() + DETACHED_MS;
     this.ctx.storage.kv.put("detachedUntil", until);
-    this.#wake.at(until);
+    this.#alarmScheduler.schedule(until);
   }
 
   #detachedUntil(): number | undefined {
@@ -261,30 +261,30 @@ export class SessionObject extends DurableObject {
   }
 
   /** Makes the tables where there are none yet. The alarm deletes all when the latest `expires` so far has come. */
-  #begin(expires: number): CallDesk {
+  #openUntil(expires: number): StoredCalls {
     if ((this.#expires() ?? 0) < expires) {
       this.ctx.storage.kv.put("expires", expires);
-      this.#wake.at(expires);
+      this.#alarmScheduler.schedule(expires);
     }
     return this.#open();
   }
 
-  #open(): CallDesk {
-    if (this.#desk) return this.#desk;
+  #open(): StoredCalls {
+    if (this.#calls) return this.#calls;
     migrate(this.ctx.storage.sql, [{ name: "calls", migrations: SESSION_MIGRATIONS }]);
     this.#subscriptions = createSubscriptions(this.ctx.storage.sql);
-    this.#desk = new CallDesk({
+    this.#calls = new StoredCalls({
       storage: this.ctx.storage,
       sockets: this.#sockets,
       run: (key, attempt) => this.#run(key, attempt),
-      wakeAt: (time) => {
-        this.#wake.at(time);
+      scheduleAlarm: (time) => {
+        this.#alarmScheduler.schedule(time);
       },
       waitUntil: (work) => {
         this.ctx.waitUntil(work);
       },
     });
-    return this.#desk;
+    return this.#calls;
   }
 
   async #run(key: string, attempt: number): Promise<string | undefined> {

@@ -11,11 +11,11 @@ export type Attachment =
   | { readonly as: "holder"; readonly since: number; readonly again: boolean };
 
 /** The open sockets whose attachment fits. */
-export type Sockets = (fits: (attachment: Attachment) => boolean) => WebSocket[];
+export type Sockets = (predicate: (attachment: Attachment) => boolean) => WebSocket[];
 
 export function socketsOf(ctx: DurableObjectState): Sockets {
-  return (fits) =>
-    ctx.getWebSockets().filter((socket) => socket.readyState === WebSocket.OPEN && fits(attachmentOf(socket)));
+  return (predicate) =>
+    ctx.getWebSockets().filter((socket) => socket.readyState === WebSocket.OPEN && predicate(attachmentOf(socket)));
 }
 
 export function attachmentOf(socket: WebSocket): Attachment {
@@ -23,7 +23,7 @@ export function attachmentOf(socket: WebSocket): Attachment {
 }
 
 /** Sending to a closing socket throws. Whoever is behind it reconnects. */
-export function tell(socket: WebSocket, message: RunnerMessage | ViewerMessage): void {
+export function sendMessage(socket: WebSocket, message: RunnerMessage | ViewerMessage): void {
   try {
     socket.send(JSON.stringify(message));
   } catch {

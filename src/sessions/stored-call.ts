@@ -3,20 +3,20 @@
 
 import type { AppUser } from "../auth/app-user.ts";
 import { keyHashOf } from "../auth/credential.ts";
-import type { Person } from "../auth/principal.ts";
-import type { Call } from "../protocol/call.ts";
+import type { OAuthPrincipal } from "../auth/principal.ts";
+import type { McpRequest } from "../protocol/call.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
-import type { Revision } from "../protocol/era.ts";
+import type { ProtocolVersion } from "../protocol/era.ts";
 import { failure } from "../protocol/errors.ts";
-import type { Incarnation } from "../tenants/authority/incarnation.ts";
-import { persistently } from "../streams/persistently.ts";
+import type { TenantUid } from "../tenants/authority/incarnation.ts";
+import { withRetries } from "../streams/persistently.ts";
 import { CallRunner, newCallKey, requestKey } from "./call-runner.ts";
 import type { NewCall } from "./call-tables.ts";
 import type { SessionCaller } from "./session-caller.ts";
 import type { Session } from "./session-id.ts";
 
 /** A call that takes longer connects to its session's object, where a cancellation from any isolate reaches it. */
-const WATCHED_AFTER_MS = 500;
+const CONNECT_AFTER_MS = 500;
 
 /** Everything that is needed to run a call again, in any isolate. */
 export interface CallRecord {
@@ -26,7 +26,7 @@ export interface CallRecord {
   readonly mount: string;
   readonly tenant: string;
   /** Which tenant of the name took the call. */
-  readonly created: Incarnation;
+  readonly created: TenantUid;
   readonly profile: string | null;
   /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
@@ -34,20 +34,20 @@ export interface CallRecord {
   /** Whose is what its runs keep. */
   readonly owner: string;
   /** Whom a token named; no token is kept. */
-  readonly person?: Person;
+  readonly person?: OAuthPrincipal;
   /** Whom the app named that mounts the Worker. */
   readonly user?: AppUser;
   readonly hops: number;
   /** By which the call is found in logs. */
   readonly requestId: string;
-  readonly revision: Revision;
+  readonly revision: ProtocolVersion;
   readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires" | "client">;
-  readonly call: Pick<Call, "id" | "method" | "params">;
+  readonly call: Pick<McpRequest, "id" | "method" | "params">;
 }
 
 /** A call of a session that runs now. */
 export interface SessionCall {
-  readonly call: Call;
+  readonly call: McpRequest;
   readonly session: Session;
   /** Whether it may be run again when its run is lost. */
   readonly repeatable: boolean;
@@ -55,42 +55,42 @@ export interface SessionCall {
 
 export interface RunnerHooks {
   /** Notifications that went to the client before the call was stored. */
-  said(): number;
+  notificationCount(): number;
   /** The call is stored: what is said from now on goes into its log. */
-  stored(key: string): void;
+  onStored(key: string): void;
   /** Whether the rights under which the call was admitted still hold, after it waited. */
-  unchanged(): Promise<boolean>;
-  cancelled(): void;
+  hasSameRights(): Promise<boolean>;
+  onCancelled(): void;
 }
 
 export function createRunner(caller: SessionCaller, running: SessionCall, hooks: RunnerHooks): CallRunner {
   const { call, session, repeatable } = running;
   return new CallRunner({
-    object: () => caller.doors.sessionObject(session),
+    sessionObject: () => caller.sessionStubs.sessionObject(session),
     expires: session.expires,
     request: requestKey(call.id),
     repeatable,
     describe: async () => {
-      await persistently(() => caller.doors.remembered(session));
-      return { ...(await describe(caller, running)), said: hooks.said() };
+      await withRetries(() => caller.sessionStubs.registerSession(session));
+      return { ...(await describeCall(caller, running)), said: hooks.notificationCount() };
     },
-    stored: (key) => {
-      hooks.stored(key);
+    onStored: (key) => {
+      hooks.onStored(key);
     },
-    unchanged: () => hooks.unchanged(),
-    cancelled: () => {
-      hooks.cancelled();
+    hasSameRights: () => hooks.hasSameRights(),
+    onCancelled: () => {
+      hooks.onCancelled();
     },
   });
 }
 
 /** Connects the runner when the call turns out slow: a quick call costs the session's object nothing. */
-export function watch(runner: CallRunner, settled: Promise<unknown>, caller: SessionCaller): void {
+export function connectWhenSlow(runner: CallRunner, settled: Promise<unknown>, caller: SessionCaller): void {
   const timer = setTimeout(() => {
     runner.watch().catch((error: unknown) => {
       caller.onError(error);
     });
-  }, WATCHED_AFTER_MS);
+  }, CONNECT_AFTER_MS);
   void settled.then(() => {
     clearTimeout(timer);
     if (!runner.isStored) runner.close();
@@ -101,17 +101,17 @@ export function watch(runner: CallRunner, settled: Promise<unknown>, caller: Ses
 export async function storeCall(caller: SessionCaller, running: SessionCall): Promise<string | undefined> {
   const { call, session } = running;
   const key = newCallKey();
-  const stored = { key, request: requestKey(call.id), said: 0, ...(await describe(caller, running)) };
-  const start = async () => (await caller.doors.remembered(session)).start(stored, session.expires);
-  const started = await persistently(start);
+  const newCall = { key, request: requestKey(call.id), said: 0, ...(await describeCall(caller, running)) };
+  const start = async () => (await caller.sessionStubs.registerSession(session)).start(newCall, session.expires);
+  const started = await withRetries(start);
   return started ? key : undefined;
 }
 
-const LOST = "Internal error: the call could not be run to its end";
-const LOST_FOR_GOOD =
+const LOST_MESSAGE = "Internal error: the call could not be run to its end";
+const LOST_ONCE_MESSAGE =
   "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
 
-async function describe(
+async function describeCall(
   caller: SessionCaller,
   { call, session, repeatable }: SessionCall,
 ): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
@@ -126,14 +126,14 @@ async function describe(
     keyHash: await keyHashOf(credential),
     principal: principal.id,
     owner: await caller.owner(),
-    ...(principal.kind === "oauth" && { person: principal as Person }),
+    ...(principal.kind === "oauth" && { person: principal as OAuthPrincipal }),
     ...(credential.kind === "app" && { user: credential.user }),
     hops,
     requestId,
-    revision: session.dialect.revision,
+    revision: session.revision.version,
     session: { unofficial, capabilities, nonce, expires, ...(client && { client }) },
     call: { id, method, params },
   };
-  const lost = failure("internal", repeatable ? LOST : LOST_FOR_GOOD);
-  return { record: JSON.stringify(record), fallback: encodeFailure(id, lost, "2025").json, repeatable };
+  const fallback = failure("internal", repeatable ? LOST_MESSAGE : LOST_ONCE_MESSAGE);
+  return { record: JSON.stringify(record), fallback: encodeFailure(id, fallback, "2025").json, repeatable };
 }

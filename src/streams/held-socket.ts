@@ -3,30 +3,30 @@
 
 import { pause, SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
 import { backOff } from "./back-off.ts";
-import { isFinal } from "./wire.ts";
+import { isFinalClose } from "./wire.ts";
 
 /** Before the first try, for the object that comes to life again elsewhere; about so many milliseconds. */
-const AT_ONCE_MS = 20;
+const FIRST_RETRY_MS = 20;
 const MAX_FAILURES = 12;
 /** The code that `ended` is given when the object cannot be reached any more. */
 export const UNREACHABLE = 4500;
 
 export interface SocketHooks {
-  message(message: unknown): void;
+  onMessage(message: unknown): void;
   /** It was lost, and will be opened again. */
-  lost?(): void;
+  onDisconnect?(): void;
   /** The socket was lost and is there again: something may have been missed. */
-  reopened(): void;
+  onReconnect(): void;
   /** The socket is not reopened. `code`: one of `CLOSE`, `UNREACHABLE`, or 4000 plus the HTTP status of a refusal. */
-  ended(code: number): void;
+  onEnd(code: number): void;
   /** Over how long all who lost this object with this socket come back, milliseconds; at once when absent. */
   readonly spreadMs?: number;
 }
 
 /** A socket, not accepted yet; or the HTTP status with which the object refused it. */
-export type Opened = { readonly socket: WebSocket } | { readonly refused: number };
+export type OpenedSocket = { readonly socket: WebSocket } | { readonly refused: number };
 
-export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<Opened> {
+export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<OpenedSocket> {
   const url = `https://tenantry.internal/?${new URLSearchParams(query).toString()}`;
   const response = await stub.fetch(url, { headers: { upgrade: "websocket" } });
   const { webSocket, status } = response;
@@ -35,8 +35,8 @@ export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<str
   return { refused: status };
 }
 
-export class HeldSocket {
-  readonly #open: (again: boolean) => Promise<Opened>;
+export class ReconnectingWebSocket {
+  readonly #open: (again: boolean) => Promise<OpenedSocket>;
   readonly #hooks: SocketHooks;
   readonly #clock: Clock;
   #socket: WebSocket | undefined;
@@ -44,7 +44,7 @@ export class HeldSocket {
   #closed = false;
 
   /** `open` gets `again: true` when the socket was open before and was lost. */
-  constructor(open: (again: boolean) => Promise<Opened>, hooks: SocketHooks, clock = SYSTEM_CLOCK) {
+  constructor(open: (again: boolean) => Promise<OpenedSocket>, hooks: SocketHooks, clock = SYSTEM_CLOCK) {
     this.#open = open;
     this.#hooks = hooks;
     this.#clock = clock;
@@ -77,31 +77,31 @@ export class HeldSocket {
     }
     this.#socket = socket;
     socket.addEventListener("message", ({ data }) => {
-      if (!this.#closed && typeof data === "string") this.#hooks.message(JSON.parse(data));
+      if (!this.#closed && typeof data === "string") this.#hooks.onMessage(JSON.parse(data));
     });
     socket.addEventListener("close", ({ code }) => {
-      if (this.#socket === socket) this.#lost(code);
+      if (this.#socket === socket) this.#onSocketClosed(code);
     });
     socket.addEventListener("error", () => {
-      if (this.#socket === socket) this.#lost(1006);
+      if (this.#socket === socket) this.#onSocketClosed(1006);
     });
     socket.accept();
   }
 
-  #lost(code: number): void {
+  #onSocketClosed(code: number): void {
     this.#socket = undefined;
     if (this.#closed) return;
-    if (isFinal(code)) return this.#end(code);
-    this.#hooks.lost?.();
+    if (isFinalClose(code)) return this.#endWith(code);
+    this.#hooks.onDisconnect?.();
     void this.#reopen();
   }
 
   /** Tries until the socket is open, the object refuses it (a status below 500), or `MAX_FAILURES` tries failed. */
   async #reopen(): Promise<void> {
     const clock = this.#clock;
-    let wait = AT_ONCE_MS * (0.5 + clock.random()) + (this.#hooks.spreadMs ?? 0) * clock.random();
+    let wait = FIRST_RETRY_MS * (0.5 + clock.random()) + (this.#hooks.spreadMs ?? 0) * clock.random();
     while (!this.#closed) {
-      if (this.#failures >= MAX_FAILURES) return this.#end(UNREACHABLE);
+      if (this.#failures >= MAX_FAILURES) return this.#endWith(UNREACHABLE);
       await pause(clock, wait, undefined);
       // Nobody opens a socket for who left meanwhile.
       if (this.#closed) return;
@@ -110,20 +110,20 @@ export class HeldSocket {
       if (opened && "socket" in opened) {
         this.#failures = 0;
         this.#listen(opened.socket);
-        if (!this.#closed) this.#hooks.reopened();
+        if (!this.#closed) this.#hooks.onReconnect();
         return;
       }
-      if (opened && opened.refused < 500) return this.#end(CLOSED_BY + opened.refused);
+      if (opened && opened.refused < 500) return this.#endWith(REFUSED_CODE_BASE + opened.refused);
       wait = backOff(this.#failures, clock);
       this.#failures += 1;
     }
   }
 
-  #end(code: number): void {
+  #endWith(code: number): void {
     this.#closed = true;
-    this.#hooks.ended(code);
+    this.#hooks.onEnd(code);
   }
 }
 
 /** Added to the HTTP status of a refused reopening, to make its close code: 410 becomes 4410. */
-const CLOSED_BY = 4000;
+const REFUSED_CODE_BASE = 4000;

@@ -3,121 +3,125 @@
 // back tells its client to list again.
 
 import { DurableObject } from "cloudflare:workers";
-import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/authority/changes.ts";
-import { lasts } from "../tenants/isolate/lasting.ts";
-import { CLOSE, isFinal, isOutdated, type Listener } from "./wire.ts";
+import type { ChangeEvent, HubStub, RevocationFilter } from "../tenants/authority/changes.ts";
+import { isUnexpired } from "../tenants/isolate/lasting.ts";
+import { CLOSE, isFinalClose, isOutdated, type Listener } from "./wire.ts";
 
 /** Well below Cloudflare's limit of 32,768 sockets for one object. */
 export const MAX_STREAMS = 20_000;
 /** How long a stream that lost its socket is expected back. */
-const AWAY_MS = 10_000;
+const RECONNECT_WINDOW_MS = 10_000;
 /** Stored while there are streams: with it and without sockets, the hub was reset. */
-const LISTENED = "listened";
+const LISTENED_KEY = "listened";
 
 export class HubObject extends DurableObject implements HubStub {
   /** How many more streams are let in before they are counted again. Counting visits every socket. */
-  #room = 0;
+  #freeSlots = 0;
   /** Until then streams may come back, milliseconds since the epoch. */
-  #expectedUntil = 0;
+  #reconnectUntil = 0;
   /** The same, after a reset alone: a client that loses its stream again and again must not delay withdrawals. */
   readonly #resetUntil: number;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
     // Hibernation leaves sockets, a reset does not.
-    if (ctx.getWebSockets().length === 0 && this.#isListened) this.#expect();
-    this.#resetUntil = this.#expectedUntil;
+    if (ctx.getWebSockets().length === 0 && this.#hasListeners) this.#expectReconnects();
+    this.#resetUntil = this.#reconnectUntil;
   }
 
-  get #isListened(): boolean {
-    return this.ctx.storage.kv.get(LISTENED) === true;
+  get #hasListeners(): boolean {
+    return this.ctx.storage.kv.get(LISTENED_KEY) === true;
   }
 
-  #expect(): void {
-    this.#expectedUntil = Date.now() + AWAY_MS;
+  #expectReconnects(): void {
+    this.#reconnectUntil = Date.now() + RECONNECT_WINDOW_MS;
   }
 
   async ready(): Promise<void> {}
 
   override async fetch(request: Request): Promise<Response> {
-    if (this.#room <= 0) this.#room = MAX_STREAMS - this.ctx.getWebSockets().length;
-    if (this.#room <= 0) return new Response("too many streams", { status: 503 });
+    if (this.#freeSlots <= 0) this.#freeSlots = MAX_STREAMS - this.ctx.getWebSockets().length;
+    if (this.#freeSlots <= 0) return new Response("too many streams", { status: 503 });
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
     // Its senders were told that there are no streams, and send nothing any more: its client begins anew.
-    if (listener.again && !this.#isListened) return new Response(null, { status: 410 });
+    if (listener.again && !this.#hasListeners) return new Response(null, { status: 410 });
     // A session has one standalone stream, the newest.
     if (listener.session !== null) {
       const others = this.ctx.getWebSockets(listener.session).map(listenerOf);
       if (isOutdated(listener, others)) return new Response(null, { status: 410 });
       this.#closeSession(listener.session, CLOSE.replaced);
     }
-    const owned = listener.owner === undefined ? [] : [ownerTag(listener.owner)];
+    const ownerTags = listener.owner === undefined ? [] : [ownerTag(listener.owner)];
     // One that comes back was let in before; its lost socket may still count.
-    if (!listener.again && owned[0] !== undefined && this.#open(owned[0]).length >= (listener.most ?? Infinity)) {
+    if (
+      !listener.again &&
+      ownerTags[0] !== undefined &&
+      this.#openSockets(ownerTags[0]).length >= (listener.most ?? Infinity)
+    ) {
       return new Response("too many streams", { status: 429 });
     }
-    this.#room -= 1;
-    if (!this.#isListened) this.ctx.storage.kv.put(LISTENED, true);
+    this.#freeSlots -= 1;
+    if (!this.#hasListeners) this.ctx.storage.kv.put(LISTENED_KEY, true);
     const { 0: near, 1: far } = new WebSocketPair();
-    this.ctx.acceptWebSocket(far, listener.session === null ? owned : [listener.session, ...owned]);
+    this.ctx.acceptWebSocket(far, listener.session === null ? ownerTags : [listener.session, ...ownerTags]);
     far.serializeAttachment(listener);
     return new Response(null, { status: 101, webSocket: near });
   }
 
   override async webSocketClose(_socket: WebSocket, code: number): Promise<void> {
-    if (code !== 1000 && !isFinal(code)) this.#expect();
+    if (code !== 1000 && !isFinalClose(code)) this.#expectReconnects();
   }
 
   override async webSocketError(): Promise<void> {
-    this.#expect();
+    this.#expectReconnects();
   }
 
   /** For how many milliseconds yet streams may be away that a reset cut off. */
-  async away(): Promise<number> {
+  async reconnectWindowMs(): Promise<number> {
     const now = Date.now();
-    return lasts(this.#resetUntil, AWAY_MS, now) ? this.#resetUntil - now : 0;
+    return isUnexpired(this.#resetUntil, RECONNECT_WINDOW_MS, now) ? this.#resetUntil - now : 0;
   }
 
   /** Hands an event to every stream; resolves to how many there are, 1 at least where some are expected back. */
   async publish(event: ChangeEvent): Promise<number> {
-    if (event.close) this.#close(matcherOf(event.close), CLOSE.withdrawn);
+    if (event.close) this.#closeMatching(listenerFilter(event.close), CLOSE.withdrawn);
     const text = JSON.stringify(event);
-    const open = this.#open();
-    for (const socket of open) send(socket, text);
+    const open = this.#openSockets();
+    for (const socket of open) sendText(socket, text);
     if (open.length > 0) return open.length;
     // Sockets that are lost, and whose ends are not heard of yet: their streams may come back.
-    if (this.ctx.getWebSockets().some((socket) => !listenerOf(socket).isOver)) this.#expect();
-    if (lasts(this.#expectedUntil, AWAY_MS, Date.now())) return 1;
-    this.ctx.storage.kv.delete(LISTENED);
+    if (this.ctx.getWebSockets().some((socket) => !listenerOf(socket).isOver)) this.#expectReconnects();
+    if (isUnexpired(this.#reconnectUntil, RECONNECT_WINDOW_MS, Date.now())) return 1;
+    this.ctx.storage.kv.delete(LISTENED_KEY);
     return 0;
   }
 
-  #open(tag?: string): WebSocket[] {
+  #openSockets(tag?: string): WebSocket[] {
     return this.ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
   /** The session's subscriptions changed: whoever holds its stream reads them again. false: it is not here. */
   async resubscribe(session: string): Promise<boolean> {
-    const open = this.#open(session);
-    for (const socket of open) send(socket, '{"resubscribe":true}');
+    const open = this.#openSockets(session);
+    for (const socket of open) sendText(socket, '{"resubscribe":true}');
     return open.length > 0;
   }
 
   /** false: its stream is not here. */
   async endSession(session: string): Promise<boolean> {
-    const isHere = this.#open(session).length > 0;
+    const isHere = this.#openSockets(session).length > 0;
     this.#closeSession(session, CLOSE.ended);
     return isHere;
   }
 
   /** Finds the sockets by their tag, so the number of other streams does not matter. */
   #closeSession(session: string, code: number): void {
-    for (const socket of this.ctx.getWebSockets(session)) end(socket, code);
+    for (const socket of this.ctx.getWebSockets(session)) endSocket(socket, code);
   }
 
-  #close(matches: (listener: Listener) => boolean, code: number): void {
+  #closeMatching(matches: (listener: Listener) => boolean, code: number): void {
     for (const socket of this.ctx.getWebSockets()) {
-      if (matches(listenerOf(socket))) end(socket, code);
+      if (matches(listenerOf(socket))) endSocket(socket, code);
     }
   }
 }
@@ -130,19 +134,19 @@ function ownerTag(owner: string): string {
 }
 
 /** `isOver`: its stream does not come back. */
-type Attached = Listener & { readonly isOver?: true };
+type AttachedListener = Listener & { readonly isOver?: true };
 
-function listenerOf(socket: WebSocket): Attached {
-  return socket.deserializeAttachment() as Attached;
+function listenerOf(socket: WebSocket): AttachedListener {
+  return socket.deserializeAttachment() as AttachedListener;
 }
 
-function end(socket: WebSocket, code: number): void {
-  socket.serializeAttachment({ ...listenerOf(socket), isOver: true } satisfies Attached);
+function endSocket(socket: WebSocket, code: number): void {
+  socket.serializeAttachment({ ...listenerOf(socket), isOver: true } satisfies AttachedListener);
   socket.close(code);
 }
 
 /** Sending to a closing socket throws. Its holder comes back. */
-function send(socket: WebSocket, text: string): void {
+function sendText(socket: WebSocket, text: string): void {
   try {
     socket.send(text);
   } catch {
@@ -150,7 +154,7 @@ function send(socket: WebSocket, text: string): void {
   }
 }
 
-function matcherOf({ principal, profile }: Withdrawn): (listener: Listener) => boolean {
+function listenerFilter({ principal, profile }: RevocationFilter): (listener: Listener) => boolean {
   return (listener) =>
     (principal === undefined || listener.principal === principal) &&
     (profile === undefined || listener.profile === profile);

@@ -3,9 +3,9 @@
 import type { ChangedSection, ChangeLogName } from "../tenants/authority/changes.ts";
 
 /** How far each log of a tenant's changes is known. */
-export type Versions = Readonly<Record<ChangeLogName, number>>;
+export type ChangeVersions = Readonly<Record<ChangeLogName, number>>;
 
-export interface Pending {
+export interface PendingChanges {
   updated: Set<string>;
   listed: Set<string>;
   announced: Set<ChangedSection>;
@@ -17,7 +17,7 @@ export interface Pending {
   versions: Record<ChangeLogName, number>;
 }
 
-export function nothing(): Pending {
+export function createPendingChanges(): PendingChanges {
   return {
     updated: new Set(),
     listed: new Set(),
@@ -30,12 +30,12 @@ export function nothing(): Pending {
   };
 }
 
-export function later(a: Versions, b: Versions): Record<ChangeLogName, number> {
+export function maxVersions(a: ChangeVersions, b: ChangeVersions): Record<ChangeLogName, number> {
   return { definitions: Math.max(a.definitions, b.definitions), content: Math.max(a.content, b.content) };
 }
 
 /** What could not be told, with what came since. */
-export function merged(a: Pending, b: Pending): Pending {
+export function mergePendingChanges(a: PendingChanges, b: PendingChanges): PendingChanges {
   return {
     updated: new Set([...a.updated, ...b.updated]),
     listed: new Set([...a.listed, ...b.listed]),
@@ -44,6 +44,6 @@ export function merged(a: Pending, b: Pending): Pending {
     all: a.all || b.all,
     resubscribe: a.resubscribe || b.resubscribe,
     revision: Math.max(a.revision, b.revision),
-    versions: later(a.versions, b.versions),
+    versions: maxVersions(a.versions, b.versions),
   };
 }

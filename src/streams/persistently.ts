@@ -10,14 +10,14 @@ const RETRY_MS = [20, 150, 600] as const;
  * or not. An overloaded object is not asked again, or after a second by who `isPatient`: nobody waits there. Neither is one that
  * said which limit was met. Rejects with the error of the last try.
  */
-export async function persistently<T>(work: () => Promise<T>, isPatient = false): Promise<T> {
+export async function withRetries<T>(work: () => Promise<T>, retryOverloaded = false): Promise<T> {
   for (const wait of RETRY_MS) {
     try {
       return await work();
     } catch (error) {
-      const isFull = isOverloaded(error);
-      if ((isFull && !isPatient) || (error instanceof AppError && error.met)) throw error;
-      await scheduler.wait(isFull ? 1000 : wait);
+      const isBusy = isOverloaded(error);
+      if ((isBusy && !retryOverloaded) || (error instanceof AppError && error.met)) throw error;
+      await scheduler.wait(isBusy ? 1000 : wait);
     }
   }
   return work();

@@ -14,7 +14,7 @@ export const CLOSE = {
   parked: 4003,
 } as const;
 
-export function isFinal(code: number): boolean {
+export function isFinalClose(code: number): boolean {
   return code >= 4000 && code < 5000;
 }
 

@@ -20,7 +20,7 @@ export interface Counts {
   readonly errorsDropped: number;
 }
 
-export type Counted = keyof Counts;
+export type CounterName = keyof Counts;
 
 const NONE: Counts = {
   requests: 0,
@@ -35,17 +35,17 @@ const NONE: Counts = {
 };
 
 export class Counters {
-  readonly #total: Record<Counted, number> = { ...NONE };
+  readonly #total: Record<CounterName, number> = { ...NONE };
   readonly #refusals: Record<string, number> = {};
-  #since: Record<Counted, number> = { ...NONE };
+  #since: Record<CounterName, number> = { ...NONE };
 
-  add(what: Counted): void {
+  add(what: CounterName): void {
     this.#total[what] += 1;
     this.#since[what] += 1;
   }
 
   /** `key`: of the table of errors. */
-  refuse(key: string): void {
+  countRejection(key: string): void {
     this.add("refusals");
     this.#refusals[key] = (this.#refusals[key] ?? 0) + 1;
   }

@@ -2,7 +2,7 @@
 // Refuses what was sent: none of it is here.
 
 /** Where something failed, as far as it is known: what an operator finds it by. */
-export interface FaultPlace {
+export interface ErrorContext {
   readonly tenant?: string | undefined;
   readonly profile?: string | null | undefined;
   /** Of MCP; before a message was read, of HTTP; of an object's own work, `alarm` and what it is about. */
@@ -14,7 +14,7 @@ export interface FaultPlace {
 }
 
 /** The same of a call, where one was under way; no more of it. */
-export function faultPlaceOf(call: FaultPlace | undefined, otherwise: FaultPlace = {}): FaultPlace {
+export function errorContextOf(call: ErrorContext | undefined, otherwise: ErrorContext = {}): ErrorContext {
   if (!call) return otherwise;
   const { tenant, profile, method, name, requestId } = call;
   return { tenant, profile, method, name, requestId };
@@ -22,7 +22,7 @@ export function faultPlaceOf(call: FaultPlace | undefined, otherwise: FaultPlace
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-function isBuilt(): boolean {
+function isDeployedBuild(): boolean {
   try {
     // wrangler writes the mode in its place. Elsewhere `process` may be absent.
     return process.env.NODE_ENV === "production";
@@ -42,20 +42,26 @@ export const UNRELEASED =
  * As one line of JSON where the Worker is deployed: what reads logs has a member for each part of the place. While somebody
  * develops, as the console shows errors, which finds the line of the source.
  */
-export function logFault(fault: unknown, place: FaultPlace): void {
-  const at = textOf(place);
-  const error = String(fault).includes(UNRELEASED) ? String(fault) : fault;
+export function logError(thrown: unknown, context: ErrorContext): void {
+  const contextText = textOf(context);
+  const error = String(thrown).includes(UNRELEASED) ? String(thrown) : thrown;
   // oxlint-disable-next-line no-console
-  console.error(...(isBuilt() ? [lineOf(error, place, at)] : at === "" ? [error] : [`${at}:`, error]));
+  console.error(
+    ...(isDeployedBuild()
+      ? [lineOf(error, context, contextText)]
+      : contextText === ""
+        ? [error]
+        : [`${contextText}:`, error]),
+  );
 }
 
-function textOf({ tenant, method = "", name = "", requestId }: FaultPlace): string {
+function textOf({ tenant, method = "", name = "", requestId }: ErrorContext): string {
   const what = `${tenant ? `${tenant}: ` : ""}${method} ${name}`.trim();
   return requestId ? `${what}, request ${requestId}` : what;
 }
 
-function lineOf(error: unknown, place: FaultPlace, at: string): string {
+function lineOf(error: unknown, context: ErrorContext, at: string): string {
   const { stack, cause } = Object(error) as { readonly stack?: string; readonly cause?: unknown };
-  const because = cause instanceof Error ? { cause: cause.stack } : {};
-  return JSON.stringify({ message: `${at}: ${String(error)}`, ...place, stack, ...because });
+  const causeMember = cause instanceof Error ? { cause: cause.stack } : {};
+  return JSON.stringify({ message: `${at}: ${String(error)}`, ...context, stack, ...causeMember });
 }

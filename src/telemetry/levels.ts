@@ -1,6 +1,6 @@
 // Owns what there is in an isolate now, beside what it counted: streams that are open, calls that were noted and not handed over.
 
-export interface Levels {
+export interface Gauges {
   /** Streams of clients that are open. */
   readonly openStreams: number;
   /** Calls that features noted here, and that the object of their tenant has not taken yet. */
@@ -8,4 +8,4 @@ export interface Levels {
 }
 
 /** Of this isolate. */
-export const LEVELS: { -readonly [level in keyof Levels]: number } = { openStreams: 0, backlog: 0 };
+export const GAUGES: { -readonly [level in keyof Gauges]: number } = { openStreams: 0, backlog: 0 };

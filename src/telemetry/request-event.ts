@@ -2,7 +2,7 @@
 // Workers Analytics Engine. Refuses everything that a client sent but names: no argument, no body, no credential.
 
 import type { Counts } from "./counters.ts";
-import type { Levels } from "./levels.ts";
+import type { Gauges } from "./levels.ts";
 
 export interface RequestEvent {
   /** ISO 8601: when the request came. */
@@ -44,11 +44,11 @@ export interface RequestEvent {
   /** What this isolate counted since its last event, of all requests. */
   readonly counts: Counts;
   /** What there was in this isolate when this was told: not to be summed. */
-  readonly levels: Levels;
+  readonly levels: Gauges;
 }
 
 /** What is told of whatever was sampled. Nobody's fault, and as many as anybody likes to send. */
-const EXPECTED = new Set([
+const EXPECTED_OUTCOMES = new Set([
   "complete",
   "stream",
   "toolError",
@@ -63,12 +63,12 @@ const EXPECTED = new Set([
  * who may have been meant to be served.
  */
 export function weightOf(outcome: string, faults: number, { sample, chance }: { sample: number; chance: number }) {
-  if (faults > 0 || !EXPECTED.has(outcome)) return 1;
+  if (faults > 0 || !EXPECTED_OUTCOMES.has(outcome)) return 1;
   return chance < sample ? 1 / sample : 0;
 }
 
 /** From 0 to 1; undefined: it says something else. */
-export function sampleOf(text: unknown): number | undefined {
+export function parseSampleRate(text: unknown): number | undefined {
   const number = typeof text === "string" && text.trim() === "" ? NaN : Number(text);
   return number >= 0 && number <= 1 ? number : undefined;
 }
@@ -106,7 +106,7 @@ export const DOUBLES = [
   "messages",
   "errors",
 ] as const satisfies readonly (keyof RequestEvent)[];
-export const COUNTED = [
+export const COUNTER_COLUMNS = [
   "requests",
   "policyCacheHits",
   "policyFetches",
@@ -118,7 +118,7 @@ export const COUNTED = [
   "errorsDropped",
 ] as const satisfies readonly (keyof Counts)[];
 
-export const LEVELLED = ["openStreams", "backlog"] as const satisfies readonly (keyof Levels)[];
+export const GAUGE_COLUMNS = ["openStreams", "backlog"] as const satisfies readonly (keyof Gauges)[];
 
 export function dataPointOf(event: RequestEvent): DataPoint {
   return {
@@ -126,8 +126,8 @@ export function dataPointOf(event: RequestEvent): DataPoint {
     blobs: BLOBS.map((name) => (event[name] ?? "").slice(0, MOST_BLOB_CHARACTERS)),
     doubles: [
       ...DOUBLES.map((name) => event[name]),
-      ...COUNTED.map((name) => event.counts[name]),
-      ...LEVELLED.map((name) => event.levels[name]),
+      ...COUNTER_COLUMNS.map((name) => event.counts[name]),
+      ...GAUGE_COLUMNS.map((name) => event.levels[name]),
     ],
   };
 }

@@ -4,7 +4,7 @@
 const ids = new WeakMap<Request, string>();
 
 /** A request that goes on with the work of another one has its id. */
-export function nameRequest(request: Request, id: string): void {
+export function setRequestId(request: Request, id: string): void {
   ids.set(request, id);
 }
 

@@ -11,7 +11,7 @@ const PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da
 const STATE = /^[\x20-\x7e\t]{1,512}$/;
 
 /** A state without its parent means nothing. */
-export function traceOf(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
+export function parseTrace(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
   if (typeof traceparent !== "string" || !PARENT.test(traceparent)) return undefined;
   return typeof tracestate === "string" && STATE.test(tracestate) ? { traceparent, tracestate } : { traceparent };
 }
@@ -20,9 +20,9 @@ export function traceOf(traceparent: unknown, tracestate: unknown): TraceContext
  * What `_meta` says goes before what headers say: it is of this message, and they are of the hop.
  * https://modelcontextprotocol.io/seps/414
  */
-export function traceIn(meta: unknown, header: (name: string) => string | null): TraceContext | undefined {
+export function readTrace(meta: unknown, header: (name: string) => string | null): TraceContext | undefined {
   const { traceparent, tracestate } = Object(meta) as Readonly<Record<string, unknown>>;
-  return traceOf(traceparent, tracestate) ?? traceOf(header("traceparent"), header("tracestate"));
+  return parseTrace(traceparent, tracestate) ?? parseTrace(header("traceparent"), header("tracestate"));
 }
 
 /** The part by which all that belongs to one trace is found. */

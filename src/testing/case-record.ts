@@ -4,16 +4,16 @@ import type { Announcement } from "../calls/announce.ts";
 import type { AskedQuestion, Effect, KeptLink } from "./test-run.ts";
 
 /** What was done, while it is done. */
-export class CaseRecord {
+export class TestRecorder {
   round = 1;
   readonly effects: Effect[] = [];
   readonly links: KeptLink[] = [];
   readonly questions: AskedQuestion[] = [];
   readonly announcements: Announcement[] = [];
-  readonly faults: unknown[] = [];
-  readonly waiting: Promise<unknown>[] = [];
+  readonly errors: unknown[] = [];
+  readonly pending: Promise<unknown>[] = [];
 
-  did(what: string): void {
+  addEffect(what: string): void {
     this.effects.push({ what, round: this.round });
   }
 }

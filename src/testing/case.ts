@@ -2,29 +2,29 @@
 // the network: what leaves by `ctx.fetch` goes to the test.
 
 import type { Principal } from "../auth/principal.ts";
-import type { CallHost, Identity } from "../calls/call-host.ts";
+import type { RequestScope, Identity } from "../calls/call-host.ts";
 import type { NewResource, ResourceStore } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
-import { ViewBackend } from "../content/serve/backend.ts";
-import { guardedIn, hiddenOf, type Hidden } from "../content/serve/hidden.ts";
-import { offerOf, type Offer } from "../content/serve/sources.ts";
-import { viewOf } from "../content/serve/view.ts";
-import { resultKeeper } from "../gateway/budget/rest.ts";
-import { resultTables } from "../gateway/budget/result-tables.ts";
-import { USUAL_LIMITS } from "../limits/limit-table.ts";
-import type { Backend } from "../protocol/backend.ts";
+import { ViewRequestHandlers } from "../content/serve/backend.ts";
+import { restrictedDefinitions, findHidden, type HiddenDefinitions } from "../content/serve/hidden.ts";
+import { createTenantCatalog, type TenantCatalog } from "../content/serve/sources.ts";
+import { createView } from "../content/serve/view.ts";
+import { overflowStore } from "../gateway/budget/rest.ts";
+import { resultStore } from "../gateway/budget/result-tables.ts";
+import { DEFAULT_LIMITS } from "../limits/limit-table.ts";
+import type { RequestHandlers } from "../protocol/backend.ts";
 import type { Era } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { given, refuseStray } from "../protocol/members.ts";
+import { omitUndefined, assertKnownKeys } from "../protocol/members.ts";
 import type { ClientInfo } from "../protocol/meta.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import { remote } from "../tenants/authority/tables.ts";
-import { managedTenant } from "../tenants/document/tenant-definition.ts";
+import { createRpcClient } from "../tenants/authority/tables.ts";
+import { createManagedTenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
-import { memoryStore } from "./memory-store.ts";
-import { CaseRecord } from "./case-record.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import { TestRecorder } from "./case-record.ts";
 import type { AskedQuestion, KeptLink } from "./test-run.ts";
-import { memoryStub } from "./memory-stub.ts";
+import { createMemoryStub } from "./memory-stub.ts";
 
 /**
  * The client's result for one question, or what stands for it: the content of a form that is accepted, the text of a
@@ -61,80 +61,88 @@ export interface CaseOptions {
   readonly fetch?: (request: Request) => Response | Promise<Response>;
 }
 
-export interface Case {
+export interface TestContext {
   readonly options: CaseOptions;
-  readonly backend: Backend;
+  readonly handlers: RequestHandlers;
   readonly store: ResourceStore;
-  readonly record: CaseRecord;
+  readonly recorder: TestRecorder;
 }
 
-const CALLER: Principal = { kind: "key", id: "key test", subject: "test", scopes: undefined, claims: {} };
+const TEST_PRINCIPAL: Principal = { kind: "key", id: "key test", subject: "test", scopes: undefined, claims: {} };
 
 const OPTIONS =
   "era tenant principal config settings env secrets identity headers resources answers client requestId meta fetch";
 
 /** Throws a TypeError for an option that there is not. */
-function checkCase(options: CaseOptions): void {
+function checkCaseOptions(options: CaseOptions): void {
   const what = "tenantry/testing: options";
-  refuseStray(what, options, OPTIONS);
+  assertKnownKeys(what, options, OPTIONS);
   const { era = "2026", client = {}, principal = {} } = options;
   if (era !== "2025" && era !== "2026") throw new TypeError(`${what}: era is "2025" or "2026"`);
-  refuseStray(`${what}: client`, client, "name version capabilities");
-  refuseStray(`${what}: principal`, principal, "kind id subject email name groups scopes claims narrowing");
+  assertKnownKeys(`${what}: client`, client, "name version capabilities");
+  assertKnownKeys(`${what}: principal`, principal, "kind id subject email name groups scopes claims narrowing");
 }
 
-export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
-  checkCase(options);
-  const none = {
+export function createTestContext(parts: Partial<Catalog>, options: CaseOptions): TestContext {
+  checkCaseOptions(options);
+  const emptyCatalog = {
     server: { name: "test", version: "0" },
     instructions: undefined,
     tools: [],
     prompts: [],
     resources: [],
   };
-  const inCode = { ...none, ...parts };
-  const catalog: Catalog = { ...inCode, guarded: guardedIn(inCode) };
+  const definitions = { ...emptyCatalog, ...parts };
+  const catalog: Catalog = { ...definitions, guarded: restrictedDefinitions(definitions) };
   const { tenant = "test", config, settings } = options;
   const [name = ""] = [...catalog.tools, ...catalog.prompts].map((one) => one.name);
-  const said = {
+  const documentMembers = {
     mode: "open",
     settings: settings as TenantDocument["settings"],
     tools: config === undefined ? undefined : { [name]: { config } },
   } as const;
-  const document: TenantDocument = given(said);
+  const document: TenantDocument = omitUndefined(documentMembers);
   const policy = { document, suspensions: [], retired: [] };
-  const record = new CaseRecord();
-  const offer = offerOf(catalog, managedTenant(tenant), { policy, version: 1 });
-  const seen = { profile: null, scopes: undefined, hidden: hiddenIn(offer, options, record) };
-  const view = viewOf(offer, seen);
-  const store = memoryStore(options.resources ?? [], (what) => {
-    record.did(what);
+  const recorder = new TestRecorder();
+  const tenantCatalog = createTenantCatalog(catalog, createManagedTenant(tenant), { policy, version: 1 });
+  const viewOptions = {
+    profile: null,
+    scopes: undefined,
+    hidden: findHiddenDefinitions(tenantCatalog, options, recorder),
+  };
+  const view = createView(tenantCatalog, viewOptions);
+  const store = createMemoryStore(options.resources ?? [], (what) => {
+    recorder.addEffect(what);
   });
-  const host = hostOf(options, { view, record, store });
-  return { options, backend: new ViewBackend(view, host), store, record };
+  const requestScope = createRequestScope(options, { view, recorder, store });
+  return { options, handlers: new ViewRequestHandlers(view, requestScope), store, recorder };
 }
 
 /** What `visible` keeps from this caller. */
-function hiddenIn(offer: Offer, { tenant = "test", principal }: CaseOptions, record: CaseRecord): Hidden | undefined {
-  const viewer = { principal: { ...CALLER, ...principal }, tenant: { id: tenant, profile: null } };
-  return hiddenOf(offer, viewer, (error) => record.faults.push(error));
+function findHiddenDefinitions(
+  tenantCatalog: TenantCatalog,
+  { tenant = "test", principal }: CaseOptions,
+  recorder: TestRecorder,
+): HiddenDefinitions | undefined {
+  const viewer = { principal: { ...TEST_PRINCIPAL, ...principal }, tenant: { id: tenant, profile: null } };
+  return findHidden(tenantCatalog, viewer, (error) => recorder.errors.push(error));
 }
 
-interface Around {
-  readonly view: CallHost["sight"];
-  readonly record: CaseRecord;
+interface ScopeParts {
+  readonly view: RequestScope["access"];
+  readonly recorder: TestRecorder;
   readonly store: ResourceStore;
 }
 
-function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost {
+function createRequestScope(options: CaseOptions, { view, recorder, store }: ScopeParts): RequestScope {
   const { tenant = "test", secrets = {}, headers = {}, env = {}, requestId = "test" } = options;
-  const principal = { ...CALLER, ...options.principal };
-  const stub = memoryStub(record);
+  const principal = { ...TEST_PRINCIPAL, ...options.principal };
+  const stub = createMemoryStub(recorder);
   return {
     tenant,
-    meant: { id: tenant, placement: { jurisdiction: null, region: null }, incarnation: "test" },
-    sight: view,
-    limits: USUAL_LIMITS,
+    tenantRef: { id: tenant, placement: { jurisdiction: null, region: null }, uid: "test" },
+    access: view,
+    limits: DEFAULT_LIMITS,
     profile: null,
     principal,
     requestId,
@@ -143,10 +151,10 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
     // Names are looked up by nobody: the test answers for all of them.
     env: Object.assign(Object.create({ OUTBOUND_RESOLVER: "off" }) as object, env),
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
-    hooks: { onError: (error) => record.faults.push(error) },
-    results: keeperOf(record, stub),
+    hooks: { onError: (error) => recorder.errors.push(error) },
+    results: createOverflow(recorder, stub),
     identity: options.identity,
-    fetch: (request) => answerFetch(options, record, request),
+    fetch: (request) => runTestFetch(options, recorder, request),
     hops: 0,
     clientHeader: (name) => new Headers(headers).get(name),
     sentText: undefined,
@@ -155,33 +163,33 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
     recheck: async () => undefined,
     stub: () => stub,
     contentStub: () => stub,
-    tendBy: () => {},
+    refreshBy: () => {},
     waitUntil: (work) => {
-      record.did("waitUntil");
-      record.waiting.push(work.catch((error: unknown) => record.faults.push(error)));
+      recorder.addEffect("waitUntil");
+      recorder.pending.push(work.catch((error: unknown) => recorder.errors.push(error)));
     },
   };
 }
 
-async function answerFetch({ fetch }: CaseOptions, record: CaseRecord, request: Request): Promise<Response> {
+async function runTestFetch({ fetch }: CaseOptions, recorder: TestRecorder, request: Request): Promise<Response> {
   const what = `fetch ${request.method} ${request.url}`;
   if (!fetch) throw new TypeError(`${what}: the test gives no fetch that answers it`);
-  record.did(what);
+  recorder.addEffect(what);
   return fetch(request);
 }
 
-function keeperOf(record: CaseRecord, stub: TenantStub): NonNullable<CallHost["results"]> {
+function createOverflow(recorder: TestRecorder, stub: TenantStub): NonNullable<RequestScope["results"]> {
   return {
-    ...resultKeeper,
+    ...overflowStore,
     link: async (body, options, linking) => {
-      const block = await resultKeeper.link(body, options, linking);
-      record.did(`link ${options.name}`);
+      const block = await overflowStore.link(body, options, linking);
+      recorder.addEffect(`link ${options.name}`);
       const id = block.uri.split("/").at(-1) ?? "";
-      const kept = await remote(stub, resultTables).take(id, "");
-      const { contents } = JSON.parse(new TextDecoder().decode(kept?.body)) as {
+      const stored = await createRpcClient(stub, resultStore).get(id, "");
+      const { contents } = JSON.parse(new TextDecoder().decode(stored?.body)) as {
         readonly contents: readonly KeptLink[];
       };
-      for (const content of contents) record.links.push({ ...content, name: options.name });
+      for (const content of contents) recorder.links.push({ ...content, name: options.name });
       return block;
     },
   };

@@ -2,7 +2,7 @@
 // that cannot be asked, and that is refused for its mistakes. Refuses to stand in for workerd.
 // oxlint-disable oxc/no-barrel-file
 
-import { featureOutside } from "./outside-worker.ts";
+import { createFeatureShim } from "./outside-worker.ts";
 
 export { defineTool } from "../content/define/tool.ts";
 export { definePrompt } from "../content/define/prompt.ts";
@@ -12,23 +12,23 @@ export { TenantError } from "../http/tenant-error.ts";
 export { IdentityError } from "../login/identity/identity-error.ts";
 export { OutboundError } from "../outbound/outbound-error.ts";
 export { UserError } from "../protocol/user-error.ts";
-export { workerOutside as createWorker } from "./outside-worker.ts";
+export { createWorkerShim as createWorker } from "./outside-worker.ts";
 export {
-  adminOutside as admin,
-  callAuditOutside as callAudit,
-  connectPageOutside as connectPage,
-  gatewayOutside as gateway,
-  loginOutside as login,
-  telemetryOutside as telemetry,
-  usageOutside as usage,
-  webhooksOutside as webhooks,
+  adminShim as admin,
+  callAuditShim as callAudit,
+  connectPageShim as connectPage,
+  gatewayShim as gateway,
+  loginShim as login,
+  telemetryShim as telemetry,
+  usageShim as usage,
+  webhooksShim as webhooks,
 };
 
-const adminOutside = featureOutside("admin");
-const gatewayOutside = featureOutside("gateway");
-const loginOutside = featureOutside("login");
-const callAuditOutside = featureOutside("callAudit");
-const connectPageOutside = featureOutside("connectPage");
-const telemetryOutside = featureOutside("telemetry");
-const usageOutside = featureOutside("usage");
-const webhooksOutside = featureOutside("webhooks");
+const adminShim = createFeatureShim("admin");
+const gatewayShim = createFeatureShim("gateway");
+const loginShim = createFeatureShim("login");
+const callAuditShim = createFeatureShim("callAudit");
+const connectPageShim = createFeatureShim("connectPage");
+const telemetryShim = createFeatureShim("telemetry");
+const usageShim = createFeatureShim("usage");
+const webhooksShim = createFeatureShim("webhooks");

@@ -1,24 +1,29 @@
 // Owns stored resources in memory, for as long as a test runs, under the rules of the real store. Refuses ranking: a search
 // finds texts that have each word.
 
-import { ForeignCursor, type NewResource, type ResourceMeta, type ResourceStore } from "../calls/resource-store.ts";
+import {
+  InvalidCursorError,
+  type NewResource,
+  type ResourceMeta,
+  type ResourceStore,
+} from "../calls/resource-store.ts";
 import { checkResource } from "../content/store/open-store.ts";
-import { given } from "../protocol/members.ts";
+import { omitUndefined } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
 
-interface Stored {
+interface StoredResource {
   readonly meta: ResourceMeta;
   readonly resource: NewResource;
 }
 
-const normal = (uri: string) => {
+const normalizeUri = (uri: string) => {
   const parsed = parseUri(uri);
   return "uri" in parsed ? parsed.uri : uri;
 };
 
 /** `did`: is told what is written and deleted. */
-export function memoryStore(seed: readonly NewResource[], did: (what: string) => void): ResourceStore {
-  const stored = new Map<string, Stored>();
+export function createMemoryStore(seed: readonly NewResource[], addEffect: (what: string) => void): ResourceStore {
+  const stored = new Map<string, StoredResource>();
   const sorted = (prefix = "") =>
     [...stored.values()]
       .filter(({ meta }) => meta.uri.startsWith(prefix))
@@ -32,35 +37,35 @@ export function memoryStore(seed: readonly NewResource[], did: (what: string) =>
   seed.forEach(put);
   return {
     list: async ({ prefix, tag, cursor = "", limit = 100 } = {}) => {
-      if (cursor !== "" && !stored.has(cursor)) throw new ForeignCursor("cursor: is not one of this list");
+      if (cursor !== "" && !stored.has(cursor)) throw new InvalidCursorError("cursor: is not one of this list");
       const all = sorted(prefix).filter(({ meta }) => tag === undefined || meta.tags.includes(tag));
       const items = all.map(({ meta }) => meta).filter(({ uri }) => uri > cursor);
       const page = items.slice(0, limit);
-      return given({ items: page, cursor: items.length > limit ? page.at(-1)?.uri : undefined });
+      return omitUndefined({ items: page, cursor: items.length > limit ? page.at(-1)?.uri : undefined });
     },
-    get: async (uri) => stored.get(normal(uri))?.meta,
+    get: async (uri) => stored.get(normalizeUri(uri))?.meta,
     read: async (uri) => {
-      const found = stored.get(normal(uri));
-      return found && { ...found.meta, ...bodyOf(found.resource) };
+      const entry = stored.get(normalizeUri(uri));
+      return entry && { ...entry.meta, ...bodyOf(entry.resource) };
     },
     write: async (resource, { ifAbsent = false } = {}) => {
-      const there = stored.get(normal(resource.uri));
-      if (there && ifAbsent) return there.meta;
-      did(`write ${resource.uri}`);
+      const existing = stored.get(normalizeUri(resource.uri));
+      if (existing && ifAbsent) return existing.meta;
+      addEffect(`write ${resource.uri}`);
       return put(resource);
     },
     delete: async (uri) => {
-      did(`delete ${uri}`);
-      return stored.delete(normal(uri));
+      addEffect(`delete ${uri}`);
+      return stored.delete(normalizeUri(uri));
     },
     search: async (query, { limit = 10, prefix } = {}) => {
       const words = query.toLowerCase().split(/\W+/).filter(Boolean);
-      const has = ({ meta, resource }: Stored) => {
+      const has = ({ meta, resource }: StoredResource) => {
         const text = [meta.name, meta.title, meta.description, resource.text].join(" ").toLowerCase();
         return words.length > 0 && words.every((word) => text.includes(word));
       };
-      const found = sorted(prefix).filter(has);
-      return found.slice(0, limit).map(({ meta }) => ({ ...meta, score: 1 }));
+      const entries = sorted(prefix).filter(has);
+      return entries.slice(0, limit).map(({ meta }) => ({ ...meta, score: 1 }));
     },
     tags: async ({ prefix } = {}) => {
       const counts = new Map<string, number>();
@@ -82,5 +87,5 @@ function metaOf(uri: string, resource: NewResource, size: number): ResourceMeta 
   const { name, title, description, audience, priority, tags = [] } = resource;
   const { mimeType = resource.blob ? "application/octet-stream" : "text/plain" } = resource;
   const { lastModified = new Date().toISOString() } = resource;
-  return given({ uri, name, title, description, mimeType, size, lastModified, audience, priority, tags });
+  return omitUndefined({ uri, name, title, description, mimeType, size, lastModified, audience, priority, tags });
 }

@@ -2,13 +2,13 @@
 // for who called. Refuses everything else: nothing under test needs it.
 
 import type { Announcement } from "../calls/announce.ts";
-import type { KeptResult } from "../gateway/budget/result-tables.ts";
+import type { StoredResult } from "../gateway/budget/result-tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import type { CaseRecord } from "./case-record.ts";
+import type { TestRecorder } from "./case-record.ts";
 
-export function memoryStub(record: Pick<CaseRecord, "announcements" | "did">): TenantStub {
+export function createMemoryStub(recorder: Pick<TestRecorder, "announcements" | "addEffect">): TenantStub {
   const claims = new Map<string, string | null>();
-  const kept = new Map<string, KeptResult>();
+  const results = new Map<string, StoredResult>();
   const methods: Readonly<Record<string, (...args: never[]) => unknown>> = {
     "authority.claim": (nonce: string, name: string) => {
       const key = JSON.stringify([nonce, name]);
@@ -21,20 +21,20 @@ export function memoryStub(record: Pick<CaseRecord, "announcements" | "did">): T
       claims.set(JSON.stringify([nonce, name]), value),
     "changes.announce": (sections: readonly string[], updated: readonly string[]) => {
       const lists = Object.fromEntries(sections.map((section) => [section, true])) as Announcement;
-      record.announcements.push(updated.length > 0 ? { ...lists, updated } : lists);
-      record.did("announce");
+      recorder.announcements.push(updated.length > 0 ? { ...lists, updated } : lists);
+      recorder.addEffect("announce");
     },
-    "results.keep": (result: KeptResult) => {
-      kept.set(result.id, result);
+    "results.keep": (result: StoredResult) => {
+      results.set(result.id, result);
       return Date.now() + (result.lifetimeMs ?? 0);
     },
-    "results.take": (id: string) => kept.get(id),
+    "results.take": (id: string) => results.get(id),
   };
   return {
     call: async (method, args) => {
-      const run = methods[method];
-      if (!run) throw new TypeError(`tenantry/testing has no ${method}`);
-      return run(...(args as never[]));
+      const implementation = methods[method];
+      if (!implementation) throw new TypeError(`tenantry/testing has no ${method}`);
+      return implementation(...(args as never[]));
     },
   };
 }

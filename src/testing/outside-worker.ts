@@ -1,48 +1,48 @@
 // Owns what `createWorker` is in Node, where a test imports the file of a Worker: its author's mistakes are found as in a
 // deployment, and it cannot be asked. Refuses what only a feature knows, since features are not there.
 
-import { configuredBy } from "../calls/configured.ts";
+import { createTypedConfig } from "../calls/configured.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import { saidOf } from "../content/define/tool.ts";
+import { withErrorPrefix } from "../content/define/tool.ts";
 import { checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
 import type { Deployment } from "../deployment/deployment.ts";
-import { mountPath } from "../deployment/mount.ts";
+import { parseMountPath } from "../deployment/mount.ts";
 import type { WorkerOptions } from "../http/create-worker.ts";
 import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 
-const WHY =
+const NO_WORKERD =
   "a Worker runs in workerd, and this is not: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
 
 /** A feature of this name with an API, by which tenants may be made later. */
-export function featureOutside(name: string): () => { readonly name: string; readonly routes: readonly [] } {
+export function createFeatureShim(name: string): () => { readonly name: string; readonly routes: readonly [] } {
   return () => ({ name, routes: [] });
 }
 
 /** Throws a TypeError for what a deployment would be refused for. */
-export function workerOutside(options: WorkerOptions = {}): {
+export function createWorkerShim(options: WorkerOptions = {}): {
   readonly fetch: () => Promise<never>;
   readonly tenant: () => never;
 } {
   checkOptions(options as never);
-  mountPath(options.path ?? "");
-  checkDeployment(deploymentOf(options));
+  parseMountPath(options.path ?? "");
+  checkDeployment(toDeployment(options));
   const tenant = () => {
-    throw new TypeError(WHY);
+    throw new TypeError(NO_WORKERD);
   };
-  return { fetch: () => Promise.reject(new TypeError(WHY)), tenant };
+  return { fetch: () => Promise.reject(new TypeError(NO_WORKERD)), tenant };
 }
 
 /** As far as it is looked at. */
-function deploymentOf(options: WorkerOptions): Deployment {
+function toDeployment(options: WorkerOptions): Deployment {
   const { tools = [], prompts = [], resources = [], features = [], defaultTenant } = options;
   const { tenants = { demo: {} }, settings, limits, extensions } = options;
-  const said = settings && saidOf("settings", () => configuredBy(settings));
-  const isAsked = typeof tenants === "function";
-  const declared = isAsked ? {} : (tenants as Readonly<Record<string, TenantDefinitionOf<NewResource>>>);
+  const settingsConfig = settings && withErrorPrefix("settings", () => createTypedConfig(settings));
+  const isFunction = typeof tenants === "function";
+  const declared = isFunction ? {} : (tenants as Readonly<Record<string, TenantDefinitionOf<NewResource>>>);
   return {
-    catalog: { tools, prompts, resources, limits, extensions, settings: said },
+    catalog: { tools, prompts, resources, limits, extensions, settings: settingsConfig },
     tenants: defineTenants(declared, tools),
-    asked: isAsked ? tenants : undefined,
+    tenantResolver: isFunction ? tenants : undefined,
     features,
     defaultTenant,
   } as unknown as Deployment;

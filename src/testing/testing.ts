@@ -6,8 +6,8 @@ import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import type { Tool } from "../content/define/tool.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { paramHeaders } from "../protocol/headers.ts";
-import { openCase, type Case, type CaseOptions } from "./case.ts";
-import { runAsked, type TestRun } from "./run-asked.ts";
+import { createTestContext, type TestContext, type CaseOptions } from "./case.ts";
+import { invoke, type TestRun } from "./run-asked.ts";
 
 export type { CaseOptions } from "./case.ts";
 export type { TestRun } from "./test-run.ts";
@@ -17,10 +17,14 @@ export type { TestRun } from "./test-run.ts";
  * What the handler reads of bindings and settings is for the test to give.
  */
 export function runTool(tool: Tool<never, never>, args: JsonObject = {}, options: CaseOptions = {}): Promise<TestRun> {
-  refuseOther("runTool", "tool", tool);
+  checkKind("runTool", "tool", tool);
   const mirrored = paramHeaders(tool.paramHeaders, args);
-  const opened = openCase({ tools: [tool as Tool] }, options);
-  return runAsked(opened, { method: "tools/call", params: { name: tool.name, arguments: args }, mirrored });
+  const context = createTestContext({ tools: [tool as Tool] }, options);
+  return invoke(context, {
+    method: "tools/call",
+    params: { name: tool.name, arguments: args },
+    paramHeaders: mirrored,
+  });
 }
 
 /** The messages of a prompt. */
@@ -29,9 +33,9 @@ export function runPrompt(
   args: Readonly<Record<string, string>> = {},
   options: CaseOptions = {},
 ): Promise<TestRun> {
-  refuseOther("runPrompt", "prompt", prompt);
-  const opened = openCase({ prompts: [prompt as Prompt] }, options);
-  return runAsked(opened, { method: "prompts/get", params: { name: prompt.name, arguments: args } });
+  checkKind("runPrompt", "prompt", prompt);
+  const context = createTestContext({ prompts: [prompt as Prompt] }, options);
+  return invoke(context, { method: "prompts/get", params: { name: prompt.name, arguments: args } });
 }
 
 /** The contents of a resource, or of what a template has under this URI. */
@@ -40,8 +44,8 @@ export function readFrom(
   uri: string,
   options: CaseOptions = {},
 ): Promise<TestRun> {
-  refuseOther("readFrom", "resource template", resource);
-  return runAsked(openCase({ resources: [resource as Resource | ResourceTemplate] }, options), {
+  checkKind("readFrom", "resource template", resource);
+  return invoke(createTestContext({ resources: [resource as Resource | ResourceTemplate] }, options), {
     method: "resources/read",
     params: { uri },
   });
@@ -49,24 +53,24 @@ export function readFrom(
 
 /** What a template lists, all of its pages: `result.resources`. */
 export async function listFrom(template: ResourceTemplate<never, never>, options: CaseOptions = {}): Promise<TestRun> {
-  refuseOther("listFrom", "template", template);
-  const opened = openCase({ resources: [template as ResourceTemplate] }, options);
+  checkKind("listFrom", "template", template);
+  const context = createTestContext({ resources: [template as ResourceTemplate] }, options);
   const resources: unknown[] = [];
   for (let cursor: unknown; ;) {
-    const ran = await page(opened, cursor);
-    if (ran.error) return ran;
-    resources.push(...(ran.result["resources"] as readonly unknown[]));
-    cursor = ran.result["nextCursor"];
-    if (cursor === undefined) return { ...ran, result: { ...ran.result, resources } };
+    const run = await listPage(context, cursor);
+    if (run.error) return run;
+    resources.push(...(run.result["resources"] as readonly unknown[]));
+    cursor = run.result["nextCursor"];
+    if (cursor === undefined) return { ...run, result: { ...run.result, resources } };
   }
 }
 
 /** A name, a handler alone or an import that is not there, in JavaScript; `kinds`: of what is run. */
-function refuseOther(runner: string, kinds: string, definition: { readonly kind: string } | undefined): void {
+function checkKind(runner: string, kinds: string, definition: { readonly kind: string } | undefined): void {
   if (kinds.split(" ").includes(String(definition?.kind))) return;
   throw new TypeError(`${runner} runs a ${kinds.replace(" ", " or a ")}: give it what define... returned`);
 }
 
-function page(opened: Case, cursor: unknown): Promise<TestRun> {
-  return runAsked(opened, { method: "resources/list", params: cursor === undefined ? {} : { cursor } });
+function listPage(context: TestContext, cursor: unknown): Promise<TestRun> {
+  return invoke(context, { method: "resources/list", params: cursor === undefined ? {} : { cursor } });
 }

@@ -4,11 +4,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { expect, it, onTestFinished } from "vitest";
-import { remoteChanges } from "../../src/tenants/authority/change-calls.ts";
+import { createChangeClient } from "../../src/tenants/authority/change-calls.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
-import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { storageKey } from "../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { newTenant, send } from "../support/workerd/admin.ts";
 import { listenAt } from "../support/workerd/hubs.ts";
 import { aroundCalls } from "../support/workerd/object-calls.ts";
@@ -21,10 +21,10 @@ type Publish = (this: object, ...event: unknown[]) => Promise<number>;
 async function listenedTenant(document: Readonly<Record<string, unknown>>) {
   const id = await newTenant(document);
   const { stub } = tenantOf(id);
-  const created = await remote(stub, policyTables).incarnation(false);
-  const kept = keptUnder(id, String(created));
+  const created = await createRpcClient(stub, policyStore).tenantUid(false);
+  const kept = storageKey(id, String(created));
   const stream = await listenAt(kept);
-  await remoteChanges(stub).listen(null);
+  await createChangeClient(stub).listen(null);
   const hub = exports.HubObject.getByName(hubName(kept, 0));
   const instance = await runInDurableObject(hub, (one: object) => {
     // A method of an object's own is none that can be called from elsewhere.

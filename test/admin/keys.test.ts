@@ -3,8 +3,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Infer } from "../../src/admin/contract.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules, type Answered } from "../support/workerd/admin.ts";
 import { anyTenant } from "../support/workerd/tenant.ts";
 
@@ -13,7 +13,7 @@ type Key = Infer<typeof ApiKey>;
 
 const grantOf = async (id: string, token: string) => {
   const keyHash = await hashToken(token);
-  const answer = await remote(anyTenant(id), policyTables).lease({
+  const answer = await createRpcClient(anyTenant(id), policyStore).lease({
     version: null,
     maxStalenessMs: 300,
     inCode: false,

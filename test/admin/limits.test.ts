@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createWorker, defineTool, type Env } from "../../src/tenantry.ts";
-import { dropSnapshot, validSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, getFreshPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../support/workerd/admin.ts";
 
 const worker = createWorker({
@@ -73,9 +73,9 @@ describe.each([
   ["a lease is held", true],
 ])("bodyBytes, when %s", (_when, leased) => {
   const prepare = async (id: string) => {
-    dropSnapshot(id);
+    evictPolicy(id);
     if (leased) await send(id, { method: "ping" });
-    expect(validSnapshot(id) !== undefined).toBe(leased);
+    expect(getFreshPolicy(id) !== undefined).toBe(leased);
   };
 
   it.each([

@@ -3,8 +3,8 @@
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { newIncarnation } from "../../src/tenants/authority/incarnation.ts";
-import { standingTables } from "../../src/tenants/authority/standing-tables.ts";
+import { createTenantUid } from "../../src/tenants/authority/incarnation.ts";
+import { directorySyncStore } from "../../src/tenants/authority/standing-tables.ts";
 import { ask, newTenant } from "../support/workerd/admin.ts";
 import { onBench, tenantOf } from "../support/workerd/tenant.ts";
 
@@ -39,7 +39,7 @@ describe("a telling", () => {
     const id = await newTenant();
     const tenant = tenantOf(id);
     await onBench(
-      standingTables,
+      directorySyncStore,
       async ({ open, sql }) => {
         suspensionOf(sql);
         await expect(open.alarm?.(0)).rejects.toThrow("away");
@@ -48,7 +48,7 @@ describe("a telling", () => {
     );
     expect(await listed(id)).toBe(false);
     await onBench(
-      standingTables,
+      directorySyncStore,
       async ({ open }) => {
         await open.alarm?.(0);
       },
@@ -62,14 +62,14 @@ describe("a telling", () => {
     const { entry } = await directoryOf(env, id).lookup(id);
     const created = entry?.created ?? "";
     const told = async (isSuspended: boolean, version: number, of = created) => {
-      await directoryOf(env, id).noteStanding({ id, created: of }, Number(isSuspended), version);
+      await directoryOf(env, id).setSuspended({ id, created: of }, Number(isSuspended), version);
       return listed(id);
     };
     expect(await told(true, 1)).toBe(true);
     expect(await told(false, 3)).toBe(false);
     expect(await told(true, 2)).toBe(false);
     expect(await told(true, 3)).toBe(false);
-    expect(await told(true, 9, newIncarnation(Date.now()))).toBe(false);
+    expect(await told(true, 9, createTenantUid(Date.now()))).toBe(false);
     expect(await told(true, 4)).toBe(true);
   });
 });

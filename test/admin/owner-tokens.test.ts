@@ -1,7 +1,7 @@
 // Owners' tokens in the Worker's variables: one that could be guessed opens nothing, and whoever set it is told why.
 
 import { describe, expect, it } from "vitest";
-import { weaknessOf } from "../../src/admin/owner-tokens.ts";
+import { tokenWeakness } from "../../src/admin/owner-tokens.ts";
 import { adminEnv, adminOptions, appOf, ask, ORIGIN, operator } from "../support/workerd/admin.ts";
 
 const WEAK = [
@@ -66,7 +66,7 @@ it("a token that the README or npm start makes passes, and so do 32 random hexad
   const hexadecimal = () => bytes(16).map((byte) => byte.toString(16).padStart(2, "0"));
   for (let round = 0; round < 200; round += 1) {
     for (const token of [base64(32), base64(24), hexadecimal().join("")]) {
-      expect([token, weaknessOf(token)]).toEqual([token, undefined]);
+      expect([token, tokenWeakness(token)]).toEqual([token, undefined]);
     }
   }
   const token = base64(32);

@@ -4,7 +4,7 @@
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { admin, createWorker } from "../../src/tenantry.ts";
-import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { ask, newTenant, waitForRollout } from "../support/workerd/admin.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { aroundCalls } from "../support/workerd/object-calls.ts";
@@ -56,12 +56,12 @@ const TAKEN: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
 describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms) => {
   it.each(Object.entries(TAKEN))("%s is acknowledged when the last lease has ended, and soon", async (_what, take) => {
     const id = await leased(ms);
-    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const until = peekPolicy(id)?.validUntil ?? Infinity;
     const began = Date.now();
     await take(id);
     expect(Date.now()).toBeGreaterThanOrEqual(until);
     expect(Date.now() - began).toBeLessThan(20_000);
-    dropSnapshot(id);
+    evictPolicy(id);
   });
 
   it("a key that is revoked is acknowledged when the last lease has ended", async () => {
@@ -69,7 +69,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     await skewed(exports.TenantObject.getByName(id), ms);
     const key = await keyOf(id);
     await list(id);
-    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const until = peekPolicy(id)?.validUntil ?? Infinity;
     const began = Date.now();
     const { body } = await ask("DELETE", `/tenants/${id}/keys/${key}`);
     expect(Date.now()).toBeGreaterThanOrEqual(until);
@@ -83,7 +83,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
     const id = await leased(ms, { extends: [base] });
     await skewed(exports.PlatformObject.getByName("platform"), -ms);
-    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const until = peekPolicy(id)?.validUntil ?? Infinity;
     const began = Date.now();
     await ask("PUT", `/bases/${base}`, { json: { title: "new" } });
     await waitForRollout(ask("POST", `/bases/${base}/rollout`, { json: {} }));
@@ -95,7 +95,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     const id = `t-${crypto.randomUUID()}`;
     await skewed(exports.TenantObject.getByName(id), ms);
     expect((await list(id)).status).toBe(200);
-    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const until = peekPolicy(id)?.validUntil ?? Infinity;
     const began = Date.now();
     await mcp.tenant(env, id).invalidate();
     expect(Date.now()).toBeGreaterThanOrEqual(until);

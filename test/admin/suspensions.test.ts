@@ -2,13 +2,18 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SuspensionShape, Infer } from "../../src/admin/contract.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules, type Answered } from "../support/workerd/admin.ts";
 import { anyTenant } from "../support/workerd/tenant.ts";
 
 const lease = (id: string) =>
-  remote(anyTenant(id), policyTables).lease({ version: null, maxStalenessMs: 300, inCode: false, keyHash: null });
+  createRpcClient(anyTenant(id), policyStore).lease({
+    version: null,
+    maxStalenessMs: 300,
+    inCode: false,
+    keyHash: null,
+  });
 const itemsOf = <T>({ body }: Answered) => (body as { items: T[] }).items;
 
 /** How long it took, and whether it came before what it says. */

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it, vi } from "vitest";
 import { readUpload } from "../../src/admin/upload.ts";
-import { MAX_HELD_BYTES, SILENT_MS } from "../../src/tenants/isolate/held-bytes.ts";
+import { MAX_RESERVED_BYTES, STALE_AFTER_MS } from "../../src/tenants/isolate/held-bytes.ts";
 
 const MIB = 1024 * 1024;
 const LIMIT = 25 * MIB;
@@ -43,7 +43,7 @@ it("an upload too many is asked to come again, and comes through when another is
 });
 
 it("a refused upload leaves room for the next", async () => {
-  for (let round = 0; round * LIMIT < 2 * MAX_HELD_BYTES; round += 1) {
+  for (let round = 0; round * LIMIT < 2 * MAX_RESERVED_BYTES; round += 1) {
     await expect(readUpload(requestOf(LIMIT + 1), LIMIT)).rejects.toMatchObject({ key: "too-large" });
   }
   (await whole()).release();
@@ -57,7 +57,7 @@ it("uploads whose client is gone without a word leave room after a while", async
     });
   }
   await expect(whole()).rejects.toMatchObject({ key: "busy" });
-  vi.useFakeTimers({ toFake: ["Date"], now: started + SILENT_MS + 60_000 });
+  vi.useFakeTimers({ toFake: ["Date"], now: started + STALE_AFTER_MS + 60_000 });
   const after = await whole();
   expect(after.bytes.byteLength).toBe(LIMIT);
   after.release();

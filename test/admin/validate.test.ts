@@ -6,7 +6,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ZodType } from "zod";
 import { BaseDocument, Document, NewOperator, NewSecret, NewTenant, type Infer } from "../../src/admin/contract.ts";
 import { ToolName } from "../../src/admin/document-schema.ts";
-import { faultsOf } from "../../src/admin/validate.ts";
+import { validationErrors } from "../../src/admin/validate.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import { compileJsonSchema } from "../../src/calls/json-schema.ts";
@@ -15,7 +15,8 @@ import type { TenantDocument } from "../../src/tenants/document/tenant-document.
 import { SECRET_NAME_RULE } from "../../src/tenants/document/secret-name.ts";
 import { samplesOf } from "./schema-samples.ts";
 
-const faults = (shape: ZodType, value: unknown) => faultsOf(shape, value).map(({ field, rule }) => [field, rule]);
+const faults = (shape: ZodType, value: unknown) =>
+  validationErrors(shape, value).map(({ field, rule }) => [field, rule]);
 
 const shapes: readonly (readonly [string, ZodType])[] = ROUTES.flatMap(({ method, path, params, query, body }) => {
   const name = `${method} ${path}`;

@@ -1,7 +1,7 @@
 // The host that a request names: however a client spells it, it is one host, so that nobody passes for another.
 
 import { describe, expect, it } from "vitest";
-import { hostAllowed, hostnameOf } from "../../src/auth/origin.ts";
+import { isHostAllowed, hostnameOf } from "../../src/auth/origin.ts";
 
 const NAMES = ["acme.mcp.example.com", "ACME.mcp.Example.com"];
 const ENDS = ["", ".", "..", ":", ":0", ":80", ":65536", ":0080", ".:", ".:80", "..:", "..:8362"];
@@ -13,8 +13,8 @@ describe("a host", () => {
   it("has one name, however it is spelt", () => {
     for (const host of SPELLINGS) {
       expect([host, hostnameOf(host)]).toEqual([host, "acme.mcp.example.com"]);
-      expect(hostAllowed(from(host), { HOSTS: "other.example, Acme.mcp.example.com" })).toBe(true);
-      expect(hostAllowed(from(host), { HOSTS: "mcp.example.com" })).toBe(false);
+      expect(isHostAllowed(from(host), { HOSTS: "other.example, Acme.mcp.example.com" })).toBe(true);
+      expect(isHostAllowed(from(host), { HOSTS: "mcp.example.com" })).toBe(false);
     }
   });
 
@@ -37,6 +37,6 @@ describe("a host", () => {
   });
 
   it("that is not named is allowed only where every host is", () => {
-    expect([hostAllowed(from(), {}), hostAllowed(from(), { HOSTS: "a.example" })]).toEqual([true, false]);
+    expect([isHostAllowed(from(), {}), isHostAllowed(from(), { HOSTS: "a.example" })]).toEqual([true, false]);
   });
 });

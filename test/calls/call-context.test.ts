@@ -2,25 +2,25 @@
 
 import { describe, expect, it, vi } from "vitest";
 import { CallContext } from "../../src/calls/call-context.ts";
-import type { CallHost } from "../../src/calls/call-host.ts";
-import { viewOf } from "../../src/content/serve/view.ts";
-import { offerOf } from "../../src/content/serve/sources.ts";
-import { managedTenant } from "../../src/tenants/document/tenant-definition.ts";
-import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import type { RequestScope } from "../../src/calls/call-host.ts";
+import { createView } from "../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../src/content/serve/sources.ts";
+import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
+import { StreamElicitor } from "../../src/calls/stream-interview.ts";
 import { LATEST_2025 } from "../../src/protocol/era.ts";
-import type { Call, SessionPort } from "../../src/protocol/call.ts";
-import { DIALECTS } from "../../src/protocol/era.ts";
+import type { McpRequest, SessionPort } from "../../src/protocol/call.ts";
+import { REVISION_FEATURES } from "../../src/protocol/era.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
 import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
-function contextOf(about: { call?: Partial<Call>; host?: Partial<CallHost>; name?: string } = {}) {
+function contextOf(about: { call?: Partial<McpRequest>; host?: Partial<RequestScope>; name?: string } = {}) {
   const sink = new RecordingSink();
   const host = hostOf(freshTenant(), about.host);
   const ctx = new CallContext(
     callOf({ sink, ...about.call }),
     host,
-    new StreamInterview({ dialect: LATEST_2025, capabilities: {} }, undefined),
+    new StreamElicitor({ revision: LATEST_2025, capabilities: {} }, undefined),
     about.name ?? "tool",
   );
   return { ctx, sink };
@@ -56,11 +56,11 @@ describe("config", () => {
     prompts: [],
     resources: [],
   };
-  const sight = viewOf(offerOf(catalog, managedTenant("acme"), { policy, version: 1 }), {
+  const sight = createView(createTenantCatalog(catalog, createManagedTenant("acme"), { policy, version: 1 }), {
     profile: null,
     scopes: undefined,
   });
-  const host = { sight };
+  const host = { access: sight };
 
   it("is what the tenant says for this tool", () => {
     expect(contextOf({ host }).ctx.config).toEqual({ limit: 3 });
@@ -207,13 +207,13 @@ describe("log", () => {
 
   function inSession(logLevel: SessionPort["logLevel"]) {
     const session: SessionPort = {
-      unofficial: false,
+      isUnknownRevision: false,
       logLevel,
       setLogLevel: () => Promise.resolve(),
       subscribe: () => Promise.resolve(true),
       unsubscribe: () => Promise.resolve(),
     };
-    return contextOf({ call: { dialect: DIALECTS["2025-11-25"], session } });
+    return contextOf({ call: { revision: REVISION_FEATURES["2025-11-25"], session } });
   }
 
   it("asks a session of era 2025 for its level once, and keeps the order", async () => {
@@ -221,17 +221,17 @@ describe("log", () => {
     const { ctx, sink } = inSession(level);
     for (const at of levels) ctx.log(at, at);
     expect(sink.sent).toEqual([]);
-    await ctx.unsent;
+    await ctx.pendingLogs;
     ctx.log("alert", "later");
     expect(sink.sent.map(({ params }) => params.data)).toEqual(["info", "error", "later"]);
     expect(level).toHaveBeenCalledOnce();
-    expect(ctx.unsent).toBeUndefined();
+    expect(ctx.pendingLogs).toBeUndefined();
   });
 
   it("costs no call its result when the level cannot be read", async () => {
     const { ctx, sink } = inSession(() => Promise.reject(new Error("overloaded")));
     ctx.log("error", "lost");
-    await ctx.unsent;
+    await ctx.pendingLogs;
     ctx.log("error", "lost too");
     expect(sink.sent).toEqual([]);
   });

@@ -3,7 +3,7 @@
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { CallContext } from "../../src/calls/call-context.ts";
-import { ReplayInterview } from "../../src/calls/interview.ts";
+import { ReplayElicitor } from "../../src/calls/interview.ts";
 import type { Context } from "../../src/calls/typed-context.ts";
 import { callOf, hostOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
@@ -12,7 +12,7 @@ import { freshTenant } from "../support/workerd/tenant.ts";
 function answeredWith(content: unknown): Context {
   const answers = { order: { action: "accept", content } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
-  const interview = new ReplayInterview({ elicitation: {} }, undefined, answers, claims);
+  const interview = new ReplayElicitor({ elicitation: {} }, undefined, answers, claims);
   return new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as Context;
 }
 
@@ -49,7 +49,7 @@ it("an answer that breaks a rule which JSON Schema cannot say is refused, and th
 it("an answer to a URL is whatever the client says, and any object to the compiler", async () => {
   const answers = { order: { action: "accept" } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
-  const interview = new ReplayInterview({ elicitation: { url: {} } }, undefined, answers, claims);
+  const interview = new ReplayElicitor({ elicitation: { url: {} } }, undefined, answers, claims);
   const ctx = new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as Context;
   const answer = await ctx.elicit("order", { message: "Open", url: "https://example.com/pay" });
   expect(answer).toEqual({ action: "accept" });

@@ -1,37 +1,37 @@
 // One call of a handler from start to outcome: what the client is told, what the operator is told, what was done once.
 
 import { describe, expect, it } from "vitest";
-import { handle, type Handling } from "../../src/calls/handle.ts";
+import { runHandlerCall, type RunOptions } from "../../src/calls/handle.ts";
 import type { UntypedContext } from "../../src/calls/context.ts";
-import type { CallHost, Hooks } from "../../src/calls/call-host.ts";
+import type { RequestScope, Hooks } from "../../src/calls/call-host.ts";
 import { toolResult } from "../../src/content/define/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/calls/request-state.ts";
 import type { ToolReturn } from "../../src/content/define/returned.ts";
 import { AppError } from "../../src/protocol/app-error.ts";
-import type { Call } from "../../src/protocol/call.ts";
+import type { McpRequest } from "../../src/protocol/call.ts";
 import type { CallOutcome } from "../../src/protocol/outcome.ts";
-import { DIALECTS } from "../../src/protocol/era.ts";
+import { REVISION_FEATURES } from "../../src/protocol/era.ts";
 import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
 type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
 
 interface About {
-  readonly call?: Partial<Call>;
-  readonly host?: Partial<CallHost>;
+  readonly call?: Partial<McpRequest>;
+  readonly host?: Partial<RequestScope>;
   readonly timeoutMs?: number;
 }
 
 const PARAMS = { name: "tool", arguments: {} };
 
 function run(work: Work, { call, host, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
-  const handling: Handling<ToolReturn> = {
+  const handling: RunOptions<ToolReturn> = {
     name: "tool",
     timeoutMs,
-    work,
-    finish: (returned) => toolResult(returned, undefined),
+    handler: work,
+    toResult: (returned) => toolResult(returned, undefined),
   };
-  return handle(handling, callOf({ params: PARAMS, ...call }), hostOf(freshTenant(), host));
+  return runHandlerCall(handling, callOf({ params: PARAMS, ...call }), hostOf(freshTenant(), host));
 }
 
 function textOf(outcome: CallOutcome): unknown {
@@ -131,13 +131,13 @@ describe("a call that asks", () => {
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
-    const handling: Handling<ToolReturn> = {
+    const handling: RunOptions<ToolReturn> = {
       name: "tool",
       timeoutMs: 60_000,
-      work,
-      finish: (returned) => toolResult(returned, undefined),
+      handler: work,
+      toResult: (returned) => toolResult(returned, undefined),
     };
-    return handle(handling, callOf({ params: { ...PARAMS, ...params } }), host);
+    return runHandlerCall(handling, callOf({ params: { ...PARAMS, ...params } }), host);
   }
 
   function stateOf(outcome: CallOutcome): string {
@@ -219,7 +219,9 @@ describe("a call that asks", () => {
   });
 
   it("says in era 2025 where it cannot ask", async () => {
-    const outcome = await run((ctx) => ctx.roots().then(() => ""), { call: { dialect: DIALECTS["2025-11-25"] } });
+    const outcome = await run((ctx) => ctx.roots().then(() => ""), {
+      call: { revision: REVISION_FEATURES["2025-11-25"] },
+    });
     expect(outcome).toMatchObject({
       error: "missingCapability",
       message: expect.stringContaining("can take no question to its client"),

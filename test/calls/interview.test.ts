@@ -1,9 +1,9 @@
 // Questions by replay: the handler runs again with the answers so far, and nobody can answer for another question.
 
 import { describe, expect, it } from "vitest";
-import type { ClaimBook } from "../../src/calls/claims.ts";
-import { MissingCapability, ReplayInterview, type Progress } from "../../src/calls/interview.ts";
-import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import type { IdempotencyStore } from "../../src/calls/claims.ts";
+import { MissingCapabilityError, ReplayElicitor, type ReplayState } from "../../src/calls/interview.ts";
+import { StreamElicitor } from "../../src/calls/stream-interview.ts";
 import type { Question } from "../../src/calls/answers.ts";
 import { LATEST_2025 } from "../../src/protocol/era.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
@@ -17,7 +17,7 @@ const askName: Question = {
 const askRoots: Question = { method: "roots/list" };
 const ada = { action: "accept", content: { name: "Ada" } };
 
-function claims(): ClaimBook & { readonly held: Map<string, string | undefined> } {
+function claims(): IdempotencyStore & { readonly held: Map<string, string | undefined> } {
   const held = new Map<string, string | undefined>();
   return {
     held,
@@ -37,11 +37,11 @@ function claims(): ClaimBook & { readonly held: Map<string, string | undefined> 
 
 /** Runs a handler once: what it returned, or what it asks and how it goes on. */
 async function round<T>(
-  handler: (interview: ReplayInterview) => Promise<T>,
-  about: { before?: Progress; fresh?: JsonObject; capabilities?: JsonObject; book?: ClaimBook } = {},
+  handler: (interview: ReplayElicitor) => Promise<T>,
+  about: { before?: ReplayState; fresh?: JsonObject; capabilities?: JsonObject; book?: IdempotencyStore } = {},
 ) {
   const { before, fresh = {}, capabilities = EVERYTHING, book = claims() } = about;
-  const interview = new ReplayInterview(capabilities, before, fresh, book);
+  const interview = new ReplayElicitor(capabilities, before, fresh, book);
   const suspended = new Promise<"suspended">((resolve) => {
     interview.onSuspend(() => {
       resolve("suspended");
@@ -49,12 +49,12 @@ async function round<T>(
   });
   const value = await Promise.race([handler(interview), suspended]);
   // As it travels: through JSON, in the sealed state.
-  const progress = JSON.parse(JSON.stringify(interview.progress)) as Progress;
+  const progress = JSON.parse(JSON.stringify(interview.replayState)) as ReplayState;
   return { value, asked: interview.inputRequests, progress };
 }
 
 describe("a question", () => {
-  const handler = async (interview: ReplayInterview) => (await interview.ask({ who: askName })).who;
+  const handler = async (interview: ReplayElicitor) => (await interview.ask({ who: askName })).who;
 
   it("ends the call the first time and is answered the next", async () => {
     const first = await round(handler);
@@ -68,7 +68,7 @@ describe("a question", () => {
   });
 
   it("keeps its answer for all later rounds, where a new one changes nothing", async () => {
-    const twice = async (interview: ReplayInterview) => [
+    const twice = async (interview: ReplayElicitor) => [
       await interview.ask({ who: askName }),
       await interview.ask({ where: askRoots }),
     ];
@@ -83,7 +83,7 @@ describe("a question", () => {
   it("that reads differently now is asked again, and neither an old nor a new answer to the old one counts", async () => {
     const first = await round(handler);
     const changed: Question = { ...askName, params: { ...askName.params, message: "Whose account is deleted?" } };
-    const other = async (interview: ReplayInterview) => (await interview.ask({ who: changed })).who;
+    const other = async (interview: ReplayElicitor) => (await interview.ask({ who: changed })).who;
     const second = await round(other, { before: first.progress, fresh: { who: ada } });
     expect(second).toMatchObject({ value: "suspended", asked: { who: changed } });
     const answered = await round(handler, { before: first.progress, fresh: { who: ada } });
@@ -123,7 +123,7 @@ describe("a question", () => {
   });
 
   it("may have any name", async () => {
-    const named = (name: string) => async (interview: ReplayInterview) =>
+    const named = (name: string) => async (interview: ReplayElicitor) =>
       (await interview.ask({ [name]: askRoots }))[name];
     for (const name of ["__proto__", "constructor", "toString", ""]) {
       const first = await round(named(name));
@@ -137,7 +137,7 @@ describe("a question", () => {
 });
 
 describe("several questions", () => {
-  const both = (interview: ReplayInterview) => interview.ask({ who: askName, where: askRoots });
+  const both = (interview: ReplayElicitor) => interview.ask({ who: askName, where: askRoots });
 
   it("go out together, and only what is missing again", async () => {
     const first = await round(both);
@@ -149,7 +149,7 @@ describe("several questions", () => {
   });
 
   it("asked by parts of a handler at the same time are all seen", async () => {
-    const parallel = (interview: ReplayInterview) =>
+    const parallel = (interview: ReplayElicitor) =>
       Promise.all([interview.ask({ who: askName }), interview.ask({ where: askRoots })]);
     const first = await round(async (interview) => {
       void parallel(interview);
@@ -183,14 +183,14 @@ describe("a client that cannot be asked", () => {
       (interview) => interview.ask({ can: askRoots, q: question }).catch((error: unknown) => error),
       { capabilities, fresh: {} },
     );
-    expect(ended.value).toBeInstanceOf(MissingCapability);
-    const { capability: missing } = ended.value as MissingCapability;
+    expect(ended.value).toBeInstanceOf(MissingCapabilityError);
+    const { capability: missing } = ended.value as MissingCapabilityError;
     expect(["roots", capability]).toContain(missing);
     expect(ended.asked).toBeUndefined();
   });
 
   it("is told so in era 2025 where the request can carry no question", async () => {
-    const silent = new StreamInterview({ dialect: LATEST_2025, capabilities: EVERYTHING }, undefined);
+    const silent = new StreamElicitor({ revision: LATEST_2025, capabilities: EVERYTHING }, undefined);
     expect(silent.can("elicitation")).toBe(false);
     await expect(silent.ask({ who: askName })).rejects.toThrow("can take no question to its client");
     expect(await silent.memo("m", () => ({ at: new Date(0) }))).toEqual({ at: "1970-01-01T00:00:00.000Z" });
@@ -200,7 +200,7 @@ describe("a client that cannot be asked", () => {
 describe("memo", () => {
   it("keeps its result from round to round, as JSON", async () => {
     let made = 0;
-    const handler = async (interview: ReplayInterview) => {
+    const handler = async (interview: ReplayElicitor) => {
       const kept = await interview.memo("draft", () => ({ number: (made += 1), gone: undefined, when: new Date(0) }));
       await interview.ask({ who: askName });
       return kept;
@@ -214,7 +214,7 @@ describe("memo", () => {
   it("keeps null, nothing and false too", async () => {
     for (const value of [null, undefined, false, 0, ""]) {
       let made = 0;
-      const handler = (interview: ReplayInterview) =>
+      const handler = (interview: ReplayElicitor) =>
         interview.memo("m", () => {
           made += 1;
           return value;
@@ -227,7 +227,7 @@ describe("memo", () => {
 
   it("is made again when it failed", async () => {
     let tries = 0;
-    const handler = async (interview: ReplayInterview) => {
+    const handler = async (interview: ReplayElicitor) => {
       const make = () => {
         tries += 1;
         if (tries === 1) throw new Error("first try");
@@ -246,7 +246,7 @@ describe("memo", () => {
 });
 
 describe("once", () => {
-  const pay = (done: string[]) => (interview: ReplayInterview) =>
+  const pay = (done: string[]) => (interview: ReplayElicitor) =>
     interview.once("pay", () => {
       done.push("paid");
       return { receipt: done.length };
@@ -261,7 +261,7 @@ describe("once", () => {
   });
 
   it("is done once however often the same state comes back", async () => {
-    const [done, book]: [string[], ClaimBook] = [[], claims()];
+    const [done, book]: [string[], IdempotencyStore] = [[], claims()];
     const { progress } = await round(pay(done), { book });
     for (let replay = 0; replay < 3; replay += 1) {
       expect((await round(pay(done), { before: progress, book })).value).toEqual({ receipt: 1 });
@@ -281,7 +281,7 @@ describe("once", () => {
   it("says that it does not know when an earlier try never came to an end", async () => {
     const book = claims();
     const { progress } = await round(pay([]), { book });
-    const broken = (interview: ReplayInterview) => interview.once("pay", () => Promise.reject(new Error("half way")));
+    const broken = (interview: ReplayElicitor) => interview.once("pay", () => Promise.reject(new Error("half way")));
     await expect(round(broken, { before: progress, book })).rejects.toThrow("half way");
     await expect(round(pay([]), { before: progress, book })).rejects.toThrow("whether it was done is not known");
   });

@@ -13,7 +13,7 @@ test("a promise that was rejected outside of calls is told to each Worker of the
     listeners.push(listener);
   });
   vi.resetModules();
-  const { hearLostPromises } = await import("../../src/calls/lost-promises.ts");
+  const { reportUnhandledRejections: hearLostPromises } = await import("../../src/calls/lost-promises.ts");
   const told: string[] = [];
   hearLostPromises((error) => void told.push(`one: ${(error as Error).message}`));
   hearLostPromises((error) => void told.push(`two: ${(error as Error).message}`));

@@ -1,16 +1,16 @@
 // `requestState`: who holds it can continue exactly the call it was made for, for an hour, and learn nothing from it.
 
 import { describe, expect, it } from "vitest";
-import type { Progress } from "../../src/calls/interview.ts";
+import type { ReplayState } from "../../src/calls/interview.ts";
 import {
   CALL_LIFETIME_MS,
-  openProgress,
+  openReplayState,
   readResponses,
-  sealProgress,
+  sealReplayState,
   STATE_LIFETIME_MS,
   type StateBinding,
 } from "../../src/calls/request-state.ts";
-import type { Call } from "../../src/protocol/call.ts";
+import type { McpRequest } from "../../src/protocol/call.ts";
 import { callOf } from "../support/workerd/calls.ts";
 
 const key = (id: string) => ({ id, secret: crypto.getRandomValues(new Uint8Array(32)) });
@@ -18,7 +18,7 @@ const binding: StateBinding = { tenant: "acme", profile: null, principal: "anony
 const NOW = Date.UTC(2026, 10, 21);
 const params = { name: "deploy", arguments: { to: "production", force: false } };
 const call = callOf({ params, now: () => NOW });
-const progress: Progress = {
+const progress: ReplayState = {
   nonce: "n",
   round: 1,
   answers: { who: { digest: "d", answer: { action: "accept" } } },
@@ -26,15 +26,15 @@ const progress: Progress = {
   memos: { "memo draft": "the secret draft" },
 };
 
-async function sealed(about: Partial<Progress> = {}): Promise<string> {
-  const state = await sealProgress(binding, call, { ...progress, ...about });
+async function sealed(about: Partial<ReplayState> = {}): Promise<string> {
+  const state = await sealReplayState(binding, call, { ...progress, ...about });
   if (typeof state !== "string") throw new Error(state.broken);
   return state;
 }
 
-function continued(state: unknown, about: Partial<Call> = {}, by: Partial<StateBinding> = {}) {
+function continued(state: unknown, about: Partial<McpRequest> = {}, by: Partial<StateBinding> = {}) {
   const again = callOf({ now: () => NOW, ...about, params: { ...(about.params ?? params), requestState: state } });
-  return openProgress({ ...binding, ...by }, again);
+  return openReplayState({ ...binding, ...by }, again);
 }
 
 const refusal = (why: string) => ({
@@ -56,7 +56,7 @@ describe("a state", () => {
   });
 
   it("is absent from a request without one", async () => {
-    expect(await openProgress(binding, call)).toBeUndefined();
+    expect(await openReplayState(binding, call)).toBeUndefined();
   });
 
   it("shows nothing of what is in it", async () => {
@@ -64,7 +64,7 @@ describe("a state", () => {
     expect(atob(state.slice(2).replaceAll("-", "+").replaceAll("_", "/"))).not.toContain("draft");
   });
 
-  it.each<[string, Partial<Call>, Partial<StateBinding>]>([
+  it.each<[string, Partial<McpRequest>, Partial<StateBinding>]>([
     ["other arguments", { params: { ...params, arguments: { to: "staging" } } }, {}],
     ["no arguments", { params: { name: "deploy" } }, {}],
     ["another tool", { params: { ...params, name: "destroy" } }, {}],
@@ -102,14 +102,14 @@ describe("a state", () => {
 
   it("is not made for more rounds than a call may have", async () => {
     expect(typeof (await sealed({ round: 20 }))).toBe("string");
-    expect(await sealProgress(binding, call, { ...progress, round: 21 })).toEqual({
+    expect(await sealReplayState(binding, call, { ...progress, round: 21 })).toEqual({
       broken: "a call asks in at most 20 rounds",
     });
   });
 
   it("is not made larger than a client must carry", async () => {
     const memos = { big: "x".repeat(65_536) };
-    expect(await sealProgress(binding, call, { ...progress, memos })).toEqual({
+    expect(await sealReplayState(binding, call, { ...progress, memos })).toEqual({
       broken: "the answers and memos of this call are too large",
     });
   });

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LATEST_2025 } from "../../src/protocol/era.ts";
-import { ReplayInterview } from "../../src/calls/interview.ts";
-import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import { ReplayElicitor } from "../../src/calls/interview.ts";
+import { StreamElicitor } from "../../src/calls/stream-interview.ts";
 import { runHandler, type HandlerEnd } from "../../src/calls/run-handler.ts";
 import { RecordingSink } from "../support/workerd/calls.ts";
 
@@ -34,19 +34,19 @@ afterEach(() => {
 
 function run<T>(
   work: () => T | Promise<T>,
-  about: { timeoutMs?: number; interview?: ReplayInterview | StreamInterview; sink?: RecordingSink } = {},
+  about: { timeoutMs?: number; interview?: ReplayElicitor | StreamElicitor; sink?: RecordingSink } = {},
 ): Promise<HandlerEnd<T>> {
   return runHandler(work, {
     timeoutMs: LONG,
-    interview: new StreamInterview({ dialect: LATEST_2025, capabilities: {} }, undefined),
+    elicitor: new StreamElicitor({ revision: LATEST_2025, capabilities: {} }, undefined),
     sink: new RecordingSink(),
     ...about,
   });
 }
 
-function interviewer(): ReplayInterview {
+function interviewer(): ReplayElicitor {
   const nobody = { claim: () => Promise.reject(new Error("not used")), settle: () => Promise.resolve() };
-  return new ReplayInterview({ roots: {} }, undefined, {}, nobody);
+  return new ReplayElicitor({ roots: {} }, undefined, {}, nobody);
 }
 
 const never = () => new Promise<never>(() => {});
@@ -141,9 +141,9 @@ describe("cancelled", () => {
 });
 
 describe("suspended", () => {
-  const ask = (interview: ReplayInterview) => interview.ask({ roots: { method: "roots/list" } });
+  const ask = (interview: ReplayElicitor) => interview.ask({ roots: { method: "roots/list" } });
 
-  it.each<[string, (interview: ReplayInterview) => Promise<unknown>]>([
+  it.each<[string, (interview: ReplayElicitor) => Promise<unknown>]>([
     ["at its first step", ask],
     ["after I/O", (interview) => later(0).then(() => ask(interview))],
     [

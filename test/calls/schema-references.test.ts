@@ -3,7 +3,7 @@
 
 import { dereference } from "@cfworker/json-schema";
 import { expect, it } from "vitest";
-import { placesIn, referred } from "../../src/calls/schema-references.ts";
+import { indexSchema, resolveReference } from "../../src/calls/schema-references.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
 
 const IDS = ["http://e.test/r", "r1", "sub/dir", "urn:u:1", "#anchor", "http://e.test/r#part", "#"];
@@ -90,8 +90,8 @@ it("references lead where the library leads them, by ids, anchors and pointers, 
       return (one) => lookup[one.__absolute_ref__];
     });
     const ours = leads(structuredClone(whole), (its) => {
-      const places = placesIn(its);
-      return (one) => referred(one, one.$ref, places);
+      const places = indexSchema(its);
+      return (one) => resolveReference(one, one.$ref, places);
     });
     // The library reads ids also from further around than they are, so it finds more to be there twice.
     if (theirs === DUPLICATE && ours !== DUPLICATE) continue;

@@ -3,14 +3,14 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Question } from "../../src/calls/answers.ts";
-import type { ClaimBook } from "../../src/calls/claims.ts";
-import { MissingCapability } from "../../src/calls/interview.ts";
-import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import type { IdempotencyStore } from "../../src/calls/claims.ts";
+import { MissingCapabilityError } from "../../src/calls/interview.ts";
+import { StreamElicitor } from "../../src/calls/stream-interview.ts";
 import { LATEST_2025 } from "../../src/protocol/era.ts";
-import type { ClientResponse, PutQuestion, QuestionPort } from "../../src/protocol/call.ts";
+import type { ClientResponse, OutgoingRequest, ClientRequester } from "../../src/protocol/call.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
-import { authorityTables } from "../../src/tenants/authority/authority-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { authorityStore } from "../../src/tenants/authority/authority-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
 
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
@@ -20,7 +20,7 @@ const askRoots: Question = { method: "roots/list" };
 const ada = { action: "accept", content: { name: "Ada" } };
 const unfit = { action: "accept", content: { name: 7 } };
 
-type Answer = (question: PutQuestion) => ClientResponse | undefined;
+type Answer = (question: OutgoingRequest) => ClientResponse | undefined;
 const results = (...inOrder: readonly JsonObject[]): Answer => {
   const left = [...inOrder];
   return () => {
@@ -31,7 +31,7 @@ const results = (...inOrder: readonly JsonObject[]): Answer => {
 
 /** One call as its session keeps it: answers by digest and what was remembered, from run to run. */
 class StoredCall {
-  readonly put: PutQuestion[] = [];
+  readonly put: OutgoingRequest[] = [];
   readonly answers = new Map<string, ClientResponse>();
   memos: Readonly<Record<string, unknown>> = {};
   readonly nonce: string | undefined;
@@ -42,11 +42,11 @@ class StoredCall {
   }
 
   /** A run of it by somebody for whom the client answers like this; who gives no answer waits in vain, and leaves. */
-  run(answer: Answer = () => undefined): QuestionPort {
+  run(answer: Answer = () => undefined): ClientRequester {
     return {
       nonce: this.nonce,
       memos: this.memos,
-      ask: async (questions, memos) => {
+      request: async (questions, memos) => {
         this.memos = JSON.parse(JSON.stringify(memos)) as Record<string, unknown>;
         for (const question of questions) {
           if (this.answers.has(question.digest)) continue;
@@ -60,13 +60,13 @@ class StoredCall {
         });
         return known.length === questions.length ? new Map(known) : undefined;
       },
-      withdraw: () => {},
+      cancel: () => {},
     };
   }
 }
 
-const bookOf = ({ stub }: FreshTenant): ClaimBook => {
-  const authority = remote(stub, authorityTables);
+const bookOf = ({ stub }: FreshTenant): IdempotencyStore => {
+  const authority = createRpcClient(stub, authorityStore);
   return {
     claim: (nonce, name) => authority.claim(nonce, name, Date.now() + 60_000),
     settle: (nonce, name, value) => authority.settle(nonce, name, value),
@@ -74,14 +74,14 @@ const bookOf = ({ stub }: FreshTenant): ClaimBook => {
 };
 
 const interviewOf = (
-  port: QuestionPort,
-  book?: ClaimBook,
+  port: ClientRequester,
+  book?: IdempotencyStore,
   capabilities: JsonObject = EVERYTHING,
   dialect = LATEST_2025,
-) => new StreamInterview({ dialect, capabilities, questions: port }, book);
+) => new StreamElicitor({ revision: dialect, capabilities, clientRequester: port }, book);
 
 /** What a run of the handler came to, or that it waits for an answer which finds another run. */
-function outcome<T>(interview: StreamInterview, running: Promise<T>): Promise<T | "suspended"> {
+function outcome<T>(interview: StreamElicitor, running: Promise<T>): Promise<T | "suspended"> {
   const suspended = new Promise<"suspended">((resolve) => {
     interview.onSuspend(() => {
       resolve("suspended");
@@ -148,7 +148,7 @@ describe("a question", () => {
     const call = new StoredCall();
     const interview = interviewOf(call.run(results(ada)), undefined, { elicitation: {} });
     expect([interview.can("elicitation"), interview.can("roots")]).toEqual([true, false]);
-    await expect(interview.ask({ who: askName, where: askRoots })).rejects.toThrow(MissingCapability);
+    await expect(interview.ask({ who: askName, where: askRoots })).rejects.toThrow(MissingCapabilityError);
     expect(call.put).toEqual([]);
   });
 
@@ -185,7 +185,7 @@ describe("a run whose answer will find another", () => {
 
   it("is followed by one that asks nothing again, refused answers included", async () => {
     const call = new StoredCall();
-    const handler = async (interview: StreamInterview) => [
+    const handler = async (interview: StreamElicitor) => [
       await interview.ask({ who: askName }),
       await interview.ask({ where: askRoots }),
     ];
@@ -201,7 +201,7 @@ describe("memo", () => {
   it("is made once for all runs, and comes as JSON from the first", async () => {
     const call = new StoredCall();
     let made = 0;
-    const handler = async (interview: StreamInterview) => {
+    const handler = async (interview: StreamElicitor) => {
       const kept = await interview.memo("m", () => ({ number: (made += 1), when: new Date(0), gone: undefined }));
       await interview.ask({ who: askName });
       return kept;
@@ -226,7 +226,7 @@ describe("memo", () => {
 });
 
 describe("once", () => {
-  const pay = (done: string[]) => async (interview: StreamInterview) => {
+  const pay = (done: string[]) => async (interview: StreamElicitor) => {
     const receipt = await interview.once("pay", () => {
       done.push("paid");
       return { receipt: done.length };
@@ -248,7 +248,7 @@ describe("once", () => {
     const [call, done, book] = [new StoredCall(), [] as string[], bookOf(freshTenant())];
     const first = interviewOf(call.run(), book);
     await outcome(first, pay(done)(first));
-    const silent: ClaimBook = {
+    const silent: IdempotencyStore = {
       claim: () => Promise.reject(new Error("asked")),
       settle: () => Promise.reject(new Error("asked")),
     };
@@ -270,7 +270,7 @@ describe("once", () => {
     const done: string[] = [];
     const first = interviewOf(call.run(), bookOf(tenant));
     expect(await outcome(first, pay(done)(first))).toBe("suspended");
-    expect(await remote(tenant.stub, authorityTables).claim("call", "pay", Date.now() + 1000)).toEqual({
+    expect(await createRpcClient(tenant.stub, authorityStore).claim("call", "pay", Date.now() + 1000)).toEqual({
       state: "claimed",
     });
     expect(await pay(done)(interviewOf(call.run(results(ada)), bookOf(tenant)))).toEqual({ receipt: 1 });
@@ -288,13 +288,13 @@ describe("the time that a handler waits for its client", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 0 });
     const open: PromiseWithResolvers<ClientResponse>[] = [];
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const ask: QuestionPort["ask"] = async (questions) => {
+    const ask: ClientRequester["request"] = async (questions) => {
       const one = Promise.withResolvers<ClientResponse>();
       begun[open.push(one) - 1]?.resolve();
       const response = await one.promise;
       return new Map(questions.map(({ digest }) => [digest, response]));
     };
-    const interview = interviewOf({ nonce: "call", memos: {}, ask, withdraw: () => {} });
+    const interview = interviewOf({ nonce: "call", memos: {}, request: ask, cancel: () => {} });
     return { interview, open, begun: begun.map(({ promise }) => promise) };
   }
 
@@ -303,11 +303,11 @@ describe("the time that a handler waits for its client", () => {
     const asked = interview.ask({ where: askRoots });
     await begun[0];
     vi.setSystemTime(700);
-    expect(interview.waited()).toBe(700);
+    expect(interview.waitedMs()).toBe(700);
     open[0]?.resolve({ result: { roots: [] } });
     await asked;
     vi.setSystemTime(900);
-    expect(interview.waited()).toBe(700);
+    expect(interview.waitedMs()).toBe(700);
   });
 
   it("counts on while another part of the handler still waits", async () => {
@@ -318,11 +318,11 @@ describe("the time that a handler waits for its client", () => {
     open[0]?.resolve({ result: { roots: [] } });
     await Promise.race([one, two]);
     vi.setSystemTime(1000);
-    expect(interview.waited()).toBe(1000);
+    expect(interview.waitedMs()).toBe(1000);
     open[1]?.resolve({ result: { roots: [] } });
     await Promise.all([one, two]);
     vi.setSystemTime(5000);
-    expect(interview.waited()).toBe(1000);
+    expect(interview.waitedMs()).toBe(1000);
   });
 
   it("ends with a question that could not be put", async () => {
@@ -332,6 +332,6 @@ describe("the time that a handler waits for its client", () => {
     open[0]?.reject(new Error("full"));
     expect(await asked).toContain("full");
     vi.setSystemTime(5000);
-    expect(interview.waited()).toBe(0);
+    expect(interview.waitedMs()).toBe(0);
   });
 });

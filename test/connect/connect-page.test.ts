@@ -5,8 +5,8 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/auth/seal.ts";
-import { EMBED, START } from "../../src/connect/connect-script.ts";
-import { KEY_TO_COME } from "../../src/protocol/connect/recipe.ts";
+import { EMBED_SCRIPT, CONNECT_SCRIPT } from "../../src/connect/connect-script.ts";
+import { KEY_PLACEHOLDER } from "../../src/protocol/connect/recipe.ts";
 import { RECIPES } from "../../src/protocol/connect/recipes.ts";
 import { connectPage, createWorker, defineTool, login, type Env, type TenantDefinition } from "../../src/tenantry.ts";
 
@@ -107,8 +107,8 @@ describe("the page of an endpoint", () => {
 
   it.each([
     { mode: "open", accesses: [{ kind: "open" }] },
-    { mode: "key", accesses: [{ kind: "key", key: KEY_TO_COME }] },
-    { mode: "login", accesses: [{ kind: "login" }, { kind: "key", key: KEY_TO_COME }] },
+    { mode: "key", accesses: [{ kind: "key", key: KEY_PLACEHOLDER }] },
+    { mode: "login", accesses: [{ kind: "login" }, { kind: "key", key: KEY_PLACEHOLDER }] },
   ] as const)(
     "tells each client what tenantry connect prints, at a tenant with mode $mode",
     async ({ mode, accesses }) => {
@@ -121,7 +121,7 @@ describe("the page of an endpoint", () => {
           expect(shown, title).toContain(told.steps.join(" "));
         }
       }
-      expect(shown.includes(KEY_TO_COME)).toBe(mode !== "open");
+      expect(shown.includes(KEY_PLACEHOLDER)).toBe(mode !== "open");
     },
   );
 
@@ -244,7 +244,7 @@ describe("the script of a page", () => {
   });
 
   it("cannot end the element that it stands in", () => {
-    for (const script of [START, EMBED]) expect(script).not.toMatch(/<\/script|<!--/i);
+    for (const script of [CONNECT_SCRIPT, EMBED_SCRIPT]) expect(script).not.toMatch(/<\/script|<!--/i);
   });
 });
 

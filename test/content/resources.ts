@@ -27,7 +27,7 @@ export function putOf(
     copy: null,
     ifAbsent: false,
     maxResources: null,
-    resent: null,
+    resendToken: null,
     ...about,
   };
 }

@@ -2,15 +2,15 @@
 // with the things below under whatever names it lists them, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Backend } from "../../src/protocol/backend.ts";
-import type { Call } from "../../src/protocol/call.ts";
+import type { RequestHandlers } from "../../src/protocol/backend.ts";
+import type { McpRequest } from "../../src/protocol/call.ts";
 import type { CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
 import type { RecordingSink } from "../support/workerd/calls.ts";
 
 export interface ContractFixture {
-  readonly backend: Backend;
-  readonly call: (about?: Partial<Call>) => Call;
+  readonly backend: RequestHandlers;
+  readonly call: (about?: Partial<McpRequest>) => McpRequest;
   readonly sink: () => RecordingSink;
   readonly tools: {
     /** Needs the string `text` and returns it as a text block. */
@@ -62,7 +62,7 @@ export function backendContract(name: string, make: () => Promise<ContractFixtur
 type Of = () => ContractFixture;
 
 function toolContract(of: Of): void {
-  async function call(tool: string, args: Record<string, unknown>, about: Partial<Call> = {}) {
+  async function call(tool: string, args: Record<string, unknown>, about: Partial<McpRequest> = {}) {
     const { backend, call: callOf } = of();
     const found = backend.tool(tool);
     if (!found || !("definition" in found)) throw new Error(`no tool ${tool}`);
@@ -204,7 +204,7 @@ function resourceContract(of: Of): void {
 }
 
 function completionContract(of: Of): void {
-  const complete = (ref: Parameters<Backend["complete"]>[0]["ref"], name: string, value: string) =>
+  const complete = (ref: Parameters<RequestHandlers["complete"]>[0]["ref"], name: string, value: string) =>
     of().backend.complete({ ref, name, value, known: {} }, of().call({ method: "completion/complete" }));
 
   it("offers values for an argument of a prompt", async () => {

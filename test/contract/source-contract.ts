@@ -2,7 +2,7 @@
 // source with a host for it, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Call } from "../../src/protocol/call.ts";
+import type { McpRequest } from "../../src/protocol/call.ts";
 import type { ServedTemplate, Source } from "../../src/protocol/source.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
 import { parseUriTemplate } from "../../src/protocol/uri-template.ts";
@@ -11,7 +11,7 @@ export interface SourceFixture<Host> {
   /** Made anew: two of the same things are the same to whoever asks. */
   make(): Source<Host>;
   readonly host: Host;
-  call(about?: Partial<Call>): Call;
+  call(about?: Partial<McpRequest>): McpRequest;
 }
 
 export function sourceContract<Host>(name: string, given: () => Promise<SourceFixture<Host>>): void {

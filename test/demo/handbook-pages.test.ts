@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import handbook from "../../src/demo/handbook.md?raw";
 import { handbookPages } from "../../src/demo/handbook-pages.ts";
-import { REVISION_2026, REVISIONS_2025 } from "../../src/protocol/era.ts";
+import { VERSION_2026, VERSIONS_2025 } from "../../src/protocol/era.ts";
 
 describe("pages of a document", () => {
   const pages = handbookPages(
@@ -67,5 +67,5 @@ test("the handbook gives pages with distinct URIs, titles and descriptions", () 
 });
 
 test("the handbook names every revision that is served", () => {
-  for (const revision of [...REVISIONS_2025, REVISION_2026]) expect(handbook).toContain(revision);
+  for (const revision of [...VERSIONS_2025, VERSION_2026]) expect(handbook).toContain(revision);
 });

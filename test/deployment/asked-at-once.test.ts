@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshAddress, freshTenant } from "../support/workerd/tenant.ts";
 
@@ -65,7 +65,7 @@ function world(slow: (ask: number) => Promise<unknown> | undefined) {
     return { asks: state.asks - before, told: [...new Set(told)] };
   };
   const leaseEnded = () => {
-    ahead += Math.max(0, (lastSnapshot(id)?.validUntil ?? 0) - Date.now() + 1);
+    ahead += Math.max(0, (peekPolicy(id)?.validUntil ?? 0) - Date.now() + 1);
   };
   return { id, state, faults, one, crowd, leaseEnded };
 }

@@ -3,7 +3,7 @@
 
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, type Around, type TenantDefinition } from "../../src/tenantry.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
@@ -22,7 +22,7 @@ const listed = async (mcp: Mcp, id: string) =>
 
 /** Until no lease of this tenant holds in this isolate. */
 async function leaseEnded(id: string): Promise<void> {
-  await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+  await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
 }
 
 it("an answer that was asked for under a lease that has ended does not replace a later one", async () => {

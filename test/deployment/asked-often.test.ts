@@ -4,7 +4,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker } from "../../src/tenantry.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const MIB = 1024 * 1024;
@@ -17,7 +17,7 @@ it("what was said of many tenants takes no more than everything that is held of 
   });
   const ids = Array.from({ length: 8 }, () => freshTenant().id);
   for (const id of ids) await mcp.tenant(env, id).resources.list();
-  const held = () => ids.map((id) => lastSnapshot(id)?.bytes ?? 0).filter((bytes) => bytes > 0);
+  const held = () => ids.map((id) => peekPolicy(id)?.bytes ?? 0).filter((bytes) => bytes > 0);
   expect(held().length).toBeLessThanOrEqual(4);
   expect(Math.min(...held())).toBeGreaterThan(4 * MIB);
   instructions = "short";

@@ -4,9 +4,9 @@
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
@@ -21,7 +21,7 @@ function slowly(definition: TenantDefinition, during: (ask: number) => Promise<u
     tenants: async (id) => {
       seen.asks += 1;
       await during(seen.asks);
-      await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+      await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
       return { maxStalenessMs: 100, ...definition };
     },
     hooks: { onError: () => {} },
@@ -46,7 +46,7 @@ describe("a function that takes longer than a lease", () => {
     let ranBefore = -1;
     const { tenant, seen, send } = slowly({ mode: "key" }, async (ask) => {
       if (ask !== time) return;
-      const revoked = await remote(tenant.stub, policyTables).revokeKey(id, ANN);
+      const revoked = await createRpcClient(tenant.stub, policyStore).revokeKey(id, ANN);
       const inForce = "leftMs" in revoked ? Date.now() + revoked.leftMs : Infinity;
       await expect.poll(() => Date.now(), { interval: 10 }).toBeGreaterThan(inForce);
       ranBefore = seen.ran;
@@ -54,7 +54,7 @@ describe("a function that takes longer than a lease", () => {
     seen.asks = -2;
     expect(await send()).toBe(401);
     const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
-    expect(await remote(tenant.stub, policyTables).addKey(key, ANN)).toMatchObject({ state: "written" });
+    expect(await createRpcClient(tenant.stub, policyStore).addKey(key, ANN)).toMatchObject({ state: "written" });
     while (seen.asks < time) await send(token);
     expect(seen.ran).toBe(ranBefore);
     expect(await send(token)).toBe(401);
@@ -80,7 +80,7 @@ it("an older answer that came later than its lease does not keep what is said un
   const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
   const list = async () => (await sendTo(mcp, id, { message })).text();
   const leaseEnded = async () =>
-    expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+    expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
   await list();
   await leaseEnded();
   isHeld = true;

@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, definePrompt, defineTool, TenantError, type TenantDefinition } from "../../src/tenantry.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { evictPolicy, peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { anyTenant, freshAddress, freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
 
@@ -76,7 +76,7 @@ const listed = async (mcp: Mcp, path: string, era: Era) =>
 
 /** Until no lease of this tenant holds in this isolate. */
 async function leaseEnded(id: string): Promise<void> {
-  await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+  await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
 }
 
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
@@ -127,7 +127,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
     const tenant = add({ mode: "key", scopes: { looker: { tools: ["see"] } } });
     expect((await send(mcp, tenant.id, era)).status).toBe(401);
     const { id, token, hash } = await createKey();
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     await policy.addKey({ id, hash, name: "k", scopes: ["looker"], profile: null, expires: null }, ANN);
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const headers = { authorization: `Bearer ${token}` };
@@ -229,7 +229,7 @@ describe("a name that the function does not know", () => {
     rows.set(made.id, { tools: ["see"] });
     const [era] = ERAS;
     expect((await listed(mcp, made.id, era))?.length).toBe(3);
-    dropSnapshot(made.id);
+    evictPolicy(made.id);
     expect((await listed(mcp, made.id, era))?.length).toBe(3);
     expect(asks).toEqual([]);
   });
@@ -239,7 +239,7 @@ describe("a name that the function does not know", () => {
     const { id } = freshTenant();
     await send(mcp, id, ERAS[0]);
     expect((await directoryOf(env, id).lookup(id)).entry).toBe(null);
-    expect(await remote(anyTenant(id), policyTables).read(false)).toBe(undefined);
+    expect(await createRpcClient(anyTenant(id), policyStore).read(false)).toBe(undefined);
   });
 });
 

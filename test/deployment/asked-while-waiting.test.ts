@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
@@ -36,7 +36,7 @@ it.each<[string, TenantDefinition, readonly string[]]>([
   const asked = await stream.until("elicitation/create");
   const question = /^data: (.*elicitation\/create.*)$/m.exec(asked)?.[1] ?? "{}";
   rows.set(id, later);
-  await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+  await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
   const answer = {
     jsonrpc: "2.0",
     id: (JSON.parse(question) as { id: string }).id,

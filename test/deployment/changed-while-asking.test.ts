@@ -5,7 +5,7 @@ import { listDurableObjectIds } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
@@ -36,7 +36,7 @@ it.each<[string, TenantDefinition | undefined]>([
   const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
   const [object] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
   row = later;
-  await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+  await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
   const session = exports.SessionObject.get(object as DurableObjectId);
   await session.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
   expect(await stream.until(`"id":7`)).toContain("error");

@@ -1,18 +1,18 @@
 // What is kept of an error is small before it is handed on, says no credential, and is there whatever was thrown.
 
 import { expect, test } from "vitest";
-import { recordOf } from "../../src/http/telemetry/keep-faults.ts";
+import { toErrorRecord } from "../../src/http/telemetry/keep-faults.ts";
 
 const PLACE = { tenant: "acme", requestId: "id" };
 const TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl";
 
 test("of megabytes that a caller had an error say, some thousand characters are handed on", () => {
-  const { message, stack } = recordOf(new Error("x".repeat(4_000_000), { cause: new Error("y") }), PLACE);
+  const { message, stack } = toErrorRecord(new Error("x".repeat(4_000_000), { cause: new Error("y") }), PLACE);
   expect([message.length, stack.length]).toEqual([8_192, 8_192]);
 });
 
 test("a person's token is in nothing that is kept", () => {
-  const { message, stack } = recordOf(new Error(`refused: ${TOKEN}, and Bearer ${TOKEN}`), PLACE);
+  const { message, stack } = toErrorRecord(new Error(`refused: ${TOKEN}, and Bearer ${TOKEN}`), PLACE);
   expect(message).toBe("Error: refused: [credential], and [credential]");
   expect(stack).not.toContain("eyJ");
 });
@@ -29,5 +29,9 @@ test.each([
   ["nothing", undefined],
   ["a stack that is none", { stack: { toString: THROWS.toString }, toString: () => "words" }],
 ])("%s is kept like any other", (_what, thrown) => {
-  expect(recordOf(thrown, PLACE)).toMatchObject({ ...PLACE, message: expect.any(String), stack: expect.any(String) });
+  expect(toErrorRecord(thrown, PLACE)).toMatchObject({
+    ...PLACE,
+    message: expect.any(String),
+    stack: expect.any(String),
+  });
 });

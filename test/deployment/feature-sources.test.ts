@@ -4,14 +4,14 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
-import { leasedSections, sectionPlace } from "../../src/deployment/leased-sections.ts";
+import { createLeasedSections, sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, type Env, type ServedTool } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
-import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { sectionsIn } from "../../src/tenants/authority/section-rows.ts";
+import { sectionKey, sectionStore } from "../../src/tenants/authority/section-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { writeSection } from "../../src/tenants/isolate/sections.ts";
 import { freshTenant, inside, MADE_BEFORE } from "../support/workerd/tenant.ts";
 import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
@@ -31,7 +31,7 @@ function linesFeature(): BuiltInFeature {
   });
   return {
     name: "lines",
-    sections: leasedSections((name) => name === "shelf"),
+    sections: createLeasedSections((name) => name === "shelf"),
     sources: ({ sections }) => {
       const section = sections.get("shelf");
       const names = section ? new TextDecoder().decode(section.bytes).split("\n") : [];
@@ -47,7 +47,7 @@ async function made(shelf: string) {
   const { id, stub } = tenant;
   await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
-  await remote(stub, policyTables).create({
+  await createRpcClient(stub, policyStore).create({
     created: MADE_BEFORE,
     own: document,
     effective: document,
@@ -57,7 +57,7 @@ async function made(shelf: string) {
   const place = sectionPlace(id, env.BODIES, () => stub);
   const bytes = new TextEncoder().encode(shelf);
   await writeSection(place, { name: "shelf", bytes });
-  const [[, hash] = ["", ""]] = await inside(tenant, ({ storage }) => sectionsOf(storage.sql));
+  const [[, hash] = ["", ""]] = await inside(tenant, ({ storage }) => sectionsIn(storage.sql));
   return { ...tenant, hash };
 }
 
@@ -112,7 +112,7 @@ describe("a feature's sections", () => {
     expect((await toolsOf(worker, tenant.id)).missing).toBe(true);
     vi.setSystemTime(Date.now() + laterMs);
     expect(await toolsOf(worker, tenant.id)).toEqual({ names: [text], missing: false });
-    expect(await remote(tenant.stub, sectionTables).body(tenant.hash)).not.toBeNull();
+    expect(await createRpcClient(tenant.stub, sectionStore).body(tenant.hash)).not.toBeNull();
   });
 
   it.each<[string, () => Promise<never>]>([
@@ -144,7 +144,7 @@ describe("a feature's sections", () => {
     const tenants: string[] = [];
     for (let at = 0; at < 9; at += 1) tenants.push((await made(String(at).repeat(size))).id);
     const worker = createWorker({ tenants: {}, features: [{ ...linesFeature(), sources: () => [] }] });
-    const offers = () => tenants.map((id) => lastSnapshot(id)?.offers.size);
+    const offers = () => tenants.map((id) => peekPolicy(id)?.catalogMemo.size);
     for (const id of tenants) await toolsOf(worker, id);
     // The leases count elsewhere, and stay.
     const first = offers();

@@ -5,11 +5,11 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { admin, createWorker, defineTool, links, type AppUser, type Env } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
-import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { ANY_UID } from "../../src/tenants/authority/incarnation.ts";
 import { ROOT } from "../support/workerd/admin.ts";
 import { readerOf } from "../support/workerd/served-tenant.ts";
 
@@ -157,7 +157,7 @@ async function everywhere(
 }
 
 const policyOf = (tenant: string) =>
-  remote(stubOf(bindings, { id: tenant, placement: ANYWHERE, incarnation: WHOEVER }), policyTables);
+  createRpcClient(stubOf(bindings, { id: tenant, placement: DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
 
 beforeAll(async () => {
   for (const tenant of TENANTS) {

@@ -5,8 +5,8 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admin, createWorker, defineTool, telemetry, type Env } from "../../src/tenantry.ts";
-import { faultTables } from "../../src/tenants/authority/fault-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { errorLogStore } from "../../src/tenants/authority/fault-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { ROOT } from "../support/workerd/admin.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
@@ -106,7 +106,7 @@ it("leaves room for others' errors, however often one tenant's callers make a to
 
 it("keeps no more than the last two hundred of a tenant, and cuts what is long", async () => {
   const { stub } = freshTenant();
-  const faults = remote(stub, faultTables);
+  const faults = createRpcClient(stub, errorLogStore);
   const fault = {
     tenant: "t",
     method: "m".repeat(900),
@@ -114,8 +114,8 @@ it("keeps no more than the last two hundred of a tenant, and cuts what is long",
     message: "x".repeat(9000),
     stack: "y".repeat(90_000),
   };
-  for (let at = 0; at < 203; at += 1) await faults.noteFault({ ...fault, requestId: `id-${at}` });
-  const kept = await faults.faults({ requestId: null, before: null, limit: 1000 });
+  for (let at = 0; at < 203; at += 1) await faults.recordError({ ...fault, requestId: `id-${at}` });
+  const kept = await faults.listErrors({ requestId: null, before: null, limit: 1000 });
   expect(kept).toHaveLength(200);
   expect(kept.at(-1)?.requestId).toBe("id-3");
   expect(JSON.stringify(kept[0]).length).toBeLessThan(9000);

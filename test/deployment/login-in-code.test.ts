@@ -7,7 +7,7 @@ import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
 import { createWorker, defineTool, login, type Env, type TenantDefinition } from "../../src/tenantry.ts";
 
 /** Reads no issuers: the objects here are those of a Worker without it. */
-const { tend: _tend, ...feature } = login() as BuiltInFeature;
+const { refresh: _tend, ...feature } = login() as BuiltInFeature;
 const tools = ["look", "change"].map((name) => defineTool({ name, handler: () => name }));
 const scopes = { public: { tools: ["look"] }, all: { tools: ["*"] } };
 const auth = {

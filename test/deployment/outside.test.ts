@@ -21,8 +21,8 @@ import {
   type CallEvent,
   type Env,
 } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { keeperOf } from "../support/workerd/object-calls.ts";
 
@@ -344,7 +344,7 @@ describe("what a tenant does not allow", () => {
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50 });
     const at = mcp.tenant(env, tenant.id);
     await at.callTool("add", { a: 1, b: 2 }, { as: NIGHTLY });
-    const done = await remote(tenant.stub, policyTables).suspend({ ...suspension, note: "Not now" }, ANN);
+    const done = await createRpcClient(tenant.stub, policyStore).suspend({ ...suspension, note: "Not now" }, ANN);
     const effectiveAt = Date.now() + (done as { leftMs: number }).leftMs;
     await expect.poll(() => Date.now(), { interval: 10 }).toBeGreaterThan(effectiveAt);
     const why = await refused(at.callTool("add", { a: 1, b: 2 }, { as: NIGHTLY }));

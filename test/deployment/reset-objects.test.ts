@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
 import { forgetName, tenantOfHostname } from "../../src/tenants/directory/directory.ts";
-import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { failingOnce, RESETS } from "../support/workerd/faulty-env.ts";
 
@@ -46,7 +46,7 @@ async function forgotten(): Promise<string> {
   const { id } = await servedTenant();
   await mcp.tenant(env, id).resources.write({ uri: URI, name: "kept", text: "kept" });
   await env.BODIES.delete(`placement/${id}`);
-  dropSnapshot(id);
+  evictPolicy(id);
   forgetName(id);
   return id;
 }
@@ -101,7 +101,7 @@ describe.each(RESETS)("where each call to an object fails once, and the platform
 it("an object that has too much to do is asked once, and the client is told when to come again", async () => {
   const id = await forgotten();
   await sendTo(mcp, id, { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
-  dropSnapshot(id);
+  evictPolicy(id);
   const { status, retryAfter, steps } = await sent(id, call("see"), OVERLOADED);
   expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   expect(times(steps, "DirectoryObject lookup") + times(steps, "TenantObject policy.lease")).toBe(1);

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, TenantError } from "../../src/tenantry.ts";
 import { forgetName } from "../../src/tenants/directory/directory.ts";
-import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { faultyEnv } from "../support/workerd/faulty-env.ts";
 import { OBJECT_FAULTS } from "../support/workerd/object-faults.ts";
@@ -23,7 +23,7 @@ const mcp = createWorker({
 async function forgottenTenant(): Promise<string> {
   const { id } = freshTenant();
   await mcp.tenant(env, id).resources.write({ uri: URI, name: "kept", text: crypto.randomUUID() });
-  dropSnapshot(id);
+  evictPolicy(id);
   forgetName(id);
   return id;
 }

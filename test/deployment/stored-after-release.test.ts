@@ -6,7 +6,7 @@ import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import type { WorkerOptions } from "../../src/http/create-worker.ts";
 import { createWorker, defineTool, type AppUser } from "../../src/tenantry.ts";
-import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
 import { rowsIn } from "../support/workerd/session.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
@@ -83,7 +83,7 @@ it.each<[string, Partial<Options>, { answer: string; runs: readonly string[]; lo
     const parked = async () => (await rowsIn(session, "SELECT parked FROM calls"))[0]?.["parked"];
     await expect.poll(parked, { timeout: 10_000 }).toBe(1);
     release("new", more);
-    dropSnapshot(id);
+    evictPolicy(id);
     await session.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
     const said = async () => {
       await runDurableObjectAlarm(session);

@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, links, type AppUser } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
 
@@ -80,12 +80,12 @@ describe.each([
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50 });
     const { id: keyId, token, hash } = await createKey();
     const key = { id: keyId, hash, name: "k", scopes: null, profile: null, expires: null };
-    await remote(tenant.stub, policyTables).addKey(key, { name: "ann" });
+    await createRpcClient(tenant.stub, policyStore).addKey(key, { name: "ann" });
     const bearer = { authorization: `Bearer ${token}` };
     const uri = await made(tenant.id, bearer);
     expect(await readIn(tenant.id, uri, bearer)).toContain('"a,b"');
     expect(await readIn(tenant.id, uri, {})).toContain("not found");
-    await remote(tenant.stub, policyTables).revokeKey(keyId, { name: "ann" });
+    await createRpcClient(tenant.stub, policyStore).revokeKey(keyId, { name: "ann" });
     await expect.poll(() => readIn(tenant.id, uri, bearer)).not.toContain('"a,b"');
   });
 

@@ -4,12 +4,12 @@ import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
-import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { ANY_UID } from "../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
-import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 
@@ -74,7 +74,7 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
 
   it("is refused while they are suspended", async () => {
     const { id, created, stub } = await servedTenant();
-    await remote(stub, policyTables).suspend(
+    await createRpcClient(stub, policyStore).suspend(
       { kind: "principal", name: "app 7", note: "Unpaid" },
       { name: "ann", isTenantAdmin: false },
     );
@@ -119,10 +119,10 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
     Object.assign(state, { asked: 0, isBroken: true, ran: 0, isGone: false });
     names += 1;
     const tenant = `told-${names}`;
-    const created = await remote(
-      stubOf(env, { id: tenant, incarnation: WHOEVER, placement: ANYWHERE }),
-      policyTables,
-    ).incarnation(true);
+    const created = await createRpcClient(
+      stubOf(env, { id: tenant, uid: ANY_UID, placement: DEFAULT_PLACEMENT }),
+      policyStore,
+    ).tenantUid(true);
     const about = { mount: MOUNT, tenant, created, call };
     const record = JSON.stringify({ ...(JSON.parse(recordOf()) as object), ...about });
     const fallback = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32603, message: "the run was lost" } });
@@ -170,7 +170,10 @@ function payFeature() {
     call: async (_args, call) => {
       runs += 1;
       const params = { message: "Pay?", requestedSchema: { type: "object", properties: {} } };
-      const said = await call.questions?.ask([{ name: "q", digest: "d", method: "elicitation/create", params }], {});
+      const said = await call.clientRequester?.request(
+        [{ name: "q", digest: "d", method: "elicitation/create", params }],
+        {},
+      );
       return { kind: "complete", result: { content: [{ type: "text", text: said === undefined ? "left" : "paid" }] } };
     },
   };
@@ -198,7 +201,7 @@ it.each([
     const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
     const [id] = (await listDurableObjectIds(env.SESSIONS_TO_LIST)).filter((one) => !known.has(String(one)));
     // A person takes longer to answer than a lease lasts.
-    dropSnapshot(tenant.id);
+    evictPolicy(tenant.id);
     const away = failures > 0 ? await authorityAway(tenant) : undefined;
     const object = exports.SessionObject.get(id as DurableObjectId);
     await object.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));

@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, definePrompt, defineTemplate } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { validSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { getFreshPolicy } from "../../src/tenants/isolate/snapshot.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import type { FreshTenant } from "../support/workerd/tenant.ts";
 
@@ -32,7 +32,7 @@ function gate() {
 async function keyOf({ stub }: FreshTenant) {
   const { id, token, hash } = await createKey();
   const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
-  await remote(stub, policyTables).addKey(key, ANN);
+  await createRpcClient(stub, policyStore).addKey(key, ANN);
   return { id, authorization: `Bearer ${token}` };
 }
 
@@ -95,7 +95,7 @@ describe("a key that is revoked while its call waits", () => {
     const message = { jsonrpc: "2.0", id: 1, method, params };
     const going = sendTo(worker, tenant.id, { message, headers: { authorization } });
     await at.reached;
-    const revoked = await remote(tenant.stub, policyTables).revokeKey(id, ANN);
+    const revoked = await createRpcClient(tenant.stub, policyStore).revokeKey(id, ANN);
     await untilInForce("leftMs" in revoked ? Date.now() + revoked.leftMs : 0);
     at.open();
     expect(await (await going).json()).toMatchObject({ id: 1, error: {} });
@@ -112,7 +112,7 @@ describe("a key that is revoked while its call waits", () => {
       headers: { authorization },
     });
     await at.reached;
-    const revoked = await remote(tenant.stub, policyTables).revokeKey(id, ANN);
+    const revoked = await createRpcClient(tenant.stub, policyStore).revokeKey(id, ANN);
     await untilInForce("leftMs" in revoked ? Date.now() + revoked.leftMs : 0);
     at.open();
     expect(await (await going).json()).toMatchObject({ id: 1, error: {} });
@@ -133,7 +133,7 @@ it("a tool that is denied while its call waits for a hook does not run, and one 
     await at.reached;
     const after = { ...before, profiles: { p: { tools: { deny: denied } } } };
     const write = { own: after, effective: after, retired: [], ifRevision: null, actor: ANN, action: "apply" };
-    const done = await remote(tenant.stub, policyTables).write(write);
+    const done = await createRpcClient(tenant.stub, policyStore).write(write);
     await untilInForce("leftMs" in done ? Date.now() + done.leftMs : 0);
     at.open();
     await (await going).text();
@@ -151,7 +151,7 @@ it("a valid key is not refused because the isolate forgot it while the body was 
   const writer = writable.getWriter();
   const going = sendTo(worker, tenant.id, { body: readable, headers: { authorization } });
   await writer.write(new TextEncoder().encode(JSON.stringify(ping)));
-  validSnapshot(tenant.id)?.keys.clear();
+  getFreshPolicy(tenant.id)?.keys.clear();
   await writer.close();
   expect((await going).status).toBe(200);
 });
@@ -162,7 +162,7 @@ it("texts that are no keys take no valid key's place in the isolate's memory", a
   const { authorization } = await keyOf(tenant);
   const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
   await sendTo(worker, tenant.id, { message: ping, headers: { authorization } });
-  const { keys } = validSnapshot(tenant.id) ?? { keys: new Map<string, null>() };
+  const { keys } = getFreshPolicy(tenant.id) ?? { keys: new Map<string, null>() };
   for (let at = 0; at < 999; at += 1) keys.set(`no key ${at}`, null);
   const stranger = await createKey();
   const refused = await sendTo(worker, tenant.id, {

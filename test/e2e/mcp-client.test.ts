@@ -2,7 +2,12 @@
 // one way has: sessions that are carried on elsewhere, streams that are resumed, headers that repeat arguments.
 
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { ask2025, ask2026, type Asking, type ResultMessage } from "../../src/mcp-client/ask.ts";
+import {
+  requestResult2025,
+  requestResult2026,
+  type SendOptions,
+  type ResultMessage,
+} from "../../src/mcp-client/ask.ts";
 import { handshake, type Channel2025 } from "../../src/mcp-client/channel-2025.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
 import { connect } from "../../src/mcp-client/connect.ts";
@@ -11,10 +16,10 @@ import { McpFault } from "../../src/mcp-client/fault.ts";
 import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
 import { listen2026, RESOURCE_UPDATED } from "../../src/mcp-client/listen-2026.ts";
 import { paramsOf, resultOf, type NotificationMessage, type RequestMessage } from "../../src/mcp-client/message.ts";
-import { request2025, request2026 } from "../../src/mcp-client/outgoing.ts";
-import type { AnswerQuestion } from "../../src/mcp-client/questions.ts";
+import { buildRequest2025, buildRequest2026 } from "../../src/mcp-client/outgoing.ts";
+import type { HandleQuestion } from "../../src/mcp-client/questions.ts";
 import { parseSession } from "../../src/mcp-client/session-2025.ts";
-import { followStanding } from "../../src/mcp-client/standing-2025.ts";
+import { followGetStream } from "../../src/mcp-client/standing-2025.ts";
 import { end2025, open2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
@@ -34,20 +39,24 @@ function endpointOf(tenant: string, at = origin): RemoteEndpoint {
 }
 
 interface Client {
-  readonly request: (method: string, params: JsonObject, asking?: Asking) => Promise<ResultMessage>;
+  readonly request: (method: string, params: JsonObject, asking?: SendOptions) => Promise<ResultMessage>;
   /** The URIs of resources that change from now on. */
   readonly watch: (uri: string) => Promise<AsyncIterator<string>>;
 }
 
-const accept: AnswerQuestion = async () => ({ action: "accept", content: { yes: true } });
+const accept: HandleQuestion = async () => ({ action: "accept", content: { yes: true } });
 
 async function client2026(tenant: string): Promise<Client> {
   const endpoint = endpointOf(tenant);
   return {
-    request: async (method, params, asking) => ask2026({ endpoint, about: ABOUT, nextId }, { method, params }, asking),
+    request: async (method, params, asking) =>
+      requestResult2026({ endpoint, client: ABOUT, nextId }, { method, params }, asking),
     watch: async (uri) => {
       const params = { notifications: { resourceSubscriptions: [uri] } };
-      const events = listen2026(endpoint, request2026({ id: nextId(), method: "subscriptions/listen", params }, ABOUT));
+      const events = listen2026(
+        endpoint,
+        buildRequest2026({ id: nextId(), method: "subscriptions/listen", params }, ABOUT),
+      );
       onTestFinished(async () => void (await events.return?.()));
       expect(await events.next()).toMatchObject({ value: { kind: "listening", filter: params.notifications } });
       return urisOf(events, (event) => (event.kind === "notification" ? event.message : undefined));
@@ -58,9 +67,9 @@ async function client2026(tenant: string): Promise<Client> {
 function over(channel: Channel2025): Client["request"] {
   return async (method, params, asking) => {
     const id = nextId();
-    const _meta = asking?.notified ? { progressToken: id } : {};
-    const request = request2025({ id, method, params: { ...params, _meta } });
-    return ask2025({ channel, clock: SYSTEM_CLOCK }, request, asking);
+    const _meta = asking?.onNotification ? { progressToken: id } : {};
+    const request = buildRequest2025({ id, method, params: { ...params, _meta } });
+    return requestResult2025({ channel, clock: SYSTEM_CLOCK }, request, asking);
   };
 }
 
@@ -72,7 +81,7 @@ async function client2025(tenant: string): Promise<Client> {
   return {
     request,
     watch: async (uri) => {
-      const events = followStanding(endpoint, session);
+      const events = followGetStream(endpoint, session);
       onTestFinished(async () => void (await events.return?.()));
       expect(await events.next()).toEqual({ done: false, value: { kind: "opened" } });
       await request("resources/subscribe", { uri });
@@ -142,7 +151,7 @@ describe.each(WAYS)("over $way", ({ open }) => {
     expect(tools.map(({ name }) => name)).toContain("lab_steps");
     const heard: unknown[] = [];
     const result = await client.request(...call("lab_steps", { steps: 3, everyMs: 5 }), {
-      notified: (message) => {
+      onNotification: (message) => {
         if (message.method === "notifications/progress") heard.push(paramsOf(message)["progress"]);
       },
     });
@@ -154,7 +163,7 @@ describe.each(WAYS)("over $way", ({ open }) => {
     const key = crypto.randomUUID();
     const asked: string[] = [];
     const result = await client.request(...call("lab_rounds", { key }), {
-      answer: async (question) => {
+      onQuestion: async (question) => {
         asked.push(String(question.params["message"]));
         return accept(question);
       },
@@ -185,7 +194,7 @@ describe.each(WAYS)("over $way", ({ open }) => {
     const giveUp = new AbortController();
     const working = client.request(...call("lab_steps", { steps: 100, everyMs: 100 }), {
       signal: giveUp.signal,
-      notified: () => giveUp.abort(),
+      onNotification: () => giveUp.abort(),
     });
     await expect(working).rejects.toThrow("cancelled");
     expect(textOf(await client.request(...call("lab_steps", { steps: 0 })))).toBe("0 steps");
@@ -194,7 +203,7 @@ describe.each(WAYS)("over $way", ({ open }) => {
 
 test("a server of both eras is found to speak the newest", async () => {
   const connected = await connect(endpointOf("lab"), ABOUT, { nextId });
-  expect(connected.way).toBe("2026");
+  expect(connected.transport).toBe("2026");
 });
 
 describe("a session", () => {
@@ -228,7 +237,7 @@ describe("a session", () => {
     const key = crypto.randomUUID();
     const heard: unknown[] = [];
     const result = await request(...call("lab_long", { key }), {
-      notified: async (message) => {
+      onNotification: async (message) => {
         heard.push(paramsOf(message)["progress"]);
         if (heard.length !== 3) return;
         proxy.cut();
@@ -243,8 +252,8 @@ describe("a session", () => {
 
 test("arguments that a schema mirrors into headers are mirrored as the server demands", async () => {
   const endpoint = endpointOf("conformance");
-  const client = { endpoint, about: ABOUT, nextId };
-  const { tools } = resultOf(await ask2026(client, { method: "tools/list", params: {} })) as {
+  const client = { endpoint, client: ABOUT, nextId };
+  const { tools } = resultOf(await requestResult2026(client, { method: "tools/list", params: {} })) as {
     tools: { name: string; inputSchema: JsonObject }[];
   };
   const mirrored = collectParamHeaders(tools.find(({ name }) => name === "test_x_mcp_header")?.inputSchema ?? {});
@@ -253,10 +262,10 @@ test("arguments that a schema mirrors into headers are mirrored as the server de
   const [first] = mirrored;
   const args = Object.fromEntries(mirrored.map(({ path, type }) => [path.join("."), valueFor(type)]));
   const asked = { method: "tools/call", params: { name: "test_x_mcp_header", arguments: args } };
-  const done = resultOf(await ask2026(client, { ...asked, mirrored }));
+  const done = resultOf(await requestResult2026(client, { ...asked, paramHeaders: mirrored }));
   expect(done).toMatchObject({ content: [{ type: "text" }] });
   expect(done).not.toMatchObject({ isError: true });
-  const error = await ask2026(client, asked).catch((failed: unknown) => failed);
+  const error = await requestResult2026(client, asked).catch((failed: unknown) => failed);
   expect((error as McpFault).message).toContain(`Mcp-Param-${first?.header}`);
 });
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PriorDiscovery, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { developmentToken } from "../../src/clients/cli/local/token-file.ts";
+import { readDevelopmentToken } from "../../src/clients/cli/local/token-file.ts";
 import { storeText } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp-client.ts";
@@ -53,7 +53,7 @@ describe.each(WAYS)("$title", (way) => {
     const { call, read, tools, watch, said, ...connected } = await way.connect(place, person);
     const { heard, received, faults } = connected;
     const origin = await said(/serving (http:\S+)\/mcp\/lab on stdin/);
-    const token = await developmentToken(FIXTURES, new URL(origin).port);
+    const token = await readDevelopmentToken(FIXTURES, new URL(origin).port);
     const operator = operatorOf(origin, token ?? "");
 
     await watch(URI);

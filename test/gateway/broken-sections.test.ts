@@ -5,14 +5,14 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { reportUpstreams } from "../../src/gateway/operate/report-upstreams.ts";
-import { listDecided } from "../../src/gateway/review/review-catalog.ts";
-import { catalogSection, failingSection } from "../../src/gateway/refresh-entrypoint.ts";
+import { rewriteReviewedSection } from "../../src/gateway/review/review-catalog.ts";
+import { catalogSection, failureSection } from "../../src/gateway/refresh-entrypoint.ts";
 import { configOf } from "../../src/gateway/upstream-config.ts";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import { sectionKey } from "../../src/tenants/authority/section-tables.ts";
-import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { storageKey } from "../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { loadSection, writeSection } from "../../src/tenants/isolate/sections.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
@@ -88,8 +88,8 @@ async function scene() {
     return response.text();
   };
   await expect.poll(() => ask("tools/list"), { timeout: 15_000 }).toMatch(/a__add.*b__add/);
-  const created = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
-  const kept = keptUnder(tenant.id, created);
+  const created = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
+  const kept = storageKey(tenant.id, created);
   const place = sectionPlace(kept, env.BODIES, () => tenant.stub);
   const sections = async () => rowsOf(tenant, "SELECT name, hash FROM sections");
   const hash = String((await sections()).find(({ name }) => name === catalogSection("a"))?.["hash"]);
@@ -107,7 +107,7 @@ async function scene() {
     shown: async () => {
       const leased = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
       const at = { tenant: tenant.id, kept, bodies: env.BODIES, stub: () => tenant.stub };
-      await listDecided("a", at);
+      await rewriteReviewedSection("a", at);
       const reports = await reportUpstreams({ ...at, document, leased } as never);
       return reports.get("a")?.state;
     },
@@ -148,7 +148,7 @@ it("an upstream is served whatever stands for why it could not be read", PATIENT
   const { ask, config, write, shown } = await scene();
   const note = JSON.stringify({ of: config, since: 1, why: "it was away" });
   for (const one of brokenTexts(note)) {
-    await write(failingSection("a"), one);
+    await write(failureSection("a"), one);
     expect(["fresh", "degraded", "lastGood"], one).toContain(await shown());
     expect(await ask("tools/list"), one).toMatch(/a__add.*b__add/);
   }
@@ -159,7 +159,7 @@ it("a body in KV that is not what its name says is read from the tenant's object
   const body = Uint8Array.from(new TextEncoder().encode("{}"));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  await env.BODIES.put(sectionKey(place.kept, hash), "{");
+  await env.BODIES.put(sectionKey(place.storageKey, hash), "{");
   await place.sections().put({ name: catalogSection("a"), hash, body: body.buffer, resent: null });
   expect((await loadSection(place, hash))?.bytes).toEqual(body);
 });

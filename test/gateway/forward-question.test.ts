@@ -2,15 +2,15 @@
 
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../src/gateway/call-deadline.ts";
-import { answerThrough, declaredUpstream } from "../../src/gateway/forward-question.ts";
-import { AnswerRoom } from "../../src/gateway/guard/answer-room.ts";
+import { createQuestionHandler, toUpstreamCapabilities } from "../../src/gateway/forward-question.ts";
+import { ResponseBudget } from "../../src/gateway/guard/answer-room.ts";
 import { Redaction } from "../../src/gateway/guard/redaction.ts";
-import { NO_SINK } from "../../src/http/call-sink.ts";
-import type { PutQuestion, QuestionPort } from "../../src/protocol/call.ts";
-import { DIALECTS, REVISIONS_2025, type Revision } from "../../src/protocol/era.ts";
+import { NULL_SINK } from "../../src/http/call-sink.ts";
+import type { OutgoingRequest, ClientRequester } from "../../src/protocol/call.ts";
+import { REVISION_FEATURES, VERSIONS_2025, type ProtocolVersion } from "../../src/protocol/era.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 
-const EARLIER = REVISIONS_2025.filter((revision) => revision < "2025-11-25");
+const EARLIER = VERSIONS_2025.filter((revision) => revision < "2025-11-25");
 const ALL = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const SECRET = "what-the-tracker-wants";
 const FORM = {
@@ -40,27 +40,27 @@ interface Asked {
 
 /** An upstream asks once, and the client of this revision gives this result. */
 async function asked(
-  revision: Revision,
+  revision: ProtocolVersion,
   method: string,
   params: JsonObject,
   { result = {}, capabilities = ALL }: Asked = {},
 ) {
-  const put: PutQuestion[] = [];
-  const port: QuestionPort = {
+  const put: OutgoingRequest[] = [];
+  const port: ClientRequester = {
     nonce: undefined,
     memos: {},
-    ask: async (questions) => {
+    request: async (questions) => {
       put.push(...questions);
       return new Map(questions.map(({ digest }) => [digest, { result }]));
     },
-    withdraw: () => {},
+    cancel: () => {},
   };
-  const deadline = new Deadline(60_000, NO_SINK.cancelled);
-  const room = new AnswerRoom(crypto.randomUUID());
-  const call = { dialect: DIALECTS[revision], capabilities };
-  const work = { call, deadline, redaction: Redaction.of([SECRET]), room };
+  const deadline = new Deadline(60_000, NULL_SINK.cancelled);
+  const room = new ResponseBudget(crypto.randomUUID());
+  const call = { revision: REVISION_FEATURES[revision], capabilities };
+  const work = { call, deadline, redaction: Redaction.create([SECRET]), responseBudget: room };
   let waited = 0;
-  const answer = answerThrough(port, work, () => (waited += 1));
+  const answer = createQuestionHandler(port, work, () => (waited += 1));
   const said = await answer({ method, params, signal: new AbortController().signal }).finally(() => deadline.end());
   return { put: put.map((one) => one.params), methods: put.map((one) => one.method), said, waited };
 }
@@ -127,20 +127,20 @@ describe("audio for a model", () => {
     });
   });
 
-  it.each(REVISIONS_2025.slice(1))("is asked in %s", async (revision) => {
+  it.each(VERSIONS_2025.slice(1))("is asked in %s", async (revision) => {
     expect((await asked(revision, "sampling/createMessage", params)).put).toEqual([params]);
   });
 });
 
 it("a question without params is put without, in every revision", async () => {
-  for (const revision of REVISIONS_2025) expect((await asked(revision, "roots/list", {})).put).toEqual([{}]);
+  for (const revision of VERSIONS_2025) expect((await asked(revision, "roots/list", {})).put).toEqual([{}]);
 });
 
 const URL_MODE = { mode: "url", message: "?", url: "https://a.example/", elicitationId: "e" };
 const WITH_TOOLS = { maxTokens: 1, messages: [], tools: [] };
 
 describe("a client is not asked, and the upstream hears so at once,", () => {
-  it.each<[string, Revision, string, JsonObject, JsonObject]>([
+  it.each<[string, ProtocolVersion, string, JsonObject, JsonObject]>([
     ["what it did not declare", "2025-11-25", "elicitation/create", FORM, { sampling: {} }],
     ["for roots that it did not declare", "2025-11-25", "roots/list", {}, { sampling: {} }],
     ["for a page, where it declared forms alone", "2025-11-25", "elicitation/create", URL_MODE, { elicitation: {} }],
@@ -202,8 +202,8 @@ describe("the founding documents' other names", () => {
 });
 
 describe("what is declared to an upstream", () => {
-  const declared = (revision: Revision, capabilities: JsonObject) =>
-    declaredUpstream({ dialect: DIALECTS[revision], capabilities });
+  const declared = (revision: ProtocolVersion, capabilities: JsonObject) =>
+    toUpstreamCapabilities({ revision: REVISION_FEATURES[revision], capabilities });
 
   it("is what it may ask, cleaned, and the extensions that are served here", () => {
     const ui = { mimeTypes: ["text/html;profile=mcp-app"] };

@@ -1,34 +1,35 @@
 // What a tenant's authority decides about upstreams: one reader at a time, when it is read next, and whose a URI is.
 
 import { describe, expect, it } from "vitest";
-import { CLAIM_MS, gatewayTables, type GatewayMethods, type Settled } from "../../src/gateway/gateway-tables.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { CLAIM_MS, gatewayStore, type GatewayMethods, type RefreshResult } from "../../src/gateway/gateway-tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { loggedStates } from "./logged-states.ts";
 import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/workerd/tenant.ts";
 
 interface Desk extends Bench<GatewayMethods> {
   readonly due: (configs: Readonly<Record<string, string>>, revision?: number) => readonly string[];
-  readonly settle: (about?: Partial<Settled>) => number | null | undefined;
+  readonly settle: (about?: Partial<RefreshResult>) => number | null | undefined;
 }
 
 /** The tables of a tenant that exists, at revision 1. */
 async function atDesk(work: (desk: Desk) => void): Promise<void> {
   const tenant = freshTenant();
   const own = { mode: "open" } as const;
-  const policy = remote(tenant.stub, policyTables);
+  const policy = createRpcClient(tenant.stub, policyStore);
   await policy.create({ created: MADE_BEFORE, own, effective: own, actor: { name: "ann" }, action: "create" });
   await onBench(
-    gatewayTables,
+    gatewayStore,
     (bench) => {
       const { methods } = bench;
       work({
         ...bench,
         due: (configs, revision = 1) => {
           const upstreams = Object.entries(configs).map(([id, config]) => ({ id, config }));
-          return methods.due({ revision, upstreams }).claimed;
+          return methods.claimDue({ revision, upstreams }).claimed;
         },
-        settle: (about) => methods.settle({ id: "a", config: "1", why: null, afterMs: 60_000, chance: 0, ...about }),
+        settle: (about) =>
+          methods.completeRefresh({ id: "a", config: "1", why: null, afterMs: 60_000, jitter: 0, ...about }),
       });
     },
     { tenant },
@@ -55,7 +56,7 @@ describe("an upstream", () => {
     atDesk(({ due, settle, clock, methods }) => {
       due({ a: "1" });
       expect(settle()).toBeNull();
-      const { next } = methods.due({ revision: 1, upstreams: [{ id: "a", config: "1" }] });
+      const { nextAt: next } = methods.claimDue({ revision: 1, upstreams: [{ id: "a", config: "1" }] });
       expect(next).toBe(clock.now + 60_000);
       clock.now += 59_999;
       expect(due({ a: "1" })).toEqual([]);
@@ -66,14 +67,14 @@ describe("an upstream", () => {
   it("is claimed for an operator before its time, unless somebody reads it, and the audit log has that", () =>
     atDesk(({ due, settle, methods, sql }) => {
       const claim = (config: string, revision = 1) =>
-        methods.claim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
+        methods.tryClaim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
       expect(claim("1")).toBe(true);
       expect(claim("1")).toBe(false);
       expect(due({ a: "1" })).toEqual([]);
       settle();
       expect(due({ a: "1" })).toEqual([]);
       expect(claim("1")).toBe(true);
-      expect(methods.readings()).toMatchObject([{ id: "a", config: "1" }]);
+      expect(methods.getRefreshStates()).toMatchObject([{ id: "a", config: "1" }]);
       expect(claim("2", 2)).toBe(true);
       expect(claim("1", 1)).toBe(false);
       const recorded = sql.exec("SELECT action, target FROM audit WHERE actor = 'bob'").toArray();
@@ -157,7 +158,7 @@ describe("an upstream", () => {
     atDesk(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
-      methods.soon("a");
+      methods.markStale("a");
       expect(due({ a: "1" })).toEqual([]);
       clock.now += 5000;
       expect(due({ a: "1" })).toEqual(["a"]);
@@ -170,7 +171,7 @@ describe("an upstream", () => {
       clock.now += 60_000;
       expect(due({ a: "1" })).toEqual(["a"]);
       clock.now += 1000;
-      methods.soon("a");
+      methods.markStale("a");
       expect(due({ a: "1" })).toEqual([]);
       settle();
       clock.now += 4999;
@@ -185,7 +186,7 @@ describe("an upstream", () => {
   it("is claimed with no more others than the isolate can read", () =>
     atDesk(({ methods }) => {
       const upstreams = ["a", "b", "c"].map((id) => ({ id, config: "1" }));
-      const due = (most: number) => methods.due({ revision: 1, upstreams, most }).claimed;
+      const due = (most: number) => methods.claimDue({ revision: 1, upstreams, limit: most }).claimed;
       expect([due(2), due(2), due(2)]).toEqual([["a", "b"], ["c"], []]);
     }));
 
@@ -193,11 +194,11 @@ describe("an upstream", () => {
     atDesk(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       const began = clock.now;
-      expect(methods.failing({ id: "a", config: "1" })).toBe(began);
+      expect(methods.recordFailure({ id: "a", config: "1" })).toBe(began);
       clock.now += 20_000;
       expect(due({ a: "1" })).toEqual([]);
       expect(settle({ why: "away", afterMs: 0 })).toBe(began);
-      expect(methods.failing({ id: "a", config: "0" })).toBeNull();
+      expect(methods.recordFailure({ id: "a", config: "0" })).toBeNull();
     }));
 
   it("is read for two deployments in turn where they configure it differently, not all the time", () =>
@@ -236,7 +237,7 @@ describe("an upstream", () => {
       atDesk((desk) => {
         const { due, clock, methods } = desk;
         clock.now += 86_400_000;
-        methods.due({ revision: 1, upstreams: [{ id: "a", config: "1" }], most: 0 });
+        methods.claimDue({ revision: 1, upstreams: [{ id: "a", config: "1" }], limit: 0 });
         begin(desk);
         clock.now -= 86_400_000;
         expect(due({ a: "1" })).toEqual(["a"]);
@@ -251,7 +252,7 @@ describe("the log", () => {
   it("has one line when an upstream cannot be read, one when it can again, and none while nothing changes", () =>
     atDesk(({ due, settle, clock }) => {
       const lines = loggedStates();
-      const readAs = (about: Partial<Settled>) => {
+      const readAs = (about: Partial<RefreshResult>) => {
         while (due({ a: "1" }).length === 0) clock.now += 1000;
         settle(about);
       };
@@ -290,7 +291,7 @@ describe("the log", () => {
 describe("a URI", () => {
   it("belongs to the upstream that listed it first, until that lists it no more or is gone", () =>
     atDesk(({ methods, due }) => {
-      const own = (id: string, ...uris: string[]) => methods.own({ id, config: "1", uris });
+      const own = (id: string, ...uris: string[]) => methods.claimUris({ id, config: "1", uris });
       due({ a: "1", b: "1" });
       expect(own("a", "x://1", "x://2")).toEqual([]);
       expect(own("b", "x://2", "x://3")).toEqual([["x://2", "a"]]);
@@ -305,7 +306,7 @@ describe("a URI", () => {
     atDesk(({ methods, due }) => {
       due({ a: "1", b: "1" });
       due({ a: "2", c: "1" }, 2);
-      for (const id of ["a", "b"]) expect(methods.own({ id, config: "1", uris: ["x://1"] }), id).toBeNull();
-      expect(methods.own({ id: "c", config: "1", uris: ["x://1"] })).toEqual([]);
+      for (const id of ["a", "b"]) expect(methods.claimUris({ id, config: "1", uris: ["x://1"] }), id).toBeNull();
+      expect(methods.claimUris({ id: "c", config: "1", uris: ["x://1"] })).toEqual([]);
     }));
 });

@@ -5,9 +5,9 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineResource, defineTool, gateway } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { sectionsIn } from "../../src/tenants/authority/section-rows.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { inside, type FreshTenant } from "../support/workerd/tenant.ts";
@@ -74,7 +74,7 @@ async function tenantWith(upstreams: Upstreams): Promise<string> {
 
 /** As an operator's write does. */
 async function rewrite({ stub }: FreshTenant, upstreams: Upstreams): Promise<void> {
-  const policy = remote(stub, policyTables);
+  const policy = createRpcClient(stub, policyStore);
   const ifRevision = (await policy.read(false))?.revision ?? 0;
   const document = documentWith(upstreams);
   await policy.write({
@@ -88,7 +88,7 @@ async function rewrite({ stub }: FreshTenant, upstreams: Upstreams): Promise<voi
 }
 
 const sectionNames = (tenant: FreshTenant) =>
-  inside(tenant, ({ storage }) => sectionsOf(storage.sql).map(([name]) => name));
+  inside(tenant, ({ storage }) => sectionsIn(storage.sql).map(([name]) => name));
 
 async function toolsOf(id: string, era: "2025" | "2026" = "2025") {
   const { result } = await ask(id, era, "tools/list");

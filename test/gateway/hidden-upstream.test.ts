@@ -6,8 +6,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
@@ -37,7 +37,7 @@ async function answers(
   const { id, stub } = await servedTenant({ ...document, ...(upstreams && { upstreams }) });
   const { id: key, token, hash } = await createKey();
   const made = { id: key, hash, name: "k", scopes: scope === undefined ? null : [scope], profile: null, expires: null };
-  await remote(stub, policyTables).addKey(made, { name: "ann" });
+  await createRpcClient(stub, policyStore).addKey(made, { name: "ann" });
   const ask = async (endpoint: string, message: object) => {
     const request = new Request(
       `https://mcp.example.com/${endpoint}/${id}${profile === undefined ? "" : `/${profile}`}`,

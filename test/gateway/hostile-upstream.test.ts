@@ -6,8 +6,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
@@ -153,7 +153,7 @@ describe("an upstream that answers after its tenant points elsewhere", () => {
     await listed(tenant.id);
     await vi.waitFor(() => expect(gate.isReached).toBe(true), { timeout: 5000 });
     const document = { ...open, upstreams: { up: { url: there, era: "2025" } } } as const;
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     const ifRevision = (await policy.read(false))?.revision ?? 0;
     const write = { own: document, effective: document, retired: [], ifRevision };
     await policy.write({ ...write, actor: { name: "ann" }, action: "apply" });
@@ -207,7 +207,7 @@ async function countingCalls({ object }: FreshTenant, method: string): Promise<{
 async function keyOf({ stub }: FreshTenant): Promise<{ readonly authorization: string }> {
   const { id, token, hash } = await createKey();
   const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
-  await remote(stub, policyTables).addKey(key, { name: "ann" });
+  await createRpcClient(stub, policyStore).addKey(key, { name: "ann" });
   return { authorization: `Bearer ${token}` };
 }
 

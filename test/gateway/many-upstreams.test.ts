@@ -2,7 +2,7 @@
 // calls are answered meanwhile.
 
 import { expect, it } from "vitest";
-import { READINGS } from "../../src/gateway/guard/crowd.ts";
+import { catalogReads } from "../../src/gateway/guard/crowd.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
@@ -60,7 +60,7 @@ it("a hundred upstreams due at once are each read once, and calls are answered",
       expect.poll(async () => counted(await ask(id, "tools/list")), { timeout: 240_000, interval: 500 }).toBe(OF_EACH),
     ),
   );
-  await expect.poll(() => READINGS.inside, { timeout: 60_000 }).toBe(AT_ONCE);
+  await expect.poll(() => catalogReads.permits, { timeout: 60_000 }).toBe(AT_ONCE);
   const calls = await Promise.all(
     Array.from({ length: 10 }, () => ask(first.id, "tools/call", { name: "up0__add", arguments: {} })),
   );
@@ -72,5 +72,5 @@ it("a hundred upstreams due at once are each read once, and calls are answered",
   expect(most).toBeLessThanOrEqual(AT_ONCE + 10);
   expect(readings.size).toBe((TENANTS + 1) * OF_EACH);
   expect(Math.max(...readings.values())).toBe(1);
-  await expect.poll(() => READINGS.inside).toBe(0);
+  await expect.poll(() => catalogReads.permits).toBe(0);
 });

@@ -4,10 +4,10 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { toBase64Url } from "../../src/auth/seal.ts";
-import { secretsRing } from "../../src/auth/secrets-key.ts";
+import { getSecretsRing } from "../../src/auth/secrets-key.ts";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { inside } from "../support/workerd/tenant.ts";
@@ -25,10 +25,10 @@ it("an upstream that refused the old secret is listed within ten seconds of a ne
   );
   const upstreams = { sums: { url, headers: { "X-Key": "{{secret:KEY}}" } } };
   const { id, stub, ...tenant } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
-  const ring = await secretsRing({ SECRETS_KEY });
+  const ring = await getSecretsRing({ SECRETS_KEY });
   if (typeof ring === "string") throw new Error(`the key for secrets is ${ring}`);
   const setSecret = async (value: string) =>
-    remote(stub, policyTables).setSecret("KEY", await sealSecret(ring, id, "KEY", value), { name: "ann" });
+    createRpcClient(stub, policyStore).setSecret("KEY", await sealSecret(ring, id, "KEY", value), { name: "ann" });
   const listed = async () => {
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
     return (await sendTo(worker, id, { message, at: { ...env, SECRETS_KEY } })).text();

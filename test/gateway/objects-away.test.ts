@@ -4,11 +4,11 @@
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import { secretsRing } from "../../src/auth/secrets-key.ts";
+import { getSecretsRing } from "../../src/auth/secrets-key.ts";
 import { toBase64Url } from "../../src/auth/seal.ts";
 import { createWorker, defineTool, gateway, type Env } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { OBJECT_FAULTS, withFault, type ObjectFault } from "../support/workerd/object-faults.ts";
@@ -50,8 +50,8 @@ async function scene(what: "call" | "read", name: string) {
     upstreams: { up: { url: workerAt(upstream), headers } },
     profiles: { brief: { resultBudget: { bytes: 1500 } } },
   });
-  const policy = remote(stub, policyTables);
-  const ring = await secretsRing({ SECRETS_KEY });
+  const policy = createRpcClient(stub, policyStore);
+  const ring = await getSecretsRing({ SECRETS_KEY });
   if (typeof ring === "string") throw new TypeError(ring);
   const setSecret = async () => policy.setSecret("KEY", await sealSecret(ring, id, "KEY", "value-of-the-key"), ANN);
   await setSecret();

@@ -2,16 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import {
-  causesOfLack,
+  causesOfGaps,
   decodeCatalog,
   encodeCatalog,
-  lackOf,
+  describeGaps,
   withLastGood,
 } from "../../src/gateway/upstream-catalog.ts";
-import { capsWith, readCatalog, type CatalogCaps } from "../../src/gateway/read-catalog.ts";
+import { limitsWithTotalPages, readCatalog, type CatalogLimits } from "../../src/gateway/read-catalog.ts";
 import type { UpstreamLink } from "../../src/gateway/upstream-link.ts";
 import { describeFault, McpFault } from "../../src/mcp-client/fault.ts";
-import { readMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
+import { parseServerMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
 import type { ResultMessage } from "../../src/mcp-client/ask.ts";
 
 type Answer = (params: Record<string, unknown>) => object | string;
@@ -20,15 +20,15 @@ type Answer = (params: Record<string, unknown>) => object | string;
 function upstream(answers: Readonly<Record<string, Answer>>, capabilities: object = { tools: {} }) {
   const asked: string[] = [];
   const link: UpstreamLink = {
-    way: "2026",
+    transport: "2026",
     revision: "2026-07-28",
     capabilities: capabilities as UpstreamLink["capabilities"],
-    ask: async ({ method, params }) => {
+    request: async ({ method, params }) => {
       asked.push(method);
       const answer = answers[method]?.(params);
       const body = typeof answer === "string" ? answer : JSON.stringify(answer);
       const error = '"error":{"code":-32601,"message":"Method not found"}';
-      const message = readMessage(`{"jsonrpc":"2.0","id":1,${body === undefined ? error : `"result":${body}`}}`);
+      const message = parseServerMessage(`{"jsonrpc":"2.0","id":1,${body === undefined ? error : `"result":${body}`}}`);
       if (message.kind !== "response" || message.result === undefined) {
         const http = { status: 200, contentType: "application/json" };
         throw new McpFault({ kind: "refused", http, error: message as ResponseMessage, sent: "yes" });
@@ -41,8 +41,8 @@ function upstream(answers: Readonly<Record<string, Answer>>, capabilities: objec
 }
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
-const read = (link: UpstreamLink, caps?: CatalogCaps) =>
-  readCatalog(link, { id: "up", of: "c1", withinMs: 10_000, reasonOf: describeFault, ...(caps && { caps }) });
+const read = (link: UpstreamLink, caps?: CatalogLimits) =>
+  readCatalog(link, { id: "up", config: "c1", timeoutMs: 10_000, describeFault, ...(caps && { limits: caps }) });
 const names = (texts: readonly string[]) => texts.map((text) => (JSON.parse(text) as { name: string }).name);
 
 /** Tools on pages of 250, as many as there are. */
@@ -61,8 +61,8 @@ describe("the catalog of an upstream", () => {
     const catalog = await read(link);
     expect(names(catalog.texts.tools)).toHaveLength(700);
     expect(asked).toEqual(["tools/list", "tools/list", "tools/list"]);
-    expect(lackOf(catalog)).toBeUndefined();
-    expect(causesOfLack(catalog)).toEqual([]);
+    expect(describeGaps(catalog)).toBeUndefined();
+    expect(causesOfGaps(catalog)).toEqual([]);
   });
 
   it("goes without a list that the upstream declares and does not have", async () => {
@@ -78,8 +78,8 @@ describe("the catalog of an upstream", () => {
     const catalog = await read(upstream(answers, { tools: true, prompts: {} }).link);
     expect(names(catalog.texts.tools)).toHaveLength(2);
     expect(catalog.texts.prompts).toEqual([]);
-    expect(lackOf(catalog)).toMatch(/^prompts could not be read: .*has no list of prompts$/);
-    expect(causesOfLack(catalog)).toEqual([{ code: "no-mcp" }]);
+    expect(describeGaps(catalog)).toMatch(/^prompts could not be read: .*has no list of prompts$/);
+    expect(causesOfGaps(catalog)).toEqual([{ code: "no-mcp" }]);
     const good = { "tools/list": pagesOf(9), "prompts/list": () => ({ prompts: [{ name: "greet" }] }) };
     const last = await read(upstream(good, { tools: {}, prompts: {} }).link);
     const kept = withLastGood(catalog, last);
@@ -96,16 +96,16 @@ describe("the catalog of an upstream", () => {
       "prompts/list": () => ({ prompts: [{ name: "greet" }] }),
     };
     const { link } = upstream(lists, { tools: {}, prompts: {} });
-    const ask: UpstreamLink["ask"] = async (asked, asking) =>
+    const ask: UpstreamLink["request"] = async (asked, asking) =>
       asked.method !== `${silent}/list`
-        ? link.ask(asked, asking)
+        ? link.request(asked, asking)
         : new Promise((_resolve, reject) => {
             asking?.signal?.addEventListener("abort", () => reject(asking.signal?.reason));
           });
-    const how = { id: "up", of: "c1", withinMs: 40, reasonOf: describeFault };
-    const catalog = await readCatalog({ ...link, ask }, how);
+    const how = { id: "up", config: "c1", timeoutMs: 40, describeFault };
+    const catalog = await readCatalog({ ...link, request: ask }, how);
     expect(names(catalog.texts[other])).toEqual(["greet"]);
-    expect(lackOf(catalog)).toMatch(`${silent} could not be read: the answer was not complete within`);
+    expect(describeGaps(catalog)).toMatch(`${silent} could not be read: the answer was not complete within`);
   });
 
   it("keeps definitions byte for byte, through its section and back", async () => {
@@ -124,9 +124,9 @@ describe("the catalog of an upstream", () => {
     const catalog = await read(link);
     expect(catalog.texts.tools).toHaveLength(1000);
     expect(asked).toHaveLength(5);
-    expect(lackOf(catalog)).toBe("it lists more than 1000 definitions; the first 1000 are here");
-    expect(causesOfLack(catalog)).toEqual([{ code: "too-much" }]);
-    expect(causesOfLack({ ...catalog, waiting: 3 })).toEqual([{ code: "too-much" }, { code: "waiting" }]);
+    expect(describeGaps(catalog)).toBe("it lists more than 1000 definitions; the first 1000 are here");
+    expect(causesOfGaps(catalog)).toEqual([{ code: "too-much" }]);
+    expect(causesOfGaps({ ...catalog, waiting: 3 })).toEqual([{ code: "too-much" }, { code: "waiting" }]);
   });
 
   it.each([
@@ -163,7 +163,7 @@ describe("the catalog of an upstream", () => {
     const { link } = upstream({ "tools/list": pagesOf(100) });
     const catalog = await read(link, { definitions: 1000, bytes: 1000, pages: 10 });
     expect(catalog.texts.tools.join().length).toBeLessThanOrEqual(1000);
-    expect(lackOf(catalog)).toMatch(/^it lists more than 1000 bytes; the first \d+ are here$/);
+    expect(describeGaps(catalog)).toMatch(/^it lists more than 1000 bytes; the first \d+ are here$/);
   });
 
   it.each([
@@ -174,7 +174,7 @@ describe("the catalog of an upstream", () => {
     const answer: Answer = ({ cursor = 0 }) => ({ tools: bad, nextCursor: String(Number(cursor) + 1) });
     const { link, asked } = upstream({ "tools/list": answer });
     const caps = { definitions: 10, bytes: 2000, pages: 200 };
-    expect(lackOf(await read(link, caps))).toMatch(/^it lists more than it is read to/);
+    expect(describeGaps(await read(link, caps))).toMatch(/^it lists more than it is read to/);
     expect(asked.length).toBeLessThan(8);
   });
 
@@ -199,7 +199,7 @@ describe("the catalog of an upstream", () => {
     ["never ends", ({ cursor }) => ({ tools: [], nextCursor: `${String(cursor)}x` }), /more than 200 pages/],
   ])("ends where a cursor %s, and says so", async (_how, answer, why) => {
     const { link, asked } = upstream({ "tools/list": answer });
-    expect(lackOf(await read(link))).toMatch(why);
+    expect(describeGaps(await read(link))).toMatch(why);
     expect(asked.length).toBeLessThanOrEqual(200);
   });
 
@@ -207,17 +207,17 @@ describe("the catalog of an upstream", () => {
     const answers = { "tools/list": pagesOf(700), "prompts/list": () => ({ prompts: [{ name: "say" }] }) };
     const of = () => upstream(answers, { tools: {}, prompts: {} });
     const [two, three, four] = [of(), of(), of()];
-    const short = await read(two.link, capsWith(2));
+    const short = await read(two.link, limitsWithTotalPages(2));
     expect(names(short.texts.tools)).toHaveLength(500);
-    expect(lackOf(short)).toBe("it lists more than 2 pages, the most that are read; the first 500 are here");
+    expect(describeGaps(short)).toBe("it lists more than 2 pages, the most that are read; the first 500 are here");
     expect(two.asked).toEqual(["tools/list", "tools/list"]);
-    const withoutPrompts = await read(three.link, capsWith(3));
+    const withoutPrompts = await read(three.link, limitsWithTotalPages(3));
     expect(names(withoutPrompts.texts.tools)).toHaveLength(700);
-    expect(lackOf(withoutPrompts)).toMatch(/more than 3 pages/);
+    expect(describeGaps(withoutPrompts)).toMatch(/more than 3 pages/);
     expect(three.asked).toHaveLength(3);
-    const whole = await read(four.link, capsWith(4));
+    const whole = await read(four.link, limitsWithTotalPages(4));
     expect(names(whole.texts.prompts)).toEqual(["say"]);
-    expect(lackOf(whole)).toBeUndefined();
+    expect(describeGaps(whole)).toBeUndefined();
   });
 
   it.each<[string, object, RegExp]>([
@@ -243,8 +243,8 @@ describe("the catalog of an upstream", () => {
     const catalog = await read(link);
     expect(names(catalog.texts.tools)).toEqual(["good", "better"]);
     expect(catalog.quarantined).toHaveLength(1);
-    expect(lackOf(catalog)).toMatch(why);
-    expect(causesOfLack(catalog)).toEqual([{ code: "left-out" }]);
+    expect(describeGaps(catalog)).toMatch(why);
+    expect(causesOfGaps(catalog)).toEqual([{ code: "left-out" }]);
   });
 
   it("leaves out what names a member twice, of which who approves it may read the other one", async () => {
@@ -252,7 +252,7 @@ describe("the catalog of an upstream", () => {
     const { link } = upstream({ "tools/list": () => `{"tools":[${twice},${JSON.stringify(tool("good"))}]}` });
     const catalog = await read(link);
     expect(names(catalog.texts.tools)).toEqual(["good"]);
-    expect(lackOf(catalog)).toMatch(/twice: says a member twice/);
+    expect(describeGaps(catalog)).toMatch(/twice: says a member twice/);
   });
 
   it("takes a pattern that only another language knows", async () => {
@@ -276,7 +276,7 @@ describe("the catalog of an upstream", () => {
     const bad = Array.from({ length: 150 }, (_, at) => ({ name: `bad_${at}` }));
     const catalog = await read(upstream({ "tools/list": () => ({ tools: bad }) }).link);
     expect(catalog.quarantined).toHaveLength(100);
-    expect(lackOf(catalog)).toMatch(/^150 definitions are left out/);
+    expect(describeGaps(catalog)).toMatch(/^150 definitions are left out/);
   });
 
   it.each(['{"tools":{}}', "{}", '{"tools":[],"tools":[]}'])("is not made of %s", async (result) => {

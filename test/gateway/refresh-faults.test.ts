@@ -5,16 +5,16 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
-import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../src/gateway/gateway-tables.ts";
 import { decodeCatalog } from "../../src/gateway/upstream-catalog.ts";
-import { configOf, type FilledHeaders } from "../../src/gateway/upstream-config.ts";
+import { configOf, type ResolvedHeaders } from "../../src/gateway/upstream-config.ts";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
-import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { MAX_SECTION_BYTES, sectionTables } from "../../src/tenants/authority/section-tables.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { storageKey } from "../../src/tenants/authority/incarnation.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { MAX_SECTION_BYTES, sectionStore } from "../../src/tenants/authority/section-tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import { loadSection } from "../../src/tenants/isolate/sections.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
@@ -61,29 +61,29 @@ interface Scene {
   readonly refresh: (fault?: Fault) => Promise<readonly string[]>;
 }
 
-const NOTHING_SENT: Pick<FilledHeaders, "headers" | "secrets" | "grant"> = { headers: {}, secrets: [] };
+const NOTHING_SENT: Pick<ResolvedHeaders, "headers" | "secrets" | "grant"> = { headers: {}, secrets: [] };
 
 async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SENT): Promise<Scene> {
   const upstream = { url, trust };
   const config = configOf(upstream);
   const tenant = await servedTenant({ mode: "open", upstreams: { a: upstream } });
-  const created = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
+  const created = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
   const order = {
     tenant: tenant.id,
-    placement: ANYWHERE,
+    placement: DEFAULT_PLACEMENT,
     incarnation: created,
     id: "a",
     config,
     upstream,
-    filled: { ...sent, trace: {} },
+    resolvedHeaders: { ...sent, trace: {} },
     clientInfo: { name: "test", version: "1" },
     prefixes: [],
   };
-  const tables = remote(tenant.stub, gatewayTables);
+  const tables = createRpcClient(tenant.stub, gatewayStore);
   return {
     tenant,
     refresh: async (fault = () => undefined) => {
-      await tables.due({ revision: 1, upstreams: [{ id: "a", config }] });
+      await tables.claimDue({ revision: 1, upstreams: [{ id: "a", config }] });
       const steps: string[] = [];
       const refreshes = new UpstreamRefreshes(createExecutionContext() as never, faulty(steps, fault));
       await refreshes.refresh(order).catch(() => undefined);
@@ -95,8 +95,8 @@ async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SEN
 async function stateOf({ tenant }: Scene) {
   const [row] = await rowsOf(tenant, "SELECT * FROM upstreams");
   const sections = await rowsOf(tenant, "SELECT name, hash FROM sections ORDER BY name");
-  const created = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
-  const place = sectionPlace(keptUnder(tenant.id, created), env.BODIES, () => tenant.stub);
+  const created = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
+  const place = sectionPlace(storageKey(tenant.id, created), env.BODIES, () => tenant.stub);
   const hash = sections.find(({ name }) => name === "upstream:a")?.hash;
   const section = hash === undefined ? undefined : await loadSection(place, String(hash));
   const catalog = section && decodeCatalog(section.bytes);
@@ -170,7 +170,7 @@ it("an upstream that lists more than its tenant has room for is not listed, and 
   const body = new ArrayBuffer(MAX_SECTION_BYTES);
   for (const name of ["b", "c", "d", "e"]) {
     const put = { name: `upstream:${name}`, hash: `hash of ${name}`, body, resent: null };
-    expect(await remote(scene.tenant.stub, sectionTables).put(put)).toMatchObject({ state: "written" });
+    expect(await createRpcClient(scene.tenant.stub, sectionStore).put(put)).toMatchObject({ state: "written" });
   }
   await scene.refresh();
   expect(await stateOf(scene)).toMatchObject({ isClaimed: false, isFailing: true });

@@ -5,10 +5,10 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import { asPrivate } from "../../src/gateway/guard/cache-scope.ts";
+import { toPrivateScope } from "../../src/gateway/guard/cache-scope.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
@@ -53,7 +53,7 @@ async function serve(mode: "open" | "key") {
   const { id, stub } = await servedTenant(document);
   const keyOf = async (scopes: readonly string[] | null) => {
     const { token, ...key } = await createKey();
-    await remote(stub, policyTables).addKey(
+    await createRpcClient(stub, policyStore).addKey(
       { ...key, name: "k", scopes, profile: null, expires: null },
       { name: "ann" },
     );
@@ -104,13 +104,13 @@ describe("a text that says for whom it is", () => {
     ['{"a":{"cacheScope":"public"},"b":"\\"cacheScope\\":\\"public\\""}', undefined],
     ['{"contents":[]}', undefined],
   ])("%s", (json, expected = json) => {
-    expect(asPrivate(json)).toBe(expected);
+    expect(toPrivateScope(json)).toBe(expected);
   });
 
   it("is read in linear time, however often it says so", () => {
     const often = (scope: string) => `{${`"cacheScope":"${scope}",`.repeat(30_000)}"a":1}`;
     const began = performance.now();
-    expect(asPrivate(often("public"))).toBe(often("private"));
+    expect(toPrivateScope(often("public"))).toBe(often("private"));
     expect(performance.now() - began).toBeLessThan(5000);
   });
 });

@@ -3,12 +3,12 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../src/gateway/gateway-tables.ts";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { configOf } from "../../src/gateway/upstream-config.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
@@ -106,17 +106,17 @@ describe("reading an upstream", () => {
     const { url, heard } = upstream("2026", 10);
     const document: TenantDocument = { mode: "open", upstreams: { up: { url } } };
     const { id, stub } = await servedTenant(document);
-    const created = (await remote(stub, policyTables).incarnation(false)) ?? "";
+    const created = (await createRpcClient(stub, policyStore).tenantUid(false)) ?? "";
     const config = configOf({ url });
-    await remote(stub, gatewayTables).due({ revision: 1, upstreams: [{ id: "up", config }] });
+    await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config }] });
     const order = {
       tenant: id,
-      placement: ANYWHERE,
+      placement: DEFAULT_PLACEMENT,
       incarnation: created,
       id: "up",
       config,
       upstream: { url },
-      filled: { headers: {}, trace: {}, secrets: [] },
+      resolvedHeaders: { headers: {}, trace: {}, secrets: [] },
       clientInfo: { name: "test", version: "1" },
       prefixes: [],
     };

@@ -2,10 +2,10 @@
 // it was told to read it reads, whatever else goes wrong.
 
 import { expect, it } from "vitest";
-import type { TendGround } from "../../src/deployment/deployment.ts";
-import { tendUpstreams } from "../../src/gateway/tend-upstreams.ts";
+import type { RefreshContext } from "../../src/deployment/deployment.ts";
+import { refreshDueUpstreams } from "../../src/gateway/tend-upstreams.ts";
 import type { TenantStub } from "../../src/tenants/authority/incarnation.ts";
-import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 
 const headers = { "x-key": "{{secret:KEY}}" };
 
@@ -13,13 +13,13 @@ const headers = { "x-key": "{{secret:KEY}}" };
 function scene(call: TenantStub["call"]) {
   const told: unknown[] = [];
   const read: string[] = [];
-  const ground: TendGround = {
+  const ground: RefreshContext = {
     tenant: "t",
-    placement: ANYWHERE,
+    placement: DEFAULT_PLACEMENT,
     created: "",
     revision: 1,
     document: { upstreams: { up: { url: "https://up.example.com/mcp", headers } } },
-    leased: new Map([["upstream:gone", "hash"]]),
+    sectionHashes: new Map([["upstream:gone", "hash"]]),
     server: { name: "test", version: "1" },
     env: {},
     stub: () => ({ call }),
@@ -40,7 +40,7 @@ it.each([-3_600_000, -5000, 0])(
       method === "gateway.due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
     );
     const now = Date.now();
-    expect(await tendUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
+    expect(await refreshDueUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
   },
 );
 
@@ -51,7 +51,7 @@ it("an isolate reads what it claimed though removed upstreams cannot be cleared 
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
   });
-  await tendUpstreams(ground, {});
+  await refreshDueUpstreams(ground, {});
   expect(read).toEqual(["KEY"]);
   expect(told.map(String)).toContain("Error: Network connection lost.");
 });
@@ -61,7 +61,7 @@ it("an isolate clears up again soon where that failed, though nothing is due", a
     if (method === "sections.remove") throw new Error("Network connection lost.");
     return { claimed: [], next: Infinity, current: true };
   });
-  expect(await tendUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
+  expect(await refreshDueUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
 });
 
 it("an isolate reads what it claimed while clearing up is not answered", async () => {
@@ -71,6 +71,6 @@ it("an isolate reads what it claimed while clearing up is not answered", async (
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
   });
-  void tendUpstreams(ground, {});
+  void refreshDueUpstreams(ground, {});
   await expect.poll(() => read).toEqual(["KEY"]);
 });

@@ -1,7 +1,7 @@
 // What an upstream in a document must be, with the field and the rule of what is refused.
 
 import { describe, expect, it } from "vitest";
-import { brokenUpstreams } from "../../src/gateway/upstream-rules.ts";
+import { findBrokenUpstreams } from "../../src/gateway/upstream-rules.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { mergeDocuments } from "../../src/tenants/document/tenant-document.ts";
 
@@ -10,7 +10,7 @@ const DEPLOYED = { allow: "" };
 const allowedBy = (entry: string) => `; on your machine, a line OUTBOUND_ALLOW=${entry} in .dev.vars allows it`;
 
 function broken(upstreams: NonNullable<TenantDocument["upstreams"]>, rules = DEPLOYED): string[] {
-  return brokenUpstreams({ upstreams }, rules).map(({ field, rule }) => `${field}: ${rule}`);
+  return findBrokenUpstreams({ upstreams }, rules).map(({ field, rule }) => `${field}: ${rule}`);
 }
 
 describe("an upstream", () => {

@@ -1,7 +1,7 @@
 // Whose sessions at upstreams an isolate lets go of when it holds as many as it may.
 
 import { describe, expect, it } from "vitest";
-import { lendLink, type LinkOwner } from "../../src/gateway/sessions/upstream-sessions.ts";
+import { acquireLink, type PooledSessionOwner } from "../../src/gateway/sessions/upstream-sessions.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
 import type { Fetch } from "../../src/mcp-client/remote-endpoint.ts";
 
@@ -21,13 +21,20 @@ function upstream({ instructions = "", capabilities = {} } = {}) {
     const headersOf = { "mcp-session-id": `s${begun}` };
     return Response.json({ jsonrpc: "2.0", id, result }, { headers: headersOf });
   };
-  const lend = async (owner: LinkOwner, key: string) => {
-    const about = { clientInfo: {}, capabilities: {} };
+  const lend = async (owner: PooledSessionOwner, key: string) => {
+    const client = { clientInfo: {}, capabilities: {} };
     const endpoint = { url: "https://up.example.com/mcp", headers: {}, fetch, clock: SYSTEM_CLOCK };
     const { signal } = new AbortController();
-    const how = { endpoint, about, way: "2025" } as const;
-    const whole = { key: JSON.stringify([owner, key]), owner, how, level: undefined, isAnonymous: false, signal };
-    const { held, over } = await lendLink({ ...whole, later: (work) => void work });
+    const linkConfig = { endpoint, client, transport: "2025" } as const;
+    const whole = {
+      key: JSON.stringify([owner, key]),
+      owner,
+      linkConfig,
+      level: undefined,
+      isAnonymous: false,
+      signal,
+    };
+    const { session: held, release: over } = await acquireLink({ ...whole, waitUntil: (work) => void work });
     await over?.();
     return held?.opened.session.id;
   };
@@ -35,10 +42,14 @@ function upstream({ instructions = "", capabilities = {} } = {}) {
   const heldOf = async () => {
     const { signal } = new AbortController();
     const endpoint = { url: "https://up.example.com/mcp", headers: {}, fetch, clock: SYSTEM_CLOCK };
-    const how = { endpoint, about: { clientInfo: {}, capabilities: { own: LONG } }, way: "2025" } as const;
+    const linkConfig = {
+      endpoint,
+      client: { clientInfo: {}, capabilities: { own: LONG } },
+      transport: "2025",
+    } as const;
     const owner = { tenant: crypto.randomUUID(), principal: "ann" };
-    const whole = { key: owner.tenant, owner, how, level: undefined, isAnonymous: false, signal };
-    const { held } = await lendLink({ ...whole, later: (work) => void work });
+    const whole = { key: owner.tenant, owner, linkConfig, level: undefined, isAnonymous: false, signal };
+    const { session: held } = await acquireLink({ ...whole, waitUntil: (work) => void work });
     return JSON.stringify(held);
   };
   return { lend, ended, heldOf };

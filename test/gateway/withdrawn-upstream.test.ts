@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { keyPrincipalId } from "../../src/auth/principal.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import type { FreshTenant } from "../support/workerd/tenant.ts";
@@ -94,7 +94,7 @@ async function world(): Promise<World> {
   };
   const tenant = await servedTenant(document);
   const { id, token, hash } = await createKey();
-  await remote(tenant.stub, policyTables).addKey(
+  await createRpcClient(tenant.stub, policyStore).addKey(
     { id, hash, name: "k", scopes: null, profile: null, expires: null },
     ACTOR,
   );
@@ -121,7 +121,7 @@ async function world(): Promise<World> {
 }
 
 async function write({ tenant, document }: World, upstream: Json | undefined): Promise<void> {
-  const policy = remote(tenant.stub, policyTables);
+  const policy = createRpcClient(tenant.stub, policyStore);
   const { up } = document.upstreams ?? {};
   const upstreams = upstream && up ? { up: { ...up, ...upstream } } : {};
   const changed = { ...document, upstreams };
@@ -131,7 +131,7 @@ async function write({ tenant, document }: World, upstream: Json | undefined): P
 
 /** What was acknowledged last holds in every isolate. */
 async function inForce({ tenant }: World): Promise<void> {
-  const at = Date.now() + (await remote(tenant.stub, policyTables).leftMs());
+  const at = Date.now() + (await createRpcClient(tenant.stub, policyStore).leftMs());
   await expect.poll(() => Date.now()).toBeGreaterThan(at);
 }
 
@@ -140,11 +140,14 @@ const WITHDRAWN: Readonly<Record<string, (of: World) => Promise<unknown>>> = {
   "the upstream is switched off": (of) => write(of, { enabled: false }),
   "the upstream is moved": (of) => write(of, { url: "https://elsewhere.example.com/mcp" }),
   "the upstream is sent other headers": (of) => write(of, { headers: { "x-other": "1" } }),
-  "the key is revoked": ({ tenant, key }) => remote(tenant.stub, policyTables).revokeKey(key.id, ACTOR),
+  "the key is revoked": ({ tenant, key }) => createRpcClient(tenant.stub, policyStore).revokeKey(key.id, ACTOR),
   "the key is suspended": ({ tenant, key }) =>
-    remote(tenant.stub, policyTables).suspend({ kind: "principal", name: keyPrincipalId(key.id), note: "x" }, ACTOR),
+    createRpcClient(tenant.stub, policyStore).suspend(
+      { kind: "principal", name: keyPrincipalId(key.id), note: "x" },
+      ACTOR,
+    ),
   "the tenant is suspended": ({ tenant }) =>
-    remote(tenant.stub, policyTables).suspend({ kind: "tenant", name: "", note: "x" }, ACTOR),
+    createRpcClient(tenant.stub, policyStore).suspend({ kind: "tenant", name: "", note: "x" }, ACTOR),
 };
 
 describe.each(Object.entries(WITHDRAWN))("while a session begins, %s", { timeout: 60_000 }, (_what, withdraw) => {

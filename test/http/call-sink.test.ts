@@ -2,8 +2,8 @@
 // too long to wait for. What is told over the wire is in streaming.test.ts and era-2025/.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Outlet } from "../../src/http/call-sink.ts";
-import { requestSink, RequestStream } from "../../src/http/request-stream.ts";
+import type { EventLog } from "../../src/http/call-sink.ts";
+import { createRequestOutput, RequestStream } from "../../src/http/request-stream.ts";
 
 const ORPHAN_MS = 30_000;
 
@@ -16,13 +16,13 @@ afterEach(() => {
 
 function sinkOf(era: "2025" | "2026", request = new Request("http://x")) {
   const stream = new RequestStream(request, era, true);
-  return { sink: requestSink(stream, era), stream };
+  return { sink: createRequestOutput(stream, era), stream };
 }
 
 function outlet() {
-  const append = vi.fn<Outlet["append"]>();
-  const finish = vi.fn<Outlet["finish"]>(() => Promise.resolve());
-  const abandon = vi.fn<Outlet["abandon"]>();
+  const append = vi.fn<EventLog["append"]>();
+  const finish = vi.fn<EventLog["finish"]>(() => Promise.resolve());
+  const abandon = vi.fn<EventLog["abandon"]>();
   return { append, finish, abandon };
 }
 
@@ -42,7 +42,7 @@ describe("a client that leaves", () => {
     const leave = new AbortController();
     const { sink, stream } = sinkOf("2025", new Request("http://x", leave));
     const gone = vi.fn<() => void>();
-    stream.whenGone(gone);
+    stream.whenDisconnected(gone);
     stream.start();
     leave.abort();
     await stream.events?.body.cancel();

@@ -1,7 +1,7 @@
 // The SSE that a Worker holds, alone: what it writes, and what bounds it in silence, in age and in bytes that nobody reads.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { LEVELS } from "../../src/telemetry/levels.ts";
+import { GAUGES } from "../../src/telemetry/levels.ts";
 import { encodeEvent, EventStream, type EventStreamOptions } from "../../src/http/event-stream.ts";
 
 const KEEPALIVE_MS = 20_000;
@@ -19,34 +19,41 @@ afterEach(() => {
 function open(about: Partial<EventStreamOptions> = {}) {
   const gone = vi.fn<() => void>();
   const aged = vi.fn<() => void>();
-  const stream = new EventStream({ keepaliveMs: KEEPALIVE_MS, ages: true, holder: "", gone, aged, ...about });
+  const stream = new EventStream({
+    keepaliveMs: KEEPALIVE_MS,
+    hasMaxAge: true,
+    clientAddress: "",
+    onDisconnect: gone,
+    onMaxAge: aged,
+    ...about,
+  });
   return { stream, gone, aged };
 }
 
 const textOf = (stream: EventStream) => new Response(stream.body).text();
 
 test("a stream counts as open until it ends, its reader leaves, or does not read", async () => {
-  const before = LEVELS.openStreams;
+  const before = GAUGES.openStreams;
   const ended = open().stream;
   const left = open().stream;
   const unread = open({ unreadBytes: 1 }).stream;
-  expect(LEVELS.openStreams - before).toBe(3);
+  expect(GAUGES.openStreams - before).toBe(3);
   ended.end();
   ended.end();
-  expect(LEVELS.openStreams - before).toBe(2);
+  expect(GAUGES.openStreams - before).toBe(2);
   await left.body.cancel();
-  expect(LEVELS.openStreams - before).toBe(1);
+  expect(GAUGES.openStreams - before).toBe(1);
   for (let at = 0; at < 3; at += 1) unread.write("x".repeat(100_000));
   unread.end();
-  expect(LEVELS.openStreams).toBe(before);
+  expect(GAUGES.openStreams).toBe(before);
 });
 
 describe("what is written", () => {
   test("begins at once, and is one event after the other", async () => {
     const { stream } = open();
-    stream.prime("n-0", 1000);
-    stream.event('{"a":1}');
-    stream.event('{"a":2}', "n-1");
+    stream.writePriming("n-0", 1000);
+    stream.writeEvent('{"a":1}');
+    stream.writeEvent('{"a":2}', "n-1");
     stream.end();
     expect(await textOf(stream)).toBe(
       ": open\n\nretry: 1000\nid: n-0\ndata:\n\n" +
@@ -70,7 +77,7 @@ describe("what is written", () => {
   test("after the end is nothing, and ending twice is one end", async () => {
     const { stream, gone } = open();
     stream.end();
-    stream.event("{}");
+    stream.writeEvent("{}");
     stream.end();
     expect(await textOf(stream)).toBe(": open\n\n");
     expect([stream.closed, gone.mock.calls.length]).toEqual([true, 0]);
@@ -102,13 +109,13 @@ describe("age", () => {
   });
 
   test("lets its feeder say goodbye first", async () => {
-    const { stream } = open({ keepaliveMs: 1_000_000_000, aged: () => stream.write("retry: 5\n\n") });
+    const { stream } = open({ keepaliveMs: 1_000_000_000, onMaxAge: () => stream.write("retry: 5\n\n") });
     vi.advanceTimersByTime(40 * MINUTE);
     expect(await textOf(stream)).toBe(": open\n\nretry: 5\n\n");
   });
 
   test("is nothing to a stream that a call's own time bounds", () => {
-    const { stream, aged } = open({ ages: false });
+    const { stream, aged } = open({ hasMaxAge: false });
     vi.advanceTimersByTime(60 * MINUTE);
     expect([stream.closed, aged.mock.calls.length]).toEqual([false, 0]);
     stream.end();
@@ -121,7 +128,7 @@ describe("a reader", () => {
   test("that never reads costs a bounded number of bytes, and is given up", async () => {
     const { stream, gone } = open();
     let written = 0;
-    for (; !stream.closed && written < 100 * 1024 * 1024; written += event.length) stream.event(event);
+    for (; !stream.closed && written < 100 * 1024 * 1024; written += event.length) stream.writeEvent(event);
     expect(written).toBeGreaterThan(UNREAD_BYTES);
     expect(written).toBeLessThan(UNREAD_BYTES + 4 * event.length);
     expect([gone.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
@@ -131,7 +138,7 @@ describe("a reader", () => {
   test("is given up sooner where little is written that could not be asked for again", () => {
     const { stream, gone } = open({ unreadBytes: 256 * 1024 });
     let written = 0;
-    for (; !stream.closed; written += event.length) stream.event(event);
+    for (; !stream.closed; written += event.length) stream.writeEvent(event);
     expect(written).toBeLessThan(256 * 1024 + 4 * event.length);
     expect(gone).toHaveBeenCalledOnce();
   });
@@ -141,7 +148,7 @@ describe("a reader", () => {
     const reader = stream.body.getReader();
     let read = 0;
     for (let times = 0; times < 200; times += 1) {
-      stream.event(event);
+      stream.writeEvent(event);
       read += (await reader.read()).value?.byteLength ?? 0;
     }
     expect(read).toBeGreaterThan(2 * UNREAD_BYTES);
@@ -152,7 +159,7 @@ describe("a reader", () => {
   test("may be given one event that is larger than that", async () => {
     const { stream } = open();
     const large = JSON.stringify("x".repeat(2 * UNREAD_BYTES));
-    stream.event(large);
+    stream.writeEvent(large);
     stream.end();
     expect((await textOf(stream)).length).toBeGreaterThan(large.length);
   });
@@ -160,8 +167,8 @@ describe("a reader", () => {
   test("that is slow gets every event that waits for its turn, however many, in order", async () => {
     const { stream, gone } = open();
     const written = Array.from({ length: 100 }, (_none, at) =>
-      stream.inTurn(event.length, () => {
-        stream.event(event, String(at));
+      stream.writeInTurn(event.length, () => {
+        stream.writeEvent(event, String(at));
       }),
     );
     const text = textOf(stream);
@@ -174,7 +181,7 @@ describe("a reader", () => {
 
   test("that pauses while events wait for it is given up after half a minute, and nothing waits any longer", async () => {
     const { stream, gone } = open();
-    const waiting = [1, 2, 3].map((n) => stream.inTurn(event.length, () => stream.event(event, String(n))));
+    const waiting = [1, 2, 3].map((n) => stream.writeInTurn(event.length, () => stream.writeEvent(event, String(n))));
     await vi.advanceTimersByTimeAsync(29_999);
     expect([stream.closed, gone.mock.calls.length]).toEqual([false, 0]);
     await vi.advanceTimersByTimeAsync(1);
@@ -184,16 +191,16 @@ describe("a reader", () => {
 
   test("may have one event waiting of any size that there is room for, but not without end", async () => {
     const { stream, gone } = open();
-    void stream.inTurn(15 * UNREAD_BYTES, () => stream.event(event));
+    void stream.writeInTurn(15 * UNREAD_BYTES, () => stream.writeEvent(event));
     expect([stream.closed, gone.mock.calls.length]).toEqual([false, 0]);
-    void stream.inTurn(1, () => stream.event(event));
+    void stream.writeInTurn(1, () => stream.writeEvent(event));
     expect([stream.closed, gone.mock.calls.length]).toEqual([true, 1]);
   });
 
   test("that leaves is noticed at once, once, and nothing goes on", async () => {
     const { stream, gone, aged } = open();
     await stream.body.cancel();
-    stream.event("{}");
+    stream.writeEvent("{}");
     stream.end();
     expect([stream.closed, gone.mock.calls.length, aged.mock.calls.length]).toEqual([true, 1, 0]);
     expect(vi.getTimerCount()).toBe(0);

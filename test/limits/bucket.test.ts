@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Bucket, EDGE_PARTS } from "../../src/limits/bucket.ts";
+import { Bucket, PLATFORM_PARTS } from "../../src/limits/bucket.ts";
 import { SEED } from "../support/seed.ts";
 
 /** Waits in milliseconds before each message. */
@@ -79,7 +79,7 @@ describe("a bucket", () => {
 
   test("reports nothing to its location while more than half is left, then all that is missing, in parts", () => {
     fc.assert(
-      fc.property(fc.integer({ min: EDGE_PARTS, max: 5000 }), (perMinute) => {
+      fc.property(fc.integer({ min: PLATFORM_PARTS, max: 5000 }), (perMinute) => {
         const bucket = new Bucket(perMinute, 0);
         let parts = 0;
         for (let taken = 1; taken <= perMinute; taken += 1) {
@@ -88,8 +88,8 @@ describe("a bucket", () => {
           if (taken <= perMinute / 2) expect(due).toBe(0);
           parts += due;
         }
-        expect(parts).toBeGreaterThanOrEqual(EDGE_PARTS - 1);
-        expect(parts).toBeLessThanOrEqual(EDGE_PARTS);
+        expect(parts).toBeGreaterThanOrEqual(PLATFORM_PARTS - 1);
+        expect(parts).toBeLessThanOrEqual(PLATFORM_PARTS);
       }),
       { ...SEED, numRuns: 20 },
     );

@@ -1,8 +1,8 @@
 // Ten minutes of busy agents against the limits that hold where nobody says others: none of them ever meets one.
 
 import { describe, expect, inject, test } from "vitest";
-import { limitsInForce } from "../../src/limits/limit-table.ts";
-import { Limiter, type LimitedCaller, type LimitMet } from "../../src/limits/limiter.ts";
+import { resolveLimits } from "../../src/limits/limit-table.ts";
+import { RateLimiter, type LimitedCaller, type LimitRejection } from "../../src/limits/limiter.ts";
 import {
   agentTrace,
   BUSIEST,
@@ -14,18 +14,18 @@ import {
 } from "./agent-traces.ts";
 
 const EPOCH = 1_800_000_000_000;
-const limits = limitsInForce();
+const limits = resolveLimits();
 const SEEDS = Array.from({ length: 5 }, (_none, at) => inject("seed") + at);
 
 interface Replayed {
-  readonly met: LimitMet[];
+  readonly met: LimitRejection[];
   /** How often the location was asked: only when more than half of a limit is used. */
   readonly asked: number;
 }
 
 function replay(trace: readonly TracedMessage[], caller: Omit<LimitedCaller, "limits">): Replayed {
-  const limiter = new Limiter();
-  const met: LimitMet[] = [];
+  const limiter = new RateLimiter();
+  const met: LimitRejection[] = [];
   let asked = 0;
   for (const { at, tool } of trace) {
     const taken = limiter.take({ ...caller, limits }, tool, EPOCH + at, async () => true);

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { DailyCalls, REPORT_MS, type DailyAuthority } from "../../src/limits/daily-calls.ts";
-import { limitsInForce } from "../../src/limits/limit-table.ts";
+import { resolveLimits } from "../../src/limits/limit-table.ts";
 import type { DailyUse } from "../../src/limits/limit-tables.ts";
 import type { Limits } from "../../src/tenants/document/tenant-document.ts";
 
@@ -39,7 +39,7 @@ function tenantObject() {
       if (state.isUnheard) throw new Error("the connection was lost");
       return use(counted);
     },
-    later: (work) => works.push(work().catch(() => {})),
+    waitUntil: (work) => works.push(work().catch(() => {})),
     now: () => state.now,
     sleep: (ms) => new Promise((wake) => sleepers.push({ at: state.now + ms, wake })),
   };
@@ -71,7 +71,7 @@ const callerOf = (limits: Limits, id = "a") => ({
   created: "2026-01-01T00:00:00.000Z",
   id,
   isAnonymous: false,
-  limits: limitsInForce(limits),
+  limits: resolveLimits(limits),
 });
 
 /** An isolate: how many of so many calls are served. */

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { limitsInForce } from "../../src/limits/limit-table.ts";
-import { Limiter, type LimitedCaller } from "../../src/limits/limiter.ts";
+import { resolveLimits } from "../../src/limits/limit-table.ts";
+import { RateLimiter, type LimitedCaller } from "../../src/limits/limiter.ts";
 import type { Limits } from "../../src/tenants/document/tenant-document.ts";
 
 const NOW = 1_800_000_000_000;
 const callerOf = (id: string, limits: Limits, more: Partial<LimitedCaller> = {}): LimitedCaller => {
-  return { tenant: "acme", id, isAnonymous: false, limits: limitsInForce(limits), ...more };
+  return { tenant: "acme", id, isAnonymous: false, limits: resolveLimits(limits), ...more };
 };
 
 /** How many of so many messages pass. */
-function passing(limiter: Limiter, caller: LimitedCaller, count: number, tool?: string): number {
+function passing(limiter: RateLimiter, caller: LimitedCaller, count: number, tool?: string): number {
   return Array.from({ length: count }, () => limiter.take(caller, tool, NOW)).filter((met) => met === undefined).length;
 }
 
 describe("a limiter", () => {
   test("counts each key, each address, each tool of them and each tenant by itself", () => {
-    const limiter = new Limiter();
+    const limiter = new RateLimiter();
     const a = callerOf("key a", { principalMessages: 10, toolCalls: 4, tenantMessages: 15 });
     expect(passing(limiter, a, 20, "read")).toBe(4);
     expect(limiter.take(a, "read", NOW)).toMatchObject({ name: "principalMessages", most: 10, seconds: 60 });
@@ -30,7 +30,7 @@ describe("a limiter", () => {
   });
 
   test("takes nothing from a caller for what the tenant's own limit refuses", () => {
-    const limiter = new Limiter();
+    const limiter = new RateLimiter();
     const narrow = callerOf("key a", { principalMessages: 10, tenantMessages: 5 });
     expect(passing(limiter, narrow, 50)).toBe(5);
     const wide = callerOf("key a", { principalMessages: 10, tenantMessages: 1000 });
@@ -38,7 +38,7 @@ describe("a limiter", () => {
   });
 
   test("says when there is room again, and then there is", () => {
-    const limiter = new Limiter();
+    const limiter = new RateLimiter();
     const caller = callerOf("key a", { principalMessages: 60 });
     expect(passing(limiter, caller, 61)).toBe(60);
     expect(limiter.take(caller, undefined, NOW)).toMatchObject({ waitMs: 1000 });
@@ -46,7 +46,7 @@ describe("a limiter", () => {
   });
 
   test("asks the location only when more than half is used, and pauses when that has had enough", async () => {
-    const limiter = new Limiter();
+    const limiter = new RateLimiter();
     const caller = callerOf("key a", { principalMessages: 100 });
     const asked: string[] = [];
     const edge = async (key: string) => asked.push(key) <= 12;
@@ -61,8 +61,8 @@ describe("a limiter", () => {
   });
 
   test("remembers who uses it while fifty thousand others come by", () => {
-    const limiter = new Limiter();
-    const limits = limitsInForce({ principalMessages: 3, tenantMessages: 10_000_000 });
+    const limiter = new RateLimiter();
+    const limits = resolveLimits({ principalMessages: 3, tenantMessages: 10_000_000 });
     const a = { tenant: "acme", id: "key a", isAnonymous: false, limits };
     expect(passing(limiter, a, 5)).toBe(3);
     for (let other = 0; other < 50_000; other += 1) {
@@ -72,12 +72,12 @@ describe("a limiter", () => {
   });
 
   test("refuses an address that was refused too often, until some time has passed", () => {
-    const limiter = new Limiter();
-    const limits = limitsInForce({ addressRefusals: 5 });
-    const refusals = Array.from({ length: 8 }, () => limiter.refuse("203.0.113.7", limits, NOW));
+    const limiter = new RateLimiter();
+    const limits = resolveLimits({ addressRefusals: 5 });
+    const refusals = Array.from({ length: 8 }, () => limiter.countRefusal("203.0.113.7", limits, NOW));
     expect(refusals.filter((met) => met === undefined)).toHaveLength(5);
-    expect(limiter.isRefused("203.0.113.7", limits, NOW)).toMatchObject({ name: "addressRefusals", most: 5 });
-    expect(limiter.isRefused("203.0.113.8", limits, NOW)).toBeUndefined();
-    expect(limiter.isRefused("203.0.113.7", limits, NOW + 12_000)).toBeUndefined();
+    expect(limiter.checkRefusals("203.0.113.7", limits, NOW)).toMatchObject({ name: "addressRefusals", most: 5 });
+    expect(limiter.checkRefusals("203.0.113.8", limits, NOW)).toBeUndefined();
+    expect(limiter.checkRefusals("203.0.113.7", limits, NOW + 12_000)).toBeUndefined();
   });
 });

@@ -1,10 +1,10 @@
 // A map in bounded memory: what was used lately stays.
 
 import { expect, test } from "vitest";
-import { RecentMap } from "../../src/limits/recent-map.ts";
+import { LruMap } from "../../src/limits/recent-map.ts";
 
 test("a map keeps as many entries as it says, those that were used lately among them", () => {
-  const map = new RecentMap<number>(10);
+  const map = new LruMap<number>(10);
   map.set("used", 0);
   const keys = Array.from({ length: 100 }, (_none, at) => String(at));
   for (const [at, key] of keys.entries()) {
@@ -16,7 +16,7 @@ test("a map keeps as many entries as it says, those that were used lately among 
 });
 
 test("a heavy entry takes the place of several, and one that is set again weighs once", () => {
-  const map = new RecentMap<number>(100, (value) => value);
+  const map = new LruMap<number>(100, (value) => value);
   for (let at = 0; at < 1000; at += 1) map.set("same", 10);
   map.set("other", 10);
   expect([map.get("same"), map.get("other")]).toEqual([10, 10]);

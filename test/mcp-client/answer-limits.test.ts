@@ -2,7 +2,7 @@
 // caller's signal ends everything at once, and nothing stays behind.
 
 import { describe, expect, test } from "vitest";
-import { STANDING_LIMITS } from "../../src/mcp-client/answer-limits.ts";
+import { STREAM_LIMITS } from "../../src/mcp-client/answer-limits.ts";
 import { McpFault } from "../../src/mcp-client/fault.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./client-setup.ts";
 
@@ -175,5 +175,5 @@ describe.each(WAYS)("era $era", ({ send, tell }) => {
 });
 
 test("a stream that stands open may do so for ever", () => {
-  expect(STANDING_LIMITS).toMatchObject({ totalMs: Infinity, responseBytes: Infinity });
+  expect(STREAM_LIMITS).toMatchObject({ totalMs: Infinity, responseBytes: Infinity });
 });

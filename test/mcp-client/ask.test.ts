@@ -2,11 +2,16 @@
 // over, and what is given up is cancelled at the server.
 
 import { describe, expect, test } from "vitest";
-import { ask2025, ask2026, type Asking, type ResultMessage } from "../../src/mcp-client/ask.ts";
+import {
+  requestResult2025,
+  requestResult2026,
+  type SendOptions,
+  type ResultMessage,
+} from "../../src/mcp-client/ask.ts";
 import type { ParamHeader } from "../../src/protocol/headers.ts";
 import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
-import { request2025 } from "../../src/mcp-client/outgoing.ts";
-import type { AnswerQuestion } from "../../src/mcp-client/questions.ts";
+import { buildRequest2025 } from "../../src/mcp-client/outgoing.ts";
+import type { HandleQuestion } from "../../src/mcp-client/questions.ts";
 import { streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { ABOUT, bench, done, expectNothingLeft, faultOf, progress, SESSION } from "./client-setup.ts";
 import { expectOfficial } from "../support/official-schema.ts";
@@ -25,15 +30,19 @@ const question = (id: string, method = "elicitation/create", params: Json = FORM
   params,
 });
 
-async function ask(made: Bench, asking: Asking): Promise<ResultMessage> {
+async function ask(made: Bench, asking: SendOptions): Promise<ResultMessage> {
   const client = { channel: streamable2025(made.endpoint, SESSION), clock: made.clock };
-  return ask2025(client, request2025({ id: 1, ...CALL }), { ...made.options, ...asking });
+  return requestResult2025(client, buildRequest2025({ id: 1, ...CALL }), { ...made.options, ...asking });
 }
 
-async function askNew(made: Bench, asking: Asking, mirrored?: readonly ParamHeader[]): Promise<ResultMessage> {
+async function askNew(made: Bench, asking: SendOptions, mirrored?: readonly ParamHeader[]): Promise<ResultMessage> {
   let id = 0;
-  const client = { endpoint: made.endpoint, about: ABOUT, nextId: () => (id += 1) };
-  return ask2026(client, { ...CALL, ...(mirrored && { mirrored }) }, { ...made.options, ...asking });
+  const client = { endpoint: made.endpoint, client: ABOUT, nextId: () => (id += 1) };
+  return requestResult2026(
+    client,
+    { ...CALL, ...(mirrored && { paramHeaders: mirrored }) },
+    { ...made.options, ...asking },
+  );
 }
 
 const ERAS = [
@@ -64,7 +73,7 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
     const made = await bench((one) => one.stream().event(progress("one")).event(progress("two")).event(done(1)).end());
     const said: string[] = [];
     await asks(made, {
-      notified: async (message) => {
+      onNotification: async (message) => {
         said.push(`begin ${message.text.length}`);
         await Promise.resolve();
         said.push("end");
@@ -78,7 +87,7 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
       one.name === "tools/call" ? one.stream().event(progress("one")) : one.refuse(202),
     );
     const notified = () => Promise.reject(new Error("mine"));
-    await expect(asks(made, { notified })).rejects.toThrow("mine");
+    await expect(asks(made, { onNotification: notified })).rejects.toThrow("mine");
     await made.server.exchanges[0]?.closed;
   });
 
@@ -107,12 +116,12 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
 });
 
 describe("a server of era 2025", () => {
-  const accept: AnswerQuestion = async ({ method, params }) =>
+  const accept: HandleQuestion = async ({ method, params }) =>
     method === "elicitation/create" ? { action: "accept", content: { said: params["message"] } } : undefined;
 
-  async function asked(answer: AnswerQuestion | undefined, ...questions: Json[]) {
+  async function asked(answer: HandleQuestion | undefined, ...questions: Json[]) {
     const made = await bench();
-    const work = ask(made, answer === undefined ? {} : { answer });
+    const work = ask(made, answer === undefined ? {} : { onQuestion: answer });
     const stream = (await made.server.next("tools/call")).stream();
     for (const one of questions) stream.event(one);
     return { ...made, work, stream };
@@ -237,7 +246,7 @@ describe("a server of era 2025", () => {
       return made.endpoint.fetch(url, init);
     };
     const counted = { ...made, endpoint: { ...made.endpoint, fetch } };
-    const work = ask(counted, { answer: async () => new Promise(() => {}) });
+    const work = ask(counted, { onQuestion: async () => new Promise(() => {}) });
     const stream = (await made.server.next("tools/call")).stream();
     made.server.script = (one) => one.refuse(503);
     // All of it in one piece, as it arrives when the server writes it at once.
@@ -294,7 +303,7 @@ describe("a server of era 2026", () => {
     const made = await bench((one) => one.result(rounds[made.server.exchanges.length - 1] ?? {}));
     const methods: string[] = [];
     const result = await askNew(made, {
-      answer: async ({ method, params }) => {
+      onQuestion: async ({ method, params }) => {
         methods.push(method);
         return method === "roots/list" ? undefined : { answered: method, params };
       },
@@ -323,7 +332,7 @@ describe("a server of era 2026", () => {
 
   test("is given up where it asks without end", async () => {
     const made = await bench((one) => one.result(wants({}, "again")));
-    expect(await faultOf(askNew(made, { answer: async () => ({}) }))).toMatchObject({
+    expect(await faultOf(askNew(made, { onQuestion: async () => ({}) }))).toMatchObject({
       kind: "violation",
       rule: "tooManyRounds",
     });
@@ -334,7 +343,10 @@ describe("a server of era 2026", () => {
     const many = Object.fromEntries(Array.from({ length: 33 }, (_none, at) => [`q-${at}`, { method: "roots/list" }]));
     const made = await bench((one) => one.result(wants(many)));
     const answer = async () => Promise.reject(new Error("nobody is asked"));
-    expect(await faultOf(askNew(made, { answer }))).toMatchObject({ kind: "violation", rule: "tooManyQuestions" });
+    expect(await faultOf(askNew(made, { onQuestion: answer }))).toMatchObject({
+      kind: "violation",
+      rule: "tooManyQuestions",
+    });
   });
 
   test("may name its questions as it likes", async () => {
@@ -342,7 +354,7 @@ describe("a server of era 2026", () => {
     const asks = names.map((name) => `"${name}":{"method":"roots/list"}`).join(",");
     const first = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{${asks}}}}`;
     const made = await bench((one) => (made.server.exchanges.length === 1 ? one.json(first) : one.result(FINAL)));
-    await askNew(made, { answer: async () => ({ roots: [] }) });
+    await askNew(made, { onQuestion: async () => ({ roots: [] }) });
     const answers = names.map((name) => `"${name}":{"roots":[]}`).join(",");
     expect(made.server.exchanges[1]?.body).toContain(`"inputResponses":{${answers}}`);
   });
@@ -354,32 +366,35 @@ describe("a server of era 2026", () => {
   ])("breaks the protocol where it says $what twice", async ({ twice }) => {
     const made = await bench((one) => one.json(`{"jsonrpc":"2.0","id":1,"result":{${twice}}}`));
     const answer = async () => Promise.reject(new Error("nobody is asked"));
-    expect(await faultOf(askNew(made, { answer }))).toMatchObject({ kind: "violation", rule: "notJsonRpc" });
+    expect(await faultOf(askNew(made, { onQuestion: answer }))).toMatchObject({
+      kind: "violation",
+      rule: "notJsonRpc",
+    });
     expect(made.server.exchanges).toHaveLength(1);
   });
 
   test("is not asked again where only a member inside of its result says input_required", async () => {
     const made = await bench((one) => one.result({ ...FINAL, structuredContent: { resultType: "input_required" } }));
-    await askNew(made, { answer: async () => Promise.reject(new Error("nobody asked")) });
+    await askNew(made, { onQuestion: async () => Promise.reject(new Error("nobody asked")) });
     expect(made.server.exchanges).toHaveLength(1);
   });
 
   test("is not asked again when the caller goes while an answer is looked for, nor when none is found", async () => {
     const made = await bench((one) => one.result(wants({ a: { method: "roots/list" } })));
-    const answer: AnswerQuestion = async ({ signal }) => {
+    const answer: HandleQuestion = async ({ signal }) => {
       made.abort.abort();
       expect(signal.aborted).toBe(true);
       return {};
     };
-    expect(await faultOf(askNew(made, { answer }))).toEqual({ kind: "cancelled", sent: "yes" });
+    expect(await faultOf(askNew(made, { onQuestion: answer }))).toEqual({ kind: "cancelled", sent: "yes" });
     const other = await bench((one) => one.result(wants({ a: { method: "roots/list" } })));
-    await expect(askNew(other, { answer: async () => Promise.reject(new Error("mine")) })).rejects.toThrow("mine");
+    await expect(askNew(other, { onQuestion: async () => Promise.reject(new Error("mine")) })).rejects.toThrow("mine");
     expect([made.server.exchanges.length, other.server.exchanges.length]).toEqual([1, 1]);
   });
 
   test("gets the headers that repeat the body, and a progress token where progress is wanted", async () => {
     const made = await bench((one) => one.result(FINAL));
-    await askNew(made, { notified: () => {} }, [{ header: "Region", path: ["a"], type: "integer" }]);
+    await askNew(made, { onNotification: () => {} }, [{ header: "Region", path: ["a"], type: "integer" }]);
     const [exchange] = made.server.exchanges;
     expectOfficial("2026-07-28", exchange?.message ?? {}, { direction: "client" });
     expect(exchange?.headers).toMatchObject({ "mcp-name": "ask", "mcp-param-region": "1" });

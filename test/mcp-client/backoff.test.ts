@@ -14,37 +14,37 @@ function backoff(chance: number): Backoff {
 describe("pauses", () => {
   test("double from the second failure on, up to half a minute, and begin anew", () => {
     const waits = backoff(1);
-    expect(Array.from({ length: 8 }, () => waits.nextMs(undefined))).toEqual([
+    expect(Array.from({ length: 8 }, () => waits.nextDelayMs(undefined))).toEqual([
       1000, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000,
     ]);
-    waits.ended(10_000, false);
-    expect([5, 5, 5].map((asked) => waits.nextMs(asked))).toEqual([5, 1000, 2000]);
+    waits.recordConnection(10_000, false);
+    expect([5, 5, 5].map((asked) => waits.nextDelayMs(asked))).toEqual([5, 1000, 2000]);
   });
 
   test("begin nearly anew after a connection that was useful, but not at the server's word while it is short", () => {
     const waits = backoff(1);
     const drop = (wasUseful: boolean) => {
-      waits.ended(100, wasUseful);
-      return waits.nextMs(0);
+      waits.recordConnection(100, wasUseful);
+      return waits.nextDelayMs(0);
     };
     expect([drop(true), drop(true), drop(true)]).toEqual([0, 1000, 1000]);
     expect([drop(false), drop(false), drop(true)]).toEqual([2000, 4000, 1000]);
   });
 
   test("are spread over their second half, so that not all come back at once", () => {
-    const first = (chance: number) => backoff(chance).nextMs(undefined);
+    const first = (chance: number) => backoff(chance).nextDelayMs(undefined);
     expect([0, 0.25, 0.5, 1].map(first)).toEqual([500, 625, 750, 1000]);
   });
 
   test("are never shorter than the server asks, however the dice fall", () => {
     const waits = backoff(0);
-    expect([60_000, 60_000, 60_000].map((asked) => waits.nextMs(asked))).toEqual([60_000, 60_000, 60_000]);
-    expect(backoff(0).nextMs(0)).toBe(0);
+    expect([60_000, 60_000, 60_000].map((asked) => waits.nextDelayMs(asked))).toEqual([60_000, 60_000, 60_000]);
+    expect(backoff(0).nextDelayMs(0)).toBe(0);
   });
 
   test("are no longer than an hour, whatever a server asks for", () => {
     const waits = backoff(1);
-    expect([999_999_999, 999_999_999].map((asked) => waits.nextMs(asked))).toEqual([3_600_000, 3_600_000]);
+    expect([999_999_999, 999_999_999].map((asked) => waits.nextDelayMs(asked))).toEqual([3_600_000, 3_600_000]);
   });
 });
 

@@ -6,11 +6,11 @@ import type { RemoteEndpoint, RequestOptions } from "../../src/mcp-client/remote
 import { McpFault, type Fault } from "../../src/mcp-client/fault.ts";
 import type { AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
 import type { Message } from "../../src/mcp-client/message.ts";
-import { request2025, request2026 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2025, buildRequest2026 } from "../../src/mcp-client/outgoing.ts";
 import type { McpReply } from "../../src/mcp-client/mcp-reply.ts";
 import type { Session2025 } from "../../src/mcp-client/session-2025.ts";
-import { send2026, tell2026 } from "../../src/mcp-client/stateless-2026.ts";
-import { send2025, tell2025 } from "../../src/mcp-client/streamable-2025.ts";
+import { send2026, sendNotification2026 } from "../../src/mcp-client/stateless-2026.ts";
+import { send2025, sendOneWay2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { ScriptedServer, type Exchange, type Json } from "../support/scripted-server.ts";
 
@@ -93,16 +93,16 @@ const NOTE = { method: "notifications/something", params: {} };
 export const WAYS: readonly Way[] = [
   {
     era: "2025",
-    send: async (endpoint, options, id = 1) => send2025(endpoint, SESSION, request2025({ id, ...CALL }), options),
+    send: async (endpoint, options, id = 1) => send2025(endpoint, SESSION, buildRequest2025({ id, ...CALL }), options),
     tell: async (endpoint, options) =>
-      tell2025(endpoint, SESSION, JSON.stringify({ jsonrpc: "2.0", ...NOTE }), options),
+      sendOneWay2025(endpoint, SESSION, JSON.stringify({ jsonrpc: "2.0", ...NOTE }), options),
   },
   {
     era: "2026",
-    send: async (endpoint, options, id = 1) => send2026(endpoint, request2026({ id, ...CALL }, ABOUT), options),
+    send: async (endpoint, options, id = 1) => send2026(endpoint, buildRequest2026({ id, ...CALL }, ABOUT), options),
     tell: async (endpoint, options) => {
-      const { headers } = request2026({ id: 0, ...NOTE }, ABOUT);
-      return tell2026(endpoint, { headers, text: JSON.stringify({ jsonrpc: "2.0", ...NOTE }) }, options);
+      const { headers } = buildRequest2026({ id: 0, ...NOTE }, ABOUT);
+      return sendNotification2026(endpoint, { headers, text: JSON.stringify({ jsonrpc: "2.0", ...NOTE }) }, options);
     },
   },
 ];

@@ -92,7 +92,7 @@ test.each([400, 404, 405])("a server that answers both with %i is asked for a st
   const connected = await work;
   expect(connected).toMatchObject({ way: "http-sse", session: { revision: "2024-11-05" } });
   expect(server.names).toEqual(["server/discover", "initialize", "GET", "initialize", "notifications/initialized"]);
-  if (connected.way === "http-sse") connected.connection.close();
+  if (connected.transport === "http-sse") connected.connection.close();
 });
 
 test("a server that speaks no way at all is left, and its stream closed", async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import {
   describeFault,
-  isPassing,
+  isTransientFault,
   McpFault,
   mayHaveRun,
   retryAfterMs,
@@ -11,13 +11,13 @@ import {
   type Fault,
   type HttpFacts,
 } from "../../src/mcp-client/fault.ts";
-import { readMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
+import { parseServerMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
 import { isNeverConnected, platformCode } from "../../src/mcp-client/platform-code.ts";
 
 const http = (status: number, more: Partial<HttpFacts> = {}): HttpFacts => ({ status, contentType: "", ...more });
 
 function error(code: number, message = "No"): ResponseMessage {
-  return readMessage(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code, message } })) as ResponseMessage;
+  return parseServerMessage(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code, message } })) as ResponseMessage;
 }
 
 const FAULTS: readonly {
@@ -147,7 +147,7 @@ const FAULTS: readonly {
     says: "without a response",
   },
   {
-    fault: { kind: "unresumable", why: { kind: "status", http: http(405), sent: "yes" }, sent: "yes" },
+    fault: { kind: "unresumable", lastFault: { kind: "status", http: http(405), sent: "yes" }, sent: "yes" },
     mayRun: true,
     passes: false,
     says: "cannot be resumed: the server answered 405",
@@ -170,7 +170,7 @@ test.each(FAULTS)(
   "$fault.kind, sent: $fault.sent, may have run: $mayRun; later: $passes",
   ({ fault, mayRun, passes, says }) => {
     expect(mayHaveRun(fault)).toBe(mayRun);
-    expect(isPassing(fault)).toBe(passes);
+    expect(isTransientFault(fault)).toBe(passes);
     expect(describeFault(fault)).toContain(says);
     expect(describeFault(fault)).not.toContain("secret");
     expect(new McpFault(fault).message).toBe(describeFault(fault));

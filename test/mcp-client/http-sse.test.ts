@@ -5,15 +5,15 @@ import { handshake } from "../../src/mcp-client/channel-2025.ts";
 import { mayHaveRun } from "../../src/mcp-client/fault.ts";
 import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
 import { resultOf } from "../../src/mcp-client/message.ts";
-import { request2025 } from "../../src/mcp-client/outgoing.ts";
-import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
+import { buildRequest2025 } from "../../src/mcp-client/outgoing.ts";
+import { readResponse } from "../../src/mcp-client/mcp-reply.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress } from "./client-setup.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
 
 expectNothingLeft();
 
-const ping = (id: string | number) => request2025({ id, method: "ping", params: {} });
+const ping = (id: string | number) => buildRequest2025({ id, method: "ping", params: {} });
 const POST = "event: endpoint\ndata: /post?sessionId=7\n\n";
 
 async function connected(script: (exchange: Exchange) => void = () => {}, about: Partial<RemoteEndpoint> = {}) {
@@ -45,8 +45,8 @@ test("the stream says where to post, and answers there come under their ids, in 
   expect(server.exchanges.slice(1).map(({ path }) => path)).toEqual(["/post?sessionId=7", "/post?sessionId=7"]);
   expect(server.exchanges[1]?.headers).toMatchObject({ authorization: "Bearer k", "content-type": "application/json" });
   stream.event(done("two", { a: 2 })).event(done(1, { a: 1 }));
-  expect((await responseOf(first)).result).toBe('{"a":1}');
-  expect((await responseOf(second)).result).toBe('{"a":2}');
+  expect((await readResponse(first)).result).toBe('{"a":1}');
+  expect((await readResponse(second)).result).toBe('{"a":2}');
   expect(new URL(endpoint.url).origin).toContain("127.0.0.1");
   connection.close();
   await stream.closed;
@@ -88,7 +88,7 @@ test("a ping is answered and a question refused while nobody listens", async () 
 
 test("a notification is posted and waits for nothing", async () => {
   const { server, connection } = await connected(accept);
-  await connection.tell('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  await connection.sendOneWay('{"jsonrpc":"2.0","method":"notifications/initialized"}');
   expect(server.exchanges.at(-1)?.body).toBe('{"jsonrpc":"2.0","method":"notifications/initialized"}');
   connection.close();
 });
@@ -99,7 +99,7 @@ test("a session is begun over it as over any other transport", async () => {
   const opening = handshake(() => connection, hello, 1);
   await server.next("initialize");
   stream.event(done(1, { protocolVersion: "2024-11-05", capabilities: { tools: {} }, serverInfo: {} }));
-  const { session, answer } = await opening;
+  const { session, response: answer } = await opening;
   expect(session).toEqual({ id: undefined, revision: "2024-11-05", hello, capabilities: { tools: {} } });
   expect(resultOf(answer)).toMatchObject({ protocolVersion: "2024-11-05" });
   expect(server.names).toEqual(["GET", "initialize", "notifications/initialized"]);
@@ -160,11 +160,11 @@ test("requests fail when the stream ends, and nothing more is sent", async () =>
   const fault = await waiting;
   expect(fault).toMatchObject({ kind: "lost", stage: "body", sent: "yes" });
   expect(mayHaveRun(fault)).toBe(true);
-  expect((await connection.ended)?.fault).toMatchObject({ kind: "lost" });
+  expect((await connection.closed)?.fault).toMatchObject({ kind: "lost" });
   const later = await faultOf(connection.send(ping(2)));
   expect(later).toMatchObject({ kind: "lost", sent: "no" });
   expect(mayHaveRun(later)).toBe(false);
-  expect(await faultOf(connection.tell("{}"))).toMatchObject({ sent: "no" });
+  expect(await faultOf(connection.sendOneWay("{}"))).toMatchObject({ sent: "no" });
   expect(server.names).toEqual(["GET", "ping"]);
 });
 
@@ -173,7 +173,7 @@ test("requests are cancelled when the connection is closed from here, and its en
   const waiting = faultOf(messagesOf(await connection.send(ping(1))));
   connection.close();
   expect(await waiting).toEqual({ kind: "cancelled", sent: "yes" });
-  expect(await connection.ended).toBeUndefined();
+  expect(await connection.closed).toBeUndefined();
   await stream.closed;
 });
 
@@ -184,7 +184,7 @@ test.each([
   const { server, connection, stream } = await connected();
   const asking = faultOf(connection.send(ping(1)));
   const asked = await server.next("ping");
-  const telling = faultOf(connection.tell('{"jsonrpc":"2.0","method":"notifications/told"}'));
+  const telling = faultOf(connection.sendOneWay('{"jsonrpc":"2.0","method":"notifications/told"}'));
   const told = await server.next("notifications/told");
   if (kind === "lost") stream.end();
   else connection.close();
@@ -194,7 +194,7 @@ test.each([
 
 test("an event that is no message is skipped, and counted, and what follows is read", async () => {
   const skipped: string[] = [];
-  const { server, connection, stream } = await connected(accept, { skipped: (why) => skipped.push(why) });
+  const { server, connection, stream } = await connected(accept, { onSkipped: (why) => skipped.push(why) });
   const waiting = messagesOf(connection.send(ping(1)));
   await server.next("ping");
   stream.raw("data: {\n\n").raw('data: {"type":"heartbeat"}\n\n').event(done("1"));
@@ -217,7 +217,7 @@ test("a post that is refused is a fault, and nobody waits for its answer any mor
 test("a post that finds no session says that it is gone", async () => {
   const { connection } = await connected((one) => one.json("Session not found", 404, { "content-type": "text/plain" }));
   expect(await faultOf(connection.send(ping(1)))).toMatchObject({ kind: "sessionGone", sent: "yes" });
-  expect(await faultOf(connection.tell("{}"))).toMatchObject({ kind: "sessionGone" });
+  expect(await faultOf(connection.sendOneWay("{}"))).toMatchObject({ kind: "sessionGone" });
   connection.close();
 });
 
@@ -234,10 +234,10 @@ test.each([
   },
 ])("a server that answers in the post itself, as $as, is understood too", async ({ answer }) => {
   const { connection } = await connected(answer);
-  expect((await responseOf(await connection.send(ping(1)))).result).toBe('{"here":true}');
+  expect((await readResponse(await connection.send(ping(1)))).result).toBe('{"here":true}');
   connection.close();
   connection.close();
-  expect(await connection.ended).toBeUndefined();
+  expect(await connection.closed).toBeUndefined();
 });
 
 test("an answer that does not come is not waited for, and one that comes later is nobody's", async () => {
@@ -281,9 +281,9 @@ test("an id is free again when its answer has come, read or not", async () => {
   stream.event(done(1, { first: true }));
   await read();
   const second = await connection.send(ping(1));
-  expect((await responseOf(first)).result).toBe('{"first":true}');
+  expect((await readResponse(first)).result).toBe('{"first":true}');
   stream.event(done(1, { second: true }));
-  expect((await responseOf(second)).result).toBe('{"second":true}');
+  expect((await readResponse(second)).result).toBe('{"second":true}');
   connection.close();
 });
 
@@ -297,7 +297,7 @@ test("nothing is handed over after the connection was closed, though it has arri
   });
   const messages = [progress("one"), progress("two")].map((message) => `data: ${JSON.stringify(message)}\n\n`);
   (await server.next("GET")).raw(messages.join(""));
-  expect(await connection.ended).toBeUndefined();
+  expect(await connection.closed).toBeUndefined();
   expect(taken).toEqual(["notifications/progress"]);
 });
 
@@ -318,6 +318,6 @@ test("an error that the listener throws ends the connection, and is its reason",
   const connection = await openHttpSse(endpoint, options);
   connection.listen?.(async () => Promise.reject(mine));
   (await server.next("GET")).event(progress("x"));
-  expect((await connection.ended)?.cause).toBe(mine);
+  expect((await connection.closed)?.cause).toBe(mine);
   await server.exchanges[0]?.closed;
 });

@@ -2,12 +2,12 @@
 // nothing is left. Turns and lines are counted; nothing here depends on how fast it runs.
 
 import { expect, test } from "vitest";
-import { CALL_LIMITS, STANDING_LIMITS, type AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
-import { allowanceFor } from "../../src/mcp-client/allowance.ts";
+import { CALL_LIMITS, STREAM_LIMITS, type AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
+import { createStreamBudget } from "../../src/mcp-client/allowance.ts";
 import { BodyReader } from "../../src/mcp-client/body-reader.ts";
 import type { Clock } from "../../src/mcp-client/clock.ts";
 import { IncomingEvents } from "../../src/mcp-client/incoming-events.ts";
-import { Lifetime } from "../../src/mcp-client/lifetime.ts";
+import { ExchangeLifecycle } from "../../src/mcp-client/lifetime.ts";
 import { faultOf } from "./client-setup.ts";
 import { ManualClock } from "./manual-clock.ts";
 
@@ -17,7 +17,7 @@ class TurningClock implements Clock {
   timeMs = 0;
   readonly now = () => this.timeMs;
   readonly random = () => 0;
-  readonly after = (milliseconds: number, run: () => void) => {
+  readonly schedule = (milliseconds: number, run: () => void) => {
     if (milliseconds > 0) return () => {};
     const turn = setImmediate(() => {
       this.turns += 1;
@@ -46,14 +46,14 @@ function streaming(
     start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
     cancel: () => void (cancelled = true),
   });
-  const { bytes, lines } = allowanceFor(limits, clock);
-  const reader = new BodyReader(body, new Lifetime(clock, limits, caller.signal), bytes);
+  const { bytes, lines } = createStreamBudget(limits, clock);
+  const reader = new BodyReader(body, new ExchangeLifecycle(clock, limits, caller.signal), bytes);
   const events = new IncomingEvents(reader, {
     maxBytes: limits.messageBytes,
     lines,
     clock,
     lastEventId: undefined,
-    held,
+    reserveBytes: held,
   });
   return { events, caller, isCancelled: () => cancelled };
 }
@@ -116,7 +116,7 @@ test("events before the line that is too many are handed over", async () => {
 });
 
 test("a stream that stands open may have more lines as time passes", async () => {
-  const limits = { ...STANDING_LIMITS, lines: 1000, linesPerSecond: 10 };
+  const limits = { ...STREAM_LIMITS, lines: 1000, linesPerSecond: 10 };
   const clock = new TurningClock();
   // Two lines each; one part of what has arrived at once has hundreds.
   const event = `data: ${"x".repeat(90)}\n\n`;

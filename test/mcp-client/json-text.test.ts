@@ -5,12 +5,12 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   arrayElements,
-  eachJsonPlace,
-  edited,
-  membersNamed,
+  forEachJsonRange,
+  applyJsonEdits,
+  getMembers,
   objectMembers,
-  containersIn,
-  repeatsMembers,
+  countContainers,
+  hasDuplicateMembers,
   withMeta,
 } from "../../src/mcp-client/json-text.ts";
 
@@ -98,13 +98,13 @@ describe("the members of an object", () => {
   test("are found by name too, where each stands there once", () => {
     const wanted = new Set(["resultType", "later", "missing"]);
     const text = '{"first":{"resultType":"inner"},"resultType":"complete","first":2,"later":1}';
-    expect([...(membersNamed(wanted, text) ?? [])]).toEqual([
+    expect([...(getMembers(wanted, text) ?? [])]).toEqual([
       ["resultType", '"complete"'],
       ["later", "1"],
     ]);
-    expect(membersNamed(wanted, '{"later":1,"a":{"later":2},"later":3}')).toBeUndefined();
-    expect(membersNamed(wanted, '{"later":1,"lat\\u0065r":1}')).toBeUndefined();
-    expect(membersNamed(wanted, "{}")?.size).toBe(0);
+    expect(getMembers(wanted, '{"later":1,"a":{"later":2},"later":3}')).toBeUndefined();
+    expect(getMembers(wanted, '{"later":1,"lat\\u0065r":1}')).toBeUndefined();
+    expect(getMembers(wanted, "{}")?.size).toBe(0);
   });
 });
 
@@ -120,7 +120,7 @@ describe("the elements of an array", () => {
 });
 
 describe("a member that stands in a text twice", () => {
-  const repeats = (text: string) => repeatsMembers(text, JSON.stringify(JSON.parse(text)));
+  const repeats = (text: string) => hasDuplicateMembers(text, JSON.stringify(JSON.parse(text)));
 
   test.each([
     ['{"a":1,"a":2}', true],
@@ -146,8 +146,8 @@ test.each([
   [String.raw`["{[","\"[","\\",[],"\\\"{"]`, 2],
   ['[[],"[[[', 2],
 ])("%s has so many objects and lists: %i", (text, count) => {
-  expect(containersIn(text)).toBe(count);
-  expect(containersIn(text, 1)).toBe(Math.min(count, 2));
+  expect(countContainers(text)).toBe(count);
+  expect(countContainers(text, 1)).toBe(Math.min(count, 2));
 });
 
 describe("a text in `_meta`", () => {
@@ -168,13 +168,13 @@ describe("the places of values", () => {
   test("are shown in their order, and others can be written there", () => {
     const text = ' { "a" : 1 , "b":[2, {"c":3}] }';
     const seen: unknown[] = [];
-    eachJsonPlace(text, 0, ({ name, from, to }) => seen.push([name, text.slice(from, to)]));
+    forEachJsonRange(text, 0, ({ name, from, to }) => seen.push([name, text.slice(from, to)]));
     expect(seen).toEqual([
       ["a", "1"],
       ["b", '[2, {"c":3}]'],
     ]);
     const elements: unknown[] = [];
-    eachJsonPlace("[1,[2]]", 0, ({ name, from }) => elements.push([name, from]));
+    forEachJsonRange("[1,[2]]", 0, ({ name, from }) => elements.push([name, from]));
     expect(elements).toEqual([
       [undefined, 1],
       [undefined, 3],
@@ -183,12 +183,12 @@ describe("the places of values", () => {
       { from: 9, to: 10, text: "one" },
       { from: 17, to: 29, text: "two" },
     ];
-    expect(edited(text, edits)).toBe(' { "a" : one , "b":two }');
-    expect(edited(text, [])).toBe(text);
+    expect(applyJsonEdits(text, edits)).toBe(' { "a" : one , "b":two }');
+    expect(applyJsonEdits(text, [])).toBe(text);
   });
 
   test.each(["1", '"a"', "", "{"])("are none in %j", (text) => {
-    eachJsonPlace(text, 0, () => {
+    forEachJsonRange(text, 0, () => {
       throw new Error("seen");
     });
   });

@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { listen2026, missingFrom, type ListenEvent, type ListenOptions } from "../../src/mcp-client/listen-2026.ts";
-import { request2026 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2026 } from "../../src/mcp-client/outgoing.ts";
 import { ABOUT, bench, expectNothingLeft, faultOf } from "./client-setup.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import type { Exchange, Json } from "../support/scripted-server.ts";
@@ -11,7 +11,7 @@ import type { Exchange, Json } from "../support/scripted-server.ts";
 expectNothingLeft();
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ["note://1"] };
-const LISTEN = request2026({ id: "l", method: "subscriptions/listen", params: { notifications: FILTER } }, ABOUT);
+const LISTEN = buildRequest2026({ id: "l", method: "subscriptions/listen", params: { notifications: FILTER } }, ABOUT);
 const _meta = { "io.modelcontextprotocol/subscriptionId": "l" };
 const note = (method: string, params: Json = {}): Json => ({ jsonrpc: "2.0", method, params: { _meta, ...params } });
 const acknowledged = (notifications: Json = FILTER) =>

@@ -25,7 +25,7 @@ export class ManualClock implements Clock {
     return this.chance;
   }
 
-  after(milliseconds: number, run: () => void): () => void {
+  schedule(milliseconds: number, run: () => void): () => void {
     const timer = { at: this.#now + milliseconds, milliseconds, run };
     this.#timers.add(timer);
     for (const wake of this.#waiting.splice(0)) wake();

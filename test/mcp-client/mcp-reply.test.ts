@@ -2,7 +2,7 @@
 // earlier, or never begins, closes the connection.
 
 import { describe, expect, test } from "vitest";
-import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
+import { readResponse } from "../../src/mcp-client/mcp-reply.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "./client-setup.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 
@@ -153,14 +153,14 @@ describe.each(WAYS)("era $era", ({ era, send }) => {
         .event(done(1, { a: 1 })),
     );
     const taken: string[] = [];
-    const response = await responseOf(await send(endpoint, options), (message) => void taken.push(message.method));
+    const response = await readResponse(await send(endpoint, options), (message) => void taken.push(message.method));
     expect(response.result).toBe('{"a":1}');
     expect(taken).toEqual(["notifications/progress"]);
   });
 
   test("a reader who fails closes the connection", async () => {
     const { endpoint, server, options } = await bench((one) => one.stream().event(progress("one")));
-    const failing = responseOf(await send(endpoint, options), () => {
+    const failing = readResponse(await send(endpoint, options), () => {
       throw new Error("mine");
     });
     await expect(failing).rejects.toThrow("mine");

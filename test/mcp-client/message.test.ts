@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import {
   paramsOf,
-  readMessage,
-  readMessages,
+  parseServerMessage,
+  parseServerMessages,
   resultOf,
   rpcErrorOf,
   type Message,
@@ -12,7 +12,7 @@ import {
 } from "../../src/mcp-client/message.ts";
 
 function read(text: string): Message {
-  const message = readMessage(text);
+  const message = parseServerMessage(text);
   if (message.kind === "unreadable") throw new Error(message.why);
   return message;
 }
@@ -88,7 +88,7 @@ test.each([
   ["two ids", '{"jsonrpc":"2.0","id":1,"id":2,"result":{}}', "notJsonRpc"],
   ["two results, one of them in disguise", '{"jsonrpc":"2.0","id":1,"result":{},"r\\u0065sult":{}}', "notJsonRpc"],
 ])("%s is no message", (_what, text, rule) => {
-  expect(readMessage(text)).toMatchObject({ kind: "unreadable", rule });
+  expect(parseServerMessage(text)).toMatchObject({ kind: "unreadable", rule });
 });
 
 describe("a batch", () => {
@@ -96,7 +96,7 @@ describe("a batch", () => {
   const answer = '{"jsonrpc":"2.0","id":1,"result":{}}';
 
   test("is its messages, each with its own text", () => {
-    const messages = readMessages(` [${note} , ${answer}]`);
+    const messages = parseServerMessages(` [${note} , ${answer}]`);
     expect(messages).toMatchObject([
       { kind: "notification", text: note },
       { kind: "response", text: answer },
@@ -107,19 +107,21 @@ describe("a batch", () => {
     ["empty", "[]"],
     ["with something else in it", `[${answer},1]`],
   ])("that is %s is no message", (_what, text) => {
-    expect(readMessages(text)).toMatchObject({ kind: "unreadable" });
+    expect(parseServerMessages(text)).toMatchObject({ kind: "unreadable" });
   });
 
   test("has a thousand messages at most, and a message few members, whatever their text may hold", () => {
-    expect(readMessages(`[${Array.from({ length: 1001 }, () => answer).join(",")}]`)).toMatchObject({
+    expect(parseServerMessages(`[${Array.from({ length: 1001 }, () => answer).join(",")}]`)).toMatchObject({
       kind: "unreadable",
     });
     const members = Array.from({ length: 60 }, (_none, at) => `"x${at}":1`).join(",");
-    expect(readMessages(`{"jsonrpc":"2.0","id":1,"result":{},${members}}`)).toMatchObject({ kind: "unreadable" });
+    expect(parseServerMessages(`{"jsonrpc":"2.0","id":1,"result":{},${members}}`)).toMatchObject({
+      kind: "unreadable",
+    });
   });
 
   test("may have one message, and a message may come without a batch", () => {
-    expect(readMessages(`[${answer}]`)).toMatchObject([{ kind: "response" }]);
-    expect(readMessages(answer)).toMatchObject([{ kind: "response" }]);
+    expect(parseServerMessages(`[${answer}]`)).toMatchObject([{ kind: "response" }]);
+    expect(parseServerMessages(answer)).toMatchObject([{ kind: "response" }]);
   });
 });

@@ -2,29 +2,29 @@
 // it uses twice.
 
 import { describe, expect, test } from "vitest";
-import { tellUntilTaken } from "../../src/mcp-client/channel-2025.ts";
+import { sendOneWayWithRetry } from "../../src/mcp-client/channel-2025.ts";
 import { McpFault } from "../../src/mcp-client/fault.ts";
-import { readMessage, type NotificationMessage, type RequestMessage } from "../../src/mcp-client/message.ts";
-import { Questions, type AnswerQuestion } from "../../src/mcp-client/questions.ts";
+import { parseServerMessage, type NotificationMessage, type RequestMessage } from "../../src/mcp-client/message.ts";
+import { QuestionDispatcher, type HandleQuestion } from "../../src/mcp-client/questions.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 function asked(id: string | number, method = "roots/list"): RequestMessage {
-  return readMessage(JSON.stringify({ jsonrpc: "2.0", id, method, params: {} })) as RequestMessage;
+  return parseServerMessage(JSON.stringify({ jsonrpc: "2.0", id, method, params: {} })) as RequestMessage;
 }
 
 function takenBack(requestId: unknown): NotificationMessage {
   const message = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } };
-  return readMessage(JSON.stringify(message)) as NotificationMessage;
+  return parseServerMessage(JSON.stringify(message)) as NotificationMessage;
 }
 
 /** Until all that can be answered at once has been. */
 const settled = async () => new Promise((resolve) => setImmediate(resolve));
 
-const never: AnswerQuestion = async () => new Promise(() => {});
-const atOnce: AnswerQuestion = async () => ({});
+const never: HandleQuestion = async () => new Promise(() => {});
+const atOnce: HandleQuestion = async () => ({});
 
 /** Questions to a server of which a test says when it takes what it is told. */
-function asking(answer: AnswerQuestion, take: () => Promise<void> = async () => {}) {
+function asking(answer: HandleQuestion, take: () => Promise<void> = async () => {}) {
   const clock = new ManualClock();
   const told: string[] = [];
   const tell = async (text: string) => {
@@ -32,9 +32,9 @@ function asking(answer: AnswerQuestion, take: () => Promise<void> = async () => 
     await take();
   };
   // As `ask2025` does it.
-  const questions = new Questions(
+  const questions = new QuestionDispatcher(
     answer,
-    async (text, mayRepeat) => tellUntilTaken({ tell }, text, { clock, mayRepeat }),
+    async (text, mayRepeat) => sendOneWayWithRetry({ sendOneWay: tell }, text, { clock, mayRetry: mayRepeat }),
     clock,
   );
   return { clock, told, questions };
@@ -46,12 +46,12 @@ describe("the number of messages that a server can have us send", () => {
   test("is no more at once than a server needs, of pongs, refusals and answers together", async () => {
     const taken: (() => void)[] = [];
     const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
-    for (let count = 0; count < 20; count += 1) questions.take(asked(`p-${count}`, "ping"));
-    for (let count = 0; count < 100; count += 1) questions.take(asked(`q-${count}`));
+    for (let count = 0; count < 20; count += 1) questions.dispatch(asked(`p-${count}`, "ping"));
+    for (let count = 0; count < 100; count += 1) questions.dispatch(asked(`q-${count}`));
     await settled();
     expect(told).toHaveLength(32);
     // Answers wait for their turn. Pings do not: there is no use in a late pong.
-    questions.take(asked("late", "ping"));
+    questions.dispatch(asked("late", "ping"));
     for (let count = 0; count < 200; count += 1) {
       taken.shift()?.();
       await settled();
@@ -66,7 +66,7 @@ describe("the number of messages that a server can have us send", () => {
   test("is no more in all, of pings that are taken at once", async () => {
     const { told, questions } = asking(never);
     for (let count = 0; count < 600; count += 1) {
-      questions.take(asked(count, "ping"));
+      questions.dispatch(asked(count, "ping"));
       await settled();
     }
     expect(told).toHaveLength(500);
@@ -79,7 +79,7 @@ describe("the number of messages that a server can have us send", () => {
     const { told, questions, clock } = asking(atOnce, busy);
     const began = clock.now();
     for (let count = 0; count < 1000; count += 1) {
-      questions.take(asked(count, method));
+      questions.dispatch(asked(count, method));
       await settled();
       if ((count + 1) % 32 !== 0) continue;
       // The pauses of all answers that are to be sent again.
@@ -96,7 +96,7 @@ describe("the number of messages that a server can have us send", () => {
   test("does not end the pongs of a call that takes hours", async () => {
     const { told, questions, clock } = asking(never);
     for (let count = 0; count < 2 * 3600; count += 1) {
-      questions.take(asked(count, "ping"));
+      questions.dispatch(asked(count, "ping"));
       await settled();
       clock.advance(1000);
     }
@@ -105,8 +105,8 @@ describe("the number of messages that a server can have us send", () => {
 
   test("has one attempt for each pong and each refusal, and four for an answer", async () => {
     const { told, questions, clock } = asking(atOnce, busy);
-    questions.take(asked("p", "ping"));
-    questions.take(asked("q"));
+    questions.dispatch(asked("p", "ping"));
+    questions.dispatch(asked("q"));
     await settled();
     for (const waitMs of [100, 500, 2000]) {
       clock.advance(waitMs);
@@ -114,7 +114,7 @@ describe("the number of messages that a server can have us send", () => {
     }
     expect(told.map((text) => (JSON.parse(text) as { id: string }).id)).toEqual(["p", "q", "q", "q", "q"]);
     const full = asking(never, busy);
-    for (let count = 0; count < 33; count += 1) full.questions.take(asked(count));
+    for (let count = 0; count < 33; count += 1) full.questions.dispatch(asked(count));
     await settled();
     expect(full.told).toEqual([expect.stringContaining("Too many questions")]);
     expect(full.clock.pending).toEqual([]);
@@ -130,11 +130,11 @@ describe("questions that are open", () => {
       return new Promise(() => {});
     });
     for (let count = 0; count < 400; count += 1) {
-      questions.take(asked("q"));
+      questions.dispatch(asked("q"));
       // Taken back, so that the id is free again, and still worked on.
-      questions.takeBack(takenBack("q"));
+      questions.withdraw(takenBack("q"));
     }
-    for (let count = 0; count < 400; count += 1) questions.take(asked(count));
+    for (let count = 0; count < 400; count += 1) questions.dispatch(asked(count));
     await settled();
     expect(signals).toHaveLength(32);
     questions.close();
@@ -144,12 +144,12 @@ describe("questions that are open", () => {
   test("are asked once each: an id that is open already has its answer to come", async () => {
     const answers: ((result: Record<string, unknown>) => void)[] = [];
     const { told, questions } = asking(async () => new Promise((resolve) => void answers.push(resolve)));
-    for (let count = 0; count < 400; count += 1) questions.take(asked("q"));
+    for (let count = 0; count < 400; count += 1) questions.dispatch(asked("q"));
     expect(answers).toHaveLength(1);
     answers[0]?.({ first: true });
     await settled();
     expect(told).toEqual(['{"jsonrpc":"2.0","id":"q","result":{"first":true}}']);
-    questions.take(asked("q"));
+    questions.dispatch(asked("q"));
     expect(answers).toHaveLength(2);
     questions.close();
   });
@@ -157,7 +157,7 @@ describe("questions that are open", () => {
   test("are places that are free again when they have been answered", async () => {
     const { told, questions } = asking(atOnce);
     for (let count = 0; count < 100; count += 1) {
-      questions.take(asked(count));
+      questions.dispatch(asked(count));
       await settled();
     }
     expect(told.filter((text) => text.includes("result"))).toHaveLength(100);
@@ -166,12 +166,12 @@ describe("questions that are open", () => {
   test("are dropped when the work is over, and nothing is told", async () => {
     const taken: (() => void)[] = [];
     const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
-    for (let count = 0; count < 32; count += 1) questions.take(asked(`p-${count}`, "ping"));
-    questions.take(asked("waits"));
+    for (let count = 0; count < 32; count += 1) questions.dispatch(asked(`p-${count}`, "ping"));
+    questions.dispatch(asked("waits"));
     await settled();
     questions.close();
-    questions.take(asked("later"));
-    questions.take(asked("later", "ping"));
+    questions.dispatch(asked("later"));
+    questions.dispatch(asked("later", "ping"));
     for (const free of taken.splice(0)) free();
     await settled();
     expect(told).toHaveLength(32);
@@ -181,20 +181,20 @@ describe("questions that are open", () => {
 test("a question under the id of one that was taken back is a question of its own", async () => {
   const answers: ((result: Record<string, unknown>) => void)[] = [];
   const { told, questions } = asking(async () => new Promise((resolve) => void answers.push(resolve)));
-  questions.take(asked("q"));
-  expect(questions.takeBack(takenBack("q"))).toBe(true);
-  questions.take(asked("q"));
+  questions.dispatch(asked("q"));
+  expect(questions.withdraw(takenBack("q"))).toBe(true);
+  questions.dispatch(asked("q"));
   answers[0]?.({ first: true });
   answers[1]?.({ second: true });
   await settled();
   expect(told).toEqual(['{"jsonrpc":"2.0","id":"q","result":{"second":true}}']);
-  expect(questions.takeBack(takenBack("q"))).toBe(false);
+  expect(questions.withdraw(takenBack("q"))).toBe(false);
 });
 
 test("an answer that cannot be sent throws nowhere", async () => {
   const { questions } = asking(atOnce, async () => Promise.reject(new Error("gone")));
-  questions.take(asked("q"));
-  questions.take(asked("p", "ping"));
+  questions.dispatch(asked("q"));
+  questions.dispatch(asked("p", "ping"));
   await settled();
-  expect(questions.takeBack(takenBack("q"))).toBe(false);
+  expect(questions.withdraw(takenBack("q"))).toBe(false);
 });

@@ -4,14 +4,14 @@
 import { expect, test } from "vitest";
 import { mayHaveRun } from "../../src/mcp-client/fault.ts";
 import type { AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
-import { request2025 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2025 } from "../../src/mcp-client/outgoing.ts";
 import { send2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./client-setup.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 
 expectNothingLeft();
 
-const CALL = request2025({ id: 1, method: "tools/call", params: { name: "long" } });
+const CALL = buildRequest2025({ id: 1, method: "tools/call", params: { name: "long" } });
 
 async function calling(limits: Partial<AnswerLimits> = {}) {
   const made = await bench(undefined, limits);

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { cancel2025 } from "../../src/mcp-client/ask.ts";
-import { tellUntilTaken } from "../../src/mcp-client/channel-2025.ts";
+import { sendOneWayWithRetry } from "../../src/mcp-client/channel-2025.ts";
 import { paramsOf, resultOf } from "../../src/mcp-client/message.ts";
-import { request2025 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2025 } from "../../src/mcp-client/outgoing.ts";
 import { parseSession, type Session2025 } from "../../src/mcp-client/session-2025.ts";
 import { end2025, open2025, send2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./client-setup.ts";
@@ -13,7 +13,7 @@ import { sessionScript, type Exchange, type Json } from "../support/scripted-ser
 expectNothingLeft();
 
 const HELLO = { protocolVersion: "2025-11-25", capabilities: { roots: {} }, clientInfo: { name: "t", version: "1" } };
-const PING = request2025({ id: 5, method: "ping", params: {} });
+const PING = buildRequest2025({ id: 5, method: "ping", params: {} });
 
 function welcome(one: Exchange, result: Json, headers: Record<string, string> = {}): void {
   if (one.name === "initialize") one.result({ capabilities: {}, serverInfo: {}, ...result }, headers);
@@ -23,7 +23,7 @@ function welcome(one: Exchange, result: Json, headers: Record<string, string> = 
 describe("the handshake", () => {
   test("says what the client says, and then that it is done, in the session that was given", async () => {
     const { endpoint, server, options } = await bench(sessionScript("s-9"));
-    const { session, answer } = await open2025(endpoint, HELLO, "hello", options);
+    const { session, response: answer } = await open2025(endpoint, HELLO, "hello", options);
     expect(session).toEqual({ id: "s-9", revision: "2025-11-25", hello: HELLO, capabilities: {} });
     expect(resultOf(answer)).toMatchObject({ serverInfo: { name: "scripted" } });
     expect(server.names).toEqual(["initialize", "notifications/initialized"]);
@@ -160,7 +160,7 @@ describe("an answer that the server waits for", () => {
 
   test("is sent again until it is taken", async () => {
     const { endpoint, server, clock, options } = await bench();
-    const told = tellUntilTaken(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options });
+    const told = sendOneWayWithRetry(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options });
     (await server.next("response")).drop();
     await clock.untilWaitsFor(100);
     clock.advance(100);
@@ -174,14 +174,14 @@ describe("an answer that the server waits for", () => {
 
   test("is given up where the server does not want it", async () => {
     const { endpoint, server, clock, options } = await bench((one) => one.refuse(400));
-    const told = tellUntilTaken(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options });
+    const told = sendOneWayWithRetry(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options });
     expect(await faultOf(told)).toMatchObject({ kind: "status", http: { status: 400 } });
     expect(server.exchanges).toHaveLength(1);
   });
 
   test("is given up when the caller goes", async () => {
     const { endpoint, clock, abort, options } = await bench((one) => one.refuse(503));
-    const told = faultOf(tellUntilTaken(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options }));
+    const told = faultOf(sendOneWayWithRetry(streamable2025(endpoint, SESSION), ANSWER, { clock, ...options }));
     await clock.untilWaitsFor(100);
     abort.abort();
     expect(await told).toMatchObject({ kind: "status", http: { status: 503 } });

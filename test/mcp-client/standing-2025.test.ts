@@ -2,7 +2,7 @@
 // where a server has none.
 
 import { expect, test } from "vitest";
-import { followStanding, type StandingEvent } from "../../src/mcp-client/standing-2025.ts";
+import { followGetStream, type GetStreamEvent } from "../../src/mcp-client/standing-2025.ts";
 import { bench, expectNothingLeft, faultOf, SESSION } from "./client-setup.ts";
 import type { Exchange, Json } from "../support/scripted-server.ts";
 
@@ -12,8 +12,8 @@ const changed: Json = { jsonrpc: "2.0", method: "notifications/tools/list_change
 
 async function following(script?: (exchange: Exchange) => void, lastEventId?: string) {
   const made = await bench(script);
-  const events = followStanding(made.endpoint, SESSION, { ...made.options, lastEventId });
-  const next = async (): Promise<StandingEvent | undefined> => {
+  const events = followGetStream(made.endpoint, SESSION, { ...made.options, lastEventId });
+  const next = async (): Promise<GetStreamEvent | undefined> => {
     const { done: isDone, value } = await events.next();
     return isDone === true ? undefined : value;
   };
@@ -25,7 +25,7 @@ async function following(script?: (exchange: Exchange) => void, lastEventId?: st
     made.clock.advance(afterMs);
     return made.server.next("GET");
   };
-  let reading: Promise<StandingEvent | undefined> = Promise.resolve(undefined);
+  let reading: Promise<GetStreamEvent | undefined> = Promise.resolve(undefined);
   return { ...made, events, next, comesBack, soon: async () => reading };
 }
 
@@ -148,7 +148,7 @@ test("an event that is no message and a response are skipped, and what follows i
 test("the limit of lines goes over all connections of the stream", async () => {
   const { endpoint, server, clock, options } = await bench();
   const limits = { lines: 1000, linesPerSecond: 0 };
-  const events = followStanding(endpoint, SESSION, { ...options, limits });
+  const events = followGetStream(endpoint, SESSION, { ...options, limits });
   const opened = events.next();
   (await server.next("GET")).stream().raw("id: e-1\n\n".repeat(400)).end();
   expect((await opened).value).toEqual({ kind: "opened" });
@@ -189,7 +189,7 @@ test("a reader who leaves at an event ends its body, on a platform too that does
     },
   });
   const deaf = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
-  for await (const event of followStanding({ ...endpoint, fetch: deaf }, SESSION)) {
+  for await (const event of followGetStream({ ...endpoint, fetch: deaf }, SESSION)) {
     if (event.kind === "message") break;
   }
   expect(isCancelled).toBe(true);

@@ -3,7 +3,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { refusalOf, refusedAsWritten } from "../../src/outbound/destination.ts";
+import { findBrokenRule, findBrokenRuleInUrl } from "../../src/outbound/destination.ts";
 import { isPublicAnswer } from "../../src/outbound/public-address.ts";
 import { SEED } from "../support/seed.ts";
 
@@ -95,7 +95,7 @@ const wrapped = addresses.chain((address) =>
 );
 
 const nobody = { allow: undefined, resolve: undefined };
-const at = (url: string) => refusalOf(new URL(url), nobody);
+const at = (url: string) => findBrokenRule(new URL(url), nobody);
 
 describe("an address in a URL", () => {
   it("is refused in every notation where it is special, and in none where it is public", async () => {
@@ -154,7 +154,7 @@ describe("an address in a URL", () => {
     "https://0x/0x1.0x2.3.4.09",
   ])("%s is no URL at all, or no address", (url) => {
     const parsed = URL.canParse(url) ? new URL(url) : undefined;
-    expect(parsed === undefined || refusedAsWritten(parsed) !== undefined).toBe(true);
+    expect(parsed === undefined || findBrokenRuleInUrl(parsed) !== undefined).toBe(true);
   });
 });
 
@@ -222,7 +222,7 @@ describe("a name of no public place", () => {
 
 describe("what a name stands for", () => {
   const named = (found: readonly string[]) =>
-    refusalOf(new URL("https://api.example.com/"), { allow: undefined, resolve: () => Promise.resolve(found) });
+    findBrokenRule(new URL("https://api.example.com/"), { allow: undefined, resolve: () => Promise.resolve(found) });
 
   it("is refused where any of its addresses is not public, however it is written", async () => {
     await fc.assert(
@@ -262,7 +262,7 @@ describe("what a name stands for", () => {
       "https://[2606:4700::1]/",
       "https://10.0.0.1/",
     ]) {
-      await refusalOf(new URL(url), { allow: undefined, resolve });
+      await findBrokenRule(new URL(url), { allow: undefined, resolve });
     }
     expect(asked).toEqual(["api.example.com"]);
   });
@@ -290,12 +290,14 @@ describe("OUTBOUND_ALLOW", () => {
     ["ftp://localhost/", "scheme"],
     ["https://user@localhost/", "credentials"],
   ])("%s: %s", async (url, rule) => {
-    expect(await refusalOf(new URL(url), { allow, resolve })).toBe(rule);
+    expect(await findBrokenRule(new URL(url), { allow, resolve })).toBe(rule);
   });
 
   it("allows nothing where the list is empty", async () => {
     for (const list of ["", ",", " , ", "http://", "*."]) {
-      expect(await refusalOf(new URL("https://localhost/"), { allow: list, resolve: undefined }), list).toBe("name");
+      expect(await findBrokenRule(new URL("https://localhost/"), { allow: list, resolve: undefined }), list).toBe(
+        "name",
+      );
     }
   });
 });

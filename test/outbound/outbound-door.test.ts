@@ -2,7 +2,7 @@
 // along. The network is a table of answers here; test/e2e/outbound.test.ts asks a real one.
 
 import { describe, expect, it, vi } from "vitest";
-import { OutboundDoor, type OutboundDoorOptions } from "../../src/outbound/outbound-door.ts";
+import { GuardedFetch, type GuardedFetchOptions } from "../../src/outbound/outbound-door.ts";
 import { OutboundError } from "../../src/outbound/outbound-error.ts";
 
 type Answer = Response | ((request: Request) => Response | Promise<Response>);
@@ -17,9 +17,9 @@ interface Sent {
 /** What a name stands for; every other is a public place. */
 const INSIDE: Record<string, string[]> = { "rebinds.example.com": ["127.0.0.1"], "nowhere.example.com": [] };
 
-function doorTo(answers: Record<string, Answer>, about: Partial<OutboundDoorOptions> = {}) {
+function doorTo(answers: Record<string, Answer>, about: Partial<GuardedFetchOptions> = {}) {
   const sent: Sent[] = [];
-  const door = new OutboundDoor({
+  const door = new GuardedFetch({
     tenant: crypto.randomUUID(),
     hops: 0,
     signal: () => new AbortController().signal,
@@ -255,7 +255,7 @@ describe("an answer", () => {
       new Promise<Response>((_resolve, reject) => {
         request.signal.addEventListener("abort", () => reject(request.signal.reason as Error));
       });
-    const { door } = doorTo({ "https://a.example.com/": never }, { answerWithinMs: 20 });
+    const { door } = doorTo({ "https://a.example.com/": never }, { timeoutMs: 20 });
     expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("time");
   });
 
@@ -278,7 +278,7 @@ describe("an answer", () => {
 });
 
 describe("requests under way", () => {
-  const many = (door: OutboundDoor, count: number) =>
+  const many = (door: GuardedFetch, count: number) =>
     Promise.all(Array.from({ length: count }, () => door.fetch("https://a.example.com/")));
   const answers = { "https://a.example.com/": () => new Response("text") };
 

@@ -2,7 +2,7 @@
 // an answer that is not known is none.
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { resolverAt } from "../../src/outbound/resolve.ts";
+import { createResolver } from "../../src/outbound/resolve.ts";
 
 const ADDRESS = "93.184.215.14";
 const MOST_MS = 300_000;
@@ -21,7 +21,7 @@ function scene({ ttl = 30 } = {}) {
     return Response.json({ Answer: state.answers.map((data) => ({ type: 1, TTL: ttl, data })) });
   });
   const name = `${crypto.randomUUID()}.example.com`;
-  const resolve = async () => resolverAt(`https://resolver.example.com/${name}`)?.(name);
+  const resolve = async () => createResolver(`https://resolver.example.com/${name}`)?.(name);
   return { state, resolve, after: (ms: number) => vi.setSystemTime(Date.now() + ms) };
 }
 

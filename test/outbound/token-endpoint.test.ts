@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { errorCodeIn, membersIn, tokenIn, tokenRequest } from "../../src/outbound/token-endpoint.ts";
+import {
+  parseOAuthErrorCode,
+  parseTokenBody,
+  parseTokenResponse,
+  createTokenRequest,
+} from "../../src/outbound/token-endpoint.ts";
 
 const BEARER = { access_token: "abc", token_type: "Bearer" };
 
@@ -7,16 +12,16 @@ describe("what a token endpoint is sent", () => {
   const client = { id: "a:b", secret: "c d%", isBasic: true };
 
   test("names the client in a header or in the form, never in both", () => {
-    const shown = tokenRequest(client, { grant_type: "x" });
+    const shown = createTokenRequest(client, { grant_type: "x" });
     expect(shown.headers["authorization"]).toBe(`Basic ${btoa("a%3Ab:c%20d%25")}`);
     expect(shown.body).toBe("grant_type=x");
-    const posted = tokenRequest({ ...client, isBasic: false }, { grant_type: "x" });
+    const posted = createTokenRequest({ ...client, isBasic: false }, { grant_type: "x" });
     expect(posted.headers).not.toHaveProperty("authorization");
     expect(posted.body).toBe("grant_type=x&client_id=a%3Ab&client_secret=c+d%25");
   });
 
   test("names a client without a secret in the form", () => {
-    const { headers, body } = tokenRequest({ ...client, secret: undefined }, {});
+    const { headers, body } = createTokenRequest({ ...client, secret: undefined }, {});
     expect(headers).not.toHaveProperty("authorization");
     expect(body).toBe("client_id=a%3Ab");
   });
@@ -32,7 +37,7 @@ describe("what a token endpoint gives", () => {
     ["one of no said type", { access_token: "abc" }, { access: "abc" }],
     ["one with a token to ask again", { ...BEARER, refresh_token: "r" }, { access: "abc", refresh: "r" }],
   ])("is %s", (_what, body, given) => {
-    expect(tokenIn(body)).toEqual({ ...given, idToken: undefined });
+    expect(parseTokenResponse(body)).toEqual({ ...given, idToken: undefined });
   });
 
   test.each([
@@ -43,18 +48,18 @@ describe("what a token endpoint gives", () => {
     ["one that is no text", { ...BEARER, access_token: 1 }],
     ["an error beside it", { ...BEARER, error: "slow_down" }],
   ])("is nothing where it is %s", (_what, body) => {
-    expect(tokenIn(body)).toBeUndefined();
+    expect(parseTokenResponse(body)).toBeUndefined();
   });
 
   test("is read as JSON, or as the form that it says it is", () => {
-    expect(membersIn('{"error":"x"}', null)).toEqual({ error: "x" });
-    expect(membersIn("error=x", "application/x-www-form-urlencoded; charset=utf-8")).toEqual({ error: "x" });
-    expect(membersIn("error=x", "text/html")).toBeUndefined();
-    expect(membersIn("[]", "application/json")).toBeUndefined();
+    expect(parseTokenBody('{"error":"x"}', null)).toEqual({ error: "x" });
+    expect(parseTokenBody("error=x", "application/x-www-form-urlencoded; charset=utf-8")).toEqual({ error: "x" });
+    expect(parseTokenBody("error=x", "text/html")).toBeUndefined();
+    expect(parseTokenBody("[]", "application/json")).toBeUndefined();
   });
 
   test("has a code where it looks like one, and no words of the server", () => {
-    expect(errorCodeIn("invalid_client")).toBe("invalid_client");
-    expect(errorCodeIn("Not you, s3cret")).toBeUndefined();
+    expect(parseOAuthErrorCode("invalid_client")).toBe("invalid_client");
+    expect(parseOAuthErrorCode("Not you, s3cret")).toBeUndefined();
   });
 });

@@ -21,7 +21,7 @@ function summary(classified: Classified): string {
       return `${errorStatus(failure.error, era)} ${errorCode(failure.error, era)}, era ${era}, ${shown}`;
     }
     case "message2025":
-      return `2025 ${classified.message.kind} as ${classified.dialect.revision}`;
+      return `2025 ${classified.message.kind} as ${classified.revision.version}`;
     case "batch2025":
       return `2025 batch of ${classified.messages.length}`;
     case "request2026":

@@ -1,7 +1,7 @@
 // Opaque cursors: they come back as they went out, belong to one list, and pages cover a list exactly once.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeCursor, encodeCursor, pageOf } from "../../src/protocol/cursor.ts";
+import { decodeCursor, encodeCursor, paginate } from "../../src/protocol/cursor.ts";
 import { SEED } from "../support/seed.ts";
 
 describe("a cursor", () => {
@@ -69,7 +69,7 @@ describe("pages", () => {
         const seen: number[] = [];
         let cursor: string | undefined;
         do {
-          const page = pageOf("tools", items(count), cursor, size);
+          const page = paginate("tools", items(count), cursor, size);
           if (!page) throw new Error("a cursor of ours was refused");
           expect(page.items.length).toBeLessThanOrEqual(size);
           seen.push(...page.items);
@@ -82,12 +82,12 @@ describe("pages", () => {
   });
 
   test("end without a cursor when the last one is full", () => {
-    expect(pageOf("tools", items(4), undefined, 4)).toEqual({ items: items(4) });
-    expect(pageOf("tools", items(4), encodeCursor("tools", "2"), 2)).toEqual({ items: [2, 3] });
+    expect(paginate("tools", items(4), undefined, 4)).toEqual({ items: items(4) });
+    expect(paginate("tools", items(4), encodeCursor("tools", "2"), 2)).toEqual({ items: [2, 3] });
   });
 
   test("an empty list has one empty page", () => {
-    expect(pageOf("tools", [], undefined, 5)).toEqual({ items: [] });
+    expect(paginate("tools", [], undefined, 5)).toEqual({ items: [] });
   });
 
   test.each([
@@ -100,11 +100,11 @@ describe("pages", () => {
     ["the end of the list", encodeCursor("tools", "4")],
     ["a position far behind the end", encodeCursor("tools", "99999999999999999999")],
   ])("%s is refused", (_what, cursor) => {
-    expect(pageOf("tools", items(4), cursor, 2)).toBeUndefined();
+    expect(paginate("tools", items(4), cursor, 2)).toBeUndefined();
   });
 
   test("a cursor whose page is gone because the list shrank is refused", () => {
-    const { nextCursor } = pageOf("tools", items(10), undefined, 5) ?? {};
-    expect(pageOf("tools", items(5), nextCursor, 5)).toBeUndefined();
+    const { nextCursor } = paginate("tools", items(10), undefined, 5) ?? {};
+    expect(paginate("tools", items(5), nextCursor, 5)).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
 // Which methods exist in each era, and what a result looks like on the wire: stamps, caching hints, `_meta`, questions.
 import { describe, expect, test } from "vitest";
-import { Encoded, type CallOutcome, type Complete } from "../../src/protocol/outcome.ts";
-import { dispatch, encodeAnswer, encodeFailure } from "../../src/protocol/dispatch.ts";
-import { DIALECT_2026, DIALECTS, LATEST_2025, REVISIONS_2025 } from "../../src/protocol/era.ts";
+import { SerializedResult, type CallOutcome, type Complete } from "../../src/protocol/outcome.ts";
+import { dispatch, encodeOutcome, encodeFailure } from "../../src/protocol/dispatch.ts";
+import { REVISION_2026, REVISION_FEATURES, LATEST_2025, VERSIONS_2025 } from "../../src/protocol/era.ts";
 import { failure } from "../../src/protocol/errors.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { META } from "../../src/protocol/meta.ts";
@@ -44,15 +44,15 @@ describe.each(REVISIONS)("the methods of %s", (revision) => {
   });
 
   test("an unknown method is a JSON-RPC error, and not found in HTTP where the revision says so", () => {
-    const { json, status } = encodeAnswer("x", failure("methodNotFound"), DIALECTS[revision], SERVER);
+    const { json, status } = encodeOutcome("x", failure("methodNotFound"), REVISION_FEATURES[revision], SERVER);
     expect(status).toBe(in2026 ? 404 : 200);
     expect(JSON.parse(json)).toEqual({ jsonrpc: "2.0", id: "x", error: { code: -32601, message: "Method not found" } });
     expectOfficial(revision, JSON.parse(json), { direction: "server" });
   });
 });
 
-function resultOf(outcome: CallOutcome, dialect = DIALECT_2026): JsonObject {
-  const { json, status } = encodeAnswer(1, outcome, dialect, SERVER);
+function resultOf(outcome: CallOutcome, dialect = REVISION_2026): JsonObject {
+  const { json, status } = encodeOutcome(1, outcome, dialect, SERVER);
   expect(status).toBe(200);
   const message = JSON.parse(json) as { id: unknown; result: JsonObject };
   expect(message).toEqual({ jsonrpc: "2.0", id: 1, result: expect.any(Object) });
@@ -73,16 +73,19 @@ describe("a result of era 2026", () => {
   test("is the stamp alone when it is empty", () => {
     expect(resultOf(complete({}))).toEqual(STAMP);
     expect(resultOf(complete({ left: undefined }))).toEqual(STAMP);
-    expect(resultOf(complete(new Encoded("{}")))).toEqual(STAMP);
+    expect(resultOf(complete(new SerializedResult("{}")))).toEqual(STAMP);
   });
 
   test("that is JSON already is stamped without being read", () => {
-    expect(resultOf(complete(new Encoded('{"tools":[{"name":"a"}]}')))).toEqual({ ...STAMP, tools: [{ name: "a" }] });
+    expect(resultOf(complete(new SerializedResult('{"tools":[{"name":"a"}]}')))).toEqual({
+      ...STAMP,
+      tools: [{ name: "a" }],
+    });
   });
 
   test("says how long and by whom it may be kept", () => {
     expect(resultOf(complete({ tools: [] }, HINT))).toEqual({ ...STAMP, ...HINT, tools: [] });
-    expect(resultOf(complete(new Encoded('{"tools":[]}'), HINT))).toEqual({ ...STAMP, ...HINT, tools: [] });
+    expect(resultOf(complete(new SerializedResult('{"tools":[]}'), HINT))).toEqual({ ...STAMP, ...HINT, tools: [] });
     expect(resultOf(complete({}, { ttlMs: 0, cacheScope: "public" }))).toEqual({
       ...STAMP,
       ttlMs: 0,
@@ -113,7 +116,7 @@ describe("a result of era 2026", () => {
 
   test("names each server by its own name", () => {
     for (const server of [SERVER, { name: "other", version: "2", title: "Other" }, SERVER]) {
-      const message = JSON.parse(encodeAnswer(1, complete({}), DIALECT_2026, server).json) as JsonObject;
+      const message = JSON.parse(encodeOutcome(1, complete({}), REVISION_2026, server).json) as JsonObject;
       expect(message).toHaveProperty(["result", "_meta", META.serverInfo], server);
     }
   });
@@ -125,7 +128,7 @@ describe("a result of era 2026", () => {
       ["tools/list", tools],
       ["tools/call", text],
     ] as const) {
-      const { json } = encodeAnswer("id", outcome, DIALECT_2026, SERVER);
+      const { json } = encodeOutcome("id", outcome, REVISION_2026, SERVER);
       expectOfficial("2026-07-28", JSON.parse(json), { direction: "server", method });
     }
   });
@@ -150,33 +153,42 @@ describe("a question of era 2026", () => {
   });
 
   test.each(["tools/call", "prompts/get", "resources/read"])("is valid as an answer to %s", (method) => {
-    const { json } = encodeAnswer(1, { kind: "inputRequired", inputRequests, requestState: "s" }, DIALECT_2026, SERVER);
+    const { json } = encodeOutcome(
+      1,
+      { kind: "inputRequired", inputRequests, requestState: "s" },
+      REVISION_2026,
+      SERVER,
+    );
     expectOfficial("2026-07-28", JSON.parse(json), { direction: "server", method });
   });
 });
 
-describe.each(REVISIONS_2025)("a result of %s", (revision) => {
+describe.each(VERSIONS_2025)("a result of %s", (revision) => {
   test("is what the method returned, without stamp and hint", () => {
     const result = { tools: [], _meta: { a: 1 } };
-    expect(resultOf(complete(result, HINT), DIALECTS[revision])).toEqual(result);
-    expect(resultOf(complete(new Encoded('{"tools":[]}'), HINT), DIALECTS[revision])).toEqual({ tools: [] });
+    expect(resultOf(complete(result, HINT), REVISION_FEATURES[revision])).toEqual(result);
+    expect(resultOf(complete(new SerializedResult('{"tools":[]}'), HINT), REVISION_FEATURES[revision])).toEqual({
+      tools: [],
+    });
   });
 
   test("may have no members at all", () => {
-    expect(encodeAnswer(1, complete({}), DIALECTS[revision], SERVER).json).toBe('{"jsonrpc":"2.0","id":1,"result":{}}');
+    expect(encodeOutcome(1, complete({}), REVISION_FEATURES[revision], SERVER).json).toBe(
+      '{"jsonrpc":"2.0","id":1,"result":{}}',
+    );
   });
 });
 
 describe("a failure", () => {
   test("carries its own text and data, or the table's text", () => {
-    const told = encodeAnswer("a", failure("invalidParams", "no such tool", { path: "name" }), DIALECT_2026, SERVER);
+    const told = encodeOutcome("a", failure("invalidParams", "no such tool", { path: "name" }), REVISION_2026, SERVER);
     expect(told.status).toBe(200);
     expect(JSON.parse(told.json)).toEqual({
       jsonrpc: "2.0",
       id: "a",
       error: { code: -32602, message: "no such tool", data: { path: "name" } },
     });
-    const plain = encodeAnswer("a", failure("internal"), LATEST_2025, SERVER);
+    const plain = encodeOutcome("a", failure("internal"), LATEST_2025, SERVER);
     expect(JSON.parse(plain.json)).toHaveProperty("error", { code: -32603, message: "Internal error" });
   });
 
@@ -201,9 +213,9 @@ describe("a failure", () => {
     const missing = failure("resourceNotFound", undefined, { uri: "x:y" });
     for (const [dialect, code] of [
       [LATEST_2025, -32002],
-      [DIALECT_2026, -32602],
+      [REVISION_2026, -32602],
     ] as const) {
-      const { json, status } = encodeAnswer(1, missing, dialect, SERVER);
+      const { json, status } = encodeOutcome(1, missing, dialect, SERVER);
       expect(status).toBe(200);
       expect(JSON.parse(json)).toHaveProperty("error", { code, message: "Resource not found", data: { uri: "x:y" } });
     }

@@ -1,22 +1,26 @@
 // Which revision a version stands for, in a header and where a client asks for it in initialize.
 import { describe, expect, test } from "vitest";
-import { dialect2025, DIALECTS, LATEST_2025, negotiate, REVISIONS_2025 } from "../../src/protocol/era.ts";
+import { findRevision2025, REVISION_FEATURES, LATEST_2025, negotiate, VERSIONS_2025 } from "../../src/protocol/era.ts";
 
 test("a header names a revision of era 2025 exactly or none", () => {
-  expect(dialect2025("2025-06-18")).toBe(DIALECTS["2025-06-18"]);
+  expect(findRevision2025("2025-06-18")).toBe(REVISION_FEATURES["2025-06-18"]);
   for (const other of ["2026-07-28", "", "1.0", "2025-06-18 ", "toString", "__proto__"]) {
-    expect(dialect2025(other)).toBeUndefined();
+    expect(findRevision2025(other)).toBeUndefined();
   }
 });
 
 describe("negotiation", () => {
-  test.each(REVISIONS_2025)("%s is answered with itself", (revision) => {
-    expect(negotiate(revision)).toEqual({ dialect: DIALECTS[revision], answered: revision, unofficial: false });
+  test.each(VERSIONS_2025)("%s is answered with itself", (revision) => {
+    expect(negotiate(revision)).toEqual({
+      dialect: REVISION_FEATURES[revision],
+      answered: revision,
+      unofficial: false,
+    });
   });
 
   test("2024-10-07 is echoed and served as 2024-11-05", () => {
     expect(negotiate("2024-10-07")).toEqual({
-      dialect: DIALECTS["2024-11-05"],
+      dialect: REVISION_FEATURES["2024-11-05"],
       answered: "2024-10-07",
       unofficial: false,
     });

@@ -5,7 +5,7 @@ import {
   isLogLevel,
   LOG_LEVELS,
   progressTokenOf,
-  reaches,
+  isAtLeast,
   requiredCapabilities,
   type ClientCapability,
 } from "../../src/protocol/meta.ts";
@@ -56,7 +56,7 @@ describe("log levels", () => {
 
   test("a level reaches itself and every lower minimum", () => {
     for (const [at, level] of LOG_LEVELS.entries()) {
-      expect(LOG_LEVELS.filter((minimum) => reaches(level, minimum))).toEqual(LOG_LEVELS.slice(0, at + 1));
+      expect(LOG_LEVELS.filter((minimum) => isAtLeast(level, minimum))).toEqual(LOG_LEVELS.slice(0, at + 1));
     }
   });
 });

@@ -1,7 +1,7 @@
 // The name that somebody may have meant.
 
 import { expect, test } from "vitest";
-import { nearest } from "../../src/protocol/nearest.ts";
+import { nearestName } from "../../src/protocol/nearest.ts";
 
 const KNOWN = ["note_read", "note_write", "note_search", "add", "wipe"];
 
@@ -13,9 +13,9 @@ test.each([
   ["noteread", "note_read"],
   ["wpie", "wipe"],
 ])("%s was meant to be %s", (written, meant) => {
-  expect(nearest(written, KNOWN)).toBe(meant);
+  expect(nearestName(written, KNOWN)).toBe(meant);
 });
 
 test.each(["", "zzz", "completely_different", "x".repeat(10_000)])("nothing is near %j", (written) => {
-  expect(nearest(written, KNOWN)).toBeUndefined();
+  expect(nearestName(written, KNOWN)).toBeUndefined();
 });

@@ -4,9 +4,14 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { callAudit, createWorker, defineTool, gateway } from "../../src/tenantry.ts";
-import { callAuditTables, FIRST_HASH, MOST_CALL_BYTES, MOST_CALLS } from "../../src/records/call-audit-tables.ts";
-import { redacted, recordedArguments, sha256Of } from "../../src/records/redacted.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import {
+  callAuditStore,
+  FIRST_HASH,
+  MAX_RECORDED_BYTES,
+  MAX_RECORDED_CALLS,
+} from "../../src/records/call-audit-tables.ts";
+import { redactValue, toRecordedArguments, sha256Of } from "../../src/records/redacted.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { adminEnv, adminOptions, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
@@ -24,7 +29,7 @@ describe("the record of a call's arguments", () => {
       card: { number: "2", kind: "x" },
       list: [{ ssn: "3", price: 4, other: 5 }],
     };
-    expect(redacted(args, ["ssn", "card.number", "list.*.price"])).toEqual({
+    expect(redactValue(args, ["ssn", "card.number", "list.*.price"])).toEqual({
       password: "[redacted]",
       ssn: "[redacted]",
       card: { number: "[redacted]", kind: "x" },
@@ -34,21 +39,21 @@ describe("the record of a call's arguments", () => {
 
   it("is the same digest for the same arguments in another order, and nothing in clear", async () => {
     const how = { calls: "digest" } as const;
-    const one = await recordedArguments({ a: 1, b: { c: "clear", d: 2 } }, how);
-    expect(one).toEqual(await recordedArguments({ b: { d: 2, c: "clear" }, a: 1 }, how));
+    const one = await toRecordedArguments({ a: 1, b: { c: "clear", d: 2 } }, how);
+    expect(one).toEqual(await toRecordedArguments({ b: { d: 2, c: "clear" }, a: 1 }, how));
     expect(Object.keys(one)).toEqual(["sha256", "bytes"]);
-    expect(await recordedArguments({ a: 2 }, how)).not.toEqual(one);
+    expect(await toRecordedArguments({ a: 2 }, how)).not.toEqual(one);
   });
 
   it("is the digest alone of what is long", async () => {
-    const long = await recordedArguments({ text: "x".repeat(10_000) }, { calls: "redacted" });
+    const long = await toRecordedArguments({ text: "x".repeat(10_000) }, { calls: "redacted" });
     expect(long.redacted).toBeUndefined();
   });
 });
 
 describe("the record of a tenant", () => {
   it("is a chain, and takes each batch once", async () => {
-    await onBench(callAuditTables, async ({ methods }) => {
+    await onBench(callAuditStore, async ({ methods }) => {
       const number = { maker: "one", sequence: 1 };
       const both = await Promise.all([
         methods.append(number, [entry("a"), entry("b")], 30),
@@ -64,7 +69,7 @@ describe("the record of a tenant", () => {
   });
 
   it("loses what is old, and keeps the hash that the rest begins with", async () => {
-    await onBench(callAuditTables, async ({ methods, open, clock }) => {
+    await onBench(callAuditStore, async ({ methods, open, clock }) => {
       await methods.append({ maker: "one", sequence: 1 }, [entry("old"), entry("older")], 2);
       clock.now += DAY_MS;
       await methods.append({ maker: "one", sequence: 2 }, [entry("new")], 2);
@@ -78,18 +83,18 @@ describe("the record of a tenant", () => {
   });
 
   it("loses the oldest calls where there are more than it keeps", async () => {
-    await onBench(callAuditTables, async ({ methods, sql }) => {
+    await onBench(callAuditStore, async ({ methods, sql }) => {
       await methods.append({ maker: "one", sequence: 1 }, [entry("a"), entry("b")], 30);
-      sql.exec("UPDATE recorded_kept SET head = ?", MOST_CALLS);
+      sql.exec("UPDATE recorded_kept SET head = ?", MAX_RECORDED_CALLS);
       await methods.append({ maker: "one", sequence: 2 }, [entry("c")], 30);
-      expect(methods.page(0).calls.map(({ sequence }) => sequence)).toEqual([2, MOST_CALLS + 1]);
+      expect(methods.page(0).calls.map(({ sequence }) => sequence)).toEqual([2, MAX_RECORDED_CALLS + 1]);
     });
   });
 });
 
 describe("a caller who wants the record of their calls gone", () => {
   it("cannot leave bytes that count for ever, whatever the letters of an argument", async () => {
-    await onBench(callAuditTables, async ({ methods, sql, clock, open }) => {
+    await onBench(callAuditStore, async ({ methods, sql, clock, open }) => {
       await methods.append(
         { maker: "one", sequence: 1 },
         Array.from({ length: 20 }, () => entry("\u{1f600}ä")),
@@ -102,10 +107,10 @@ describe("a caller who wants the record of their calls gone", () => {
   });
 
   it("removes with one call no more than that call needs", async () => {
-    await onBench(callAuditTables, async ({ methods, sql }) => {
+    await onBench(callAuditStore, async ({ methods, sql }) => {
       const all = Array.from({ length: 1500 }, (_, at) => entry(`call-${at}`));
       await methods.append({ maker: "one", sequence: 1 }, all, 30);
-      sql.exec("UPDATE recorded_kept SET bytes = bytes + ?", MOST_CALL_BYTES);
+      sql.exec("UPDATE recorded_kept SET bytes = bytes + ?", MAX_RECORDED_BYTES);
       await methods.append({ maker: "one", sequence: 2 }, [entry("b")], 30);
       expect(methods.page(0).anchor.sequence).toBe(2);
     });
@@ -151,7 +156,7 @@ interface Recorded {
   readonly arguments: { readonly redacted?: object };
 }
 const recorded = async (tenant: FreshTenant) =>
-  (await remote(tenant.stub, callAuditTables).page(0)).calls.map(({ text }) => JSON.parse(text) as Recorded);
+  (await createRpcClient(tenant.stub, callAuditStore).page(0)).calls.map(({ text }) => JSON.parse(text) as Recorded);
 const serving = (audit?: TenantDocument["audit"], limits?: TenantDocument["limits"]) =>
   servedTenant({ mode: "open", ...(audit && { audit }), ...(limits && { limits }) });
 
@@ -236,8 +241,12 @@ describe("the admin API", () => {
   it("gives all of them out as lines, pages of the object one after the other, and nothing of another tenant", async () => {
     const [id, other] = [await newTenant(), await newTenant()];
     const entries = Array.from({ length: 450 }, (_, at) => entry(`call-${at}`));
-    await remote(tenantOf(id).stub, callAuditTables).append({ maker: "t", sequence: 1 }, entries, 30);
-    await remote(tenantOf(other).stub, callAuditTables).append({ maker: "t", sequence: 1 }, [entry("secret")], 30);
+    await createRpcClient(tenantOf(id).stub, callAuditStore).append({ maker: "t", sequence: 1 }, entries, 30);
+    await createRpcClient(tenantOf(other).stub, callAuditStore).append(
+      { maker: "t", sequence: 1 },
+      [entry("secret")],
+      30,
+    );
     const lines = (await get(`/tenants/${id}/calls`)).text.trim().split("\n");
     const kinds = lines.map((one) => (JSON.parse(one) as { kind: string }).kind);
     expect([kinds[0], kinds.at(-1), kinds.filter((kind) => kind === "call").length]).toEqual(["anchor", "head", 450]);

@@ -2,16 +2,16 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/protocol/app-error.ts";
-import { CallBatches, type BatchNumber, type HandingHost } from "../../src/records/call-batches.ts";
-import { LEVELS } from "../../src/telemetry/levels.ts";
+import { CallBatches, type BatchId, type BatchHost } from "../../src/records/call-batches.ts";
+import { GAUGES } from "../../src/telemetry/levels.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 /** Batches of texts, which somebody takes after some milliseconds. */
 function handing(takesMs: number) {
-  const sent: BatchNumber[] = [];
+  const sent: BatchId[] = [];
   const taken = new Map<number, readonly string[]>();
   const batches = new CallBatches<string[]>({
-    make: () => [],
+    createBatch: () => [],
     send: async (_stub, number, batch) => {
       sent.push(number);
       await scheduler.wait(takesMs);
@@ -27,7 +27,7 @@ function handing(takesMs: number) {
     onError: () => {},
   };
   const note = (text: string) => {
-    batches.note(host as never, (batch) => {
+    batches.add(host as never, (batch) => {
       batch.push(text);
       return 0;
     });
@@ -62,7 +62,7 @@ describe("what an isolate noted of calls", () => {
   interface Given {
     readonly sent: [number: { sequence: number }, batch: string[]][];
     readonly batches: CallBatches<string[]>;
-    readonly host: HandingHost;
+    readonly host: BatchHost;
     readonly work: Promise<unknown>[];
     readonly errors: unknown[];
     fails: number;
@@ -77,7 +77,7 @@ describe("what an isolate noted of calls", () => {
       errors,
       fails: 0,
       batches: new CallBatches<string[]>({
-        make: () => [],
+        createBatch: () => [],
         send: async (_stub, number, batch) => {
           about.sent.push([number, [...batch]]);
           if (about.fails-- > 0) throw new Error("the object was reset");
@@ -90,11 +90,11 @@ describe("what an isolate noted of calls", () => {
         stub: () => ({}),
         waitUntil: (one: Promise<unknown>) => work.push(one),
         onError: (error: unknown) => errors.push(error),
-      } as unknown as HandingHost,
+      } as unknown as BatchHost,
     };
     return about;
   };
-  const note = ({ batches, host }: Given, text: string) => batches.note(host, (batch) => batch.push(text) / 100);
+  const note = ({ batches, host }: Given, text: string) => batches.add(host, (batch) => batch.push(text) / 100);
 
   it("goes to the object in one batch for many calls", async () => {
     const about = given();
@@ -142,7 +142,7 @@ describe("what an isolate noted of calls", () => {
     const answers: (() => void)[] = [];
     let isAway = true;
     const batches = new CallBatches<string[]>({
-      make: () => [],
+      createBatch: () => [],
       send: async (_stub, { sequence }) => {
         if (isAway) throw new Error("the object was reset");
         await new Promise<void>((resolve) => answers.push(resolve));
@@ -151,7 +151,7 @@ describe("what an isolate noted of calls", () => {
       afterMs: 60_000,
     });
     const flushed = async (text: string) => {
-      batches.note(host, (batch) => batch.push(text) / 100);
+      batches.add(host, (batch) => batch.push(text) / 100);
       await batches.flush(host);
       return [...taken];
     };
@@ -171,8 +171,8 @@ describe("what an isolate noted of calls", () => {
   });
 
   it("counts as backlog until it is taken, or its tenant is gone", async () => {
-    const before = LEVELS.backlog;
-    const waiting = () => LEVELS.backlog - before;
+    const before = GAUGES.backlog;
+    const waiting = () => GAUGES.backlog - before;
     const about = given();
     for (let at = 0; at < 50; at += 1) note(about, "x");
     expect(waiting()).toBe(50);
@@ -188,12 +188,12 @@ describe("what an isolate noted of calls", () => {
     expect(waiting()).toBe(0);
     const { host } = given();
     const gone = new CallBatches<string[]>({
-      make: () => [],
+      createBatch: () => [],
       send: () => Promise.reject(new AppError("unknownTenant")),
       afterMs: 1,
     });
     const work: Promise<unknown>[] = [];
-    gone.note({ ...host, waitUntil: (one: Promise<unknown>) => work.push(one) }, (batch) => batch.push("x") / 100);
+    gone.add({ ...host, waitUntil: (one: Promise<unknown>) => work.push(one) }, (batch) => batch.push("x") / 100);
     expect(waiting()).toBe(1);
     await Promise.all(work);
     expect(waiting()).toBe(0);

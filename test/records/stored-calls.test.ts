@@ -5,11 +5,11 @@ import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { callAudit, createWorker, defineTool, telemetry, usage, type RequestEvent } from "../../src/tenantry.ts";
-import { callAuditTables } from "../../src/records/call-audit-tables.ts";
-import { HANDED_OVER_MS } from "../../src/records/usage.ts";
-import { usageTables } from "../../src/records/usage-tables.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { callAuditStore } from "../../src/records/call-audit-tables.ts";
+import { FLUSH_AFTER_MS } from "../../src/records/usage.ts";
+import { usageStore } from "../../src/records/usage-tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { readerOf, servedTenant } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
@@ -24,7 +24,7 @@ const CONFIRM = {
 /** Counts are handed over soon, not after ten seconds. */
 beforeEach(() => {
   const wait = scheduler.wait.bind(scheduler);
-  vi.spyOn(scheduler, "wait").mockImplementation((ms, options) => wait(ms === HANDED_OVER_MS ? 200 : ms, options));
+  vi.spyOn(scheduler, "wait").mockImplementation((ms, options) => wait(ms === FLUSH_AFTER_MS ? 200 : ms, options));
   onTestFinished(() => void vi.restoreAllMocks());
 });
 
@@ -70,7 +70,7 @@ const notedTenant = (more: TenantDocument = {}) =>
   servedTenant({ mode: "open", audit: { calls: "digest", wait: true }, tools: { "*": { enabled: true } }, ...more });
 
 async function entriesOf({ stub }: FreshTenant) {
-  const { calls } = await remote(stub, callAuditTables).page(0);
+  const { calls } = await createRpcClient(stub, callAuditStore).page(0);
   return calls.map(({ text }) => {
     const { name, outcome, error } = JSON.parse(text) as Record<string, unknown>;
     return { name, outcome, error };
@@ -78,7 +78,7 @@ async function entriesOf({ stub }: FreshTenant) {
 }
 
 async function countsOf({ stub }: FreshTenant) {
-  const { lines } = await remote(stub, usageTables).lines(everything);
+  const { lines } = await createRpcClient(stub, usageStore).lines(everything);
   return lines
     .filter(({ kind }) => kind === "tool")
     .map(({ name, calls, errors, refused }) => ({ name, calls, errors, refused }));
@@ -191,7 +191,7 @@ describe("a call that is stored before it runs", () => {
     "is noted once, as refused, where %s is suspended by then",
     async (_who, suspension) => {
       const tenant = await notedTenant();
-      await remote(tenant.stub, policyTables).suspend(suspension, { name: "ann", isTenantAdmin: false });
+      await createRpcClient(tenant.stub, policyStore).suspend(suspension, { name: "ann", isTenantAdmin: false });
       const { text } = await begun(tenant, "long");
       await expect.poll(text, { timeout: 20_000 }).toContain("Unpaid");
       await expectOnce(tenant, { name: "long", outcome: "refused", error: "suspended" });

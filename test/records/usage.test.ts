@@ -5,9 +5,15 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, gateway, usage } from "../../src/tenantry.ts";
 import type { UsageLine } from "../../src/deployment/record-readers.ts";
-import { HANDED_OVER_MS } from "../../src/records/usage.ts";
-import { DAYS_KEPT, HOUR_MS, HOURS_KEPT, MOST_THINGS, usageTables } from "../../src/records/usage-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { FLUSH_AFTER_MS } from "../../src/records/usage.ts";
+import {
+  RETAINED_DAYS,
+  HOUR_MS,
+  RETAINED_HOURS,
+  MAX_ROWS_PER_HOUR,
+  usageStore,
+} from "../../src/records/usage-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { onBench, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
@@ -28,7 +34,7 @@ const everything = { by: "hour", from: 0, to: 2 ** 40, open: true, after: null }
 
 describe("the object of a tenant", () => {
   it("counts a batch once, however often it is sent", async () => {
-    await onBench(usageTables, ({ methods }) => {
+    await onBench(usageStore, ({ methods }) => {
       const number = { maker: "isolate", sequence: 1 };
       expect([methods.add(number, [line("add")]), methods.add(number, [line("add")])]).toEqual([true, false]);
       expect(methods.add({ maker: "isolate", sequence: 2 }, [line("add", { calls: 2 })])).toBe(true);
@@ -37,15 +43,15 @@ describe("the object of a tenant", () => {
   });
 
   it("reads a few rows for each thing that it counts, however many there are", async () => {
-    await onBench(usageTables, ({ methods, rowsFor }) => {
-      const lines = Array.from({ length: MOST_THINGS }, (_, at) => line(`tool-${at}`));
+    await onBench(usageStore, ({ methods, rowsFor }) => {
+      const lines = Array.from({ length: MAX_ROWS_PER_HOUR }, (_, at) => line(`tool-${at}`));
       methods.add({ maker: "one", sequence: 1 }, lines);
-      expect(rowsFor(() => methods.add({ maker: "one", sequence: 2 }, lines))).toBeLessThan(4 * MOST_THINGS);
+      expect(rowsFor(() => methods.add({ maker: "one", sequence: 2 }, lines))).toBeLessThan(4 * MAX_ROWS_PER_HOUR);
     });
   });
 
   it("never changes an hour that is closed: what comes late counts in the one that is open", async () => {
-    await onBench(usageTables, ({ methods, clock }) => {
+    await onBench(usageStore, ({ methods, clock }) => {
       methods.add({ maker: "one", sequence: 1 }, [line("add")]);
       clock.now = NOW + HOUR_MS + 300_000;
       expect(methods.lines({ ...everything, open: false }).lines).toEqual([line("add")]);
@@ -56,8 +62,8 @@ describe("the object of a tenant", () => {
   });
 
   it("goes on after a page where it ended", async () => {
-    await onBench(usageTables, ({ methods }) => {
-      const names = Array.from({ length: MOST_THINGS }, (_, at) => `tool-${1000 + at}`);
+    await onBench(usageStore, ({ methods }) => {
+      const names = Array.from({ length: MAX_ROWS_PER_HOUR }, (_, at) => `tool-${1000 + at}`);
       methods.add(
         { maker: "one", sequence: 1 },
         names.map((name) => line(name)),
@@ -68,29 +74,29 @@ describe("the object of a tenant", () => {
       expect(first.length).toBe(500);
       // Of more things than are told apart, the others are one.
       expect([...first, ...next].filter(({ name }) => name === "")).toMatchObject([{ calls: 1 }]);
-      expect(new Set([...first, ...next].map(({ name }) => name)).size).toBe(MOST_THINGS + 1);
+      expect(new Set([...first, ...next].map(({ name }) => name)).size).toBe(MAX_ROWS_PER_HOUR + 1);
     });
   });
 
   it("tells what is old by the day, then not at all, and by days the same before and after", async () => {
-    await onBench(usageTables, async ({ methods, open, clock, sql }) => {
+    await onBench(usageStore, async ({ methods, open, clock, sql }) => {
       methods.add({ maker: "one", sequence: 1 }, [line("add")]);
       const days = { ...everything, by: "day" } as const;
       const before = methods.lines(days).lines;
       expect(before).toEqual([line("add", { time: Math.floor(HOUR / 24) })]);
-      clock.now = NOW + (HOURS_KEPT + 24) * HOUR_MS;
+      clock.now = NOW + (RETAINED_HOURS + 24) * HOUR_MS;
       await open.alarm?.(clock.now);
       expect(methods.lines(everything).lines).toEqual([]);
       expect(methods.lines(days).lines).toEqual(before);
       expect(sql.exec("SELECT * FROM usage_batches").toArray()).toEqual([]);
-      clock.now = NOW + (DAYS_KEPT + 2) * 24 * HOUR_MS;
+      clock.now = NOW + (RETAINED_DAYS + 2) * 24 * HOUR_MS;
       expect(await open.alarm?.(clock.now)).toBeUndefined();
       expect(methods.lines(days).lines).toEqual([]);
     });
   });
 
   it("gives many days out page by page, each day once and in order", async () => {
-    await onBench(usageTables, async ({ methods, open, clock, sql, rowsFor }) => {
+    await onBench(usageStore, async ({ methods, open, clock, sql, rowsFor }) => {
       const [hours, things, first] = [30 * 24, 300, HOUR - (HOUR % 24) - 30 * 24];
       sql.exec(
         `WITH RECURSIVE hours(hour) AS (SELECT ?1 UNION ALL SELECT hour + 1 FROM hours WHERE hour + 1 < ?1 + ?2),
@@ -101,7 +107,7 @@ describe("the object of a tenant", () => {
         things,
       );
       // Ten days are told by the day already.
-      clock.now = (first + 10 * 24 + HOURS_KEPT) * HOUR_MS;
+      clock.now = (first + 10 * 24 + RETAINED_HOURS) * HOUR_MS;
       await open.alarm?.(clock.now);
       const told: UsageLine[] = [];
       for (let after: UsageLine | null = null; ; after = told.at(-1) ?? null) {
@@ -154,14 +160,14 @@ function handedOver(): { readonly now: () => void } {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const wait = scheduler.wait.bind(scheduler);
   vi.spyOn(scheduler, "wait").mockImplementation((ms, options) =>
-    ms === HANDED_OVER_MS ? promise : wait(ms, options),
+    ms === FLUSH_AFTER_MS ? promise : wait(ms, options),
   );
   onTestFinished(() => void vi.restoreAllMocks());
   return { now: () => resolve(undefined) };
 }
 
 const counted = async (tenant: FreshTenant, name: string) =>
-  (await remote(tenant.stub, usageTables).lines(everything)).lines.find((one) => one.name === name);
+  (await createRpcClient(tenant.stub, usageStore).lines(everything)).lines.find((one) => one.name === name);
 
 describe.each(["2025", "2026"] as const)("a call of era %s", (era) => {
   it("is counted by tool, with what it ended in, and without waiting for the object", async () => {
@@ -231,7 +237,7 @@ describe("the admin API", () => {
     const [id, other] = [await newTenant(), await newTenant()];
     const time = Math.floor(Date.now() / HOUR_MS);
     const add = (to: string, sequence: number, rows: UsageLine[]) =>
-      remote(tenantOf(to).stub, usageTables).add({ maker: "test", sequence }, rows);
+      createRpcClient(tenantOf(to).stub, usageStore).add({ maker: "test", sequence }, rows);
     await add(id, 1, [line("add", { time }), line("sub", { time, profile: "p" })]);
     await add(other, 1, [line("secret", { time })]);
     const open = await get(`/tenants/${id}/usage/calls?open=1`);

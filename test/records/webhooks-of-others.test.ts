@@ -2,14 +2,14 @@
 // tell, not by receivers that answer nothing.
 
 import { describe, expect, it } from "vitest";
-import { tellHooks, type HookGround } from "../../src/records/webhooks.ts";
-import { MOST_WAITING, webhookTables } from "../../src/records/webhook-tables.ts";
-import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
+import { dispatchWebhooks, type WebhookContext } from "../../src/records/webhooks.ts";
+import { MAX_QUEUED, webhookStore } from "../../src/records/webhook-tables.ts";
+import type { TenantEvent } from "../../src/tenants/authority/tenant-news.ts";
 import { onBench } from "../support/workerd/tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
 
-const down: TenantNews = { type: "upstream.down", key: "up 1", data: { upstream: "up" } };
-const reached = (at: number): TenantNews => ({
+const down: TenantEvent = { type: "upstream.down", key: "up 1", data: { upstream: "up" } };
+const reached = (at: number): TenantEvent => ({
   type: "quota.reached",
   key: `caller-${at} 2026-11-23`,
   data: { who: "" },
@@ -17,26 +17,26 @@ const reached = (at: number): TenantNews => ({
 
 describe("too many messages", () => {
   it("drop the type of which there are most, and other types wait on", async () => {
-    await onBench(webhookTables, ({ methods, clock, sql }) => {
-      methods.tell(down);
-      for (let at = 0; at < MOST_WAITING + 50; at += 1) {
+    await onBench(webhookStore, ({ methods, clock, sql }) => {
+      methods.enqueue(down);
+      for (let at = 0; at < MAX_QUEUED + 50; at += 1) {
         clock.now += 1;
-        methods.tell(reached(at));
+        methods.enqueue(reached(at));
       }
-      expect(methods.queue()).toEqual({ waiting: MOST_WAITING, dropped: 51 });
+      expect(methods.queue()).toEqual({ waiting: MAX_QUEUED, dropped: 51 });
       expect(sql.exec("SELECT count(*) AS n FROM webhook_news WHERE type = 'upstream.down'").one()).toEqual({ n: 1 });
     });
   });
 
   it("do not make a repeated message be told twice", async () => {
-    await onBench(webhookTables, ({ methods, clock, sql }) => {
-      methods.tell(down);
+    await onBench(webhookStore, ({ methods, clock, sql }) => {
+      methods.enqueue(down);
       for (let at = 0; at < 1_100; at += 1) {
         clock.now += 1;
-        methods.tell(reached(at));
+        methods.enqueue(reached(at));
       }
       sql.exec("DELETE FROM webhook_news");
-      methods.tell(down);
+      methods.enqueue(down);
       expect(methods.queue().waiting).toBe(0);
       expect(sql.exec("SELECT count(*) AS n FROM webhook_told").one()).toEqual({ n: 1_000 });
     });
@@ -54,14 +54,14 @@ it("the platform's webhook is told before those of the tenant, which may each ta
       return new Response(null, { status: 204 });
     });
   const own = Object.fromEntries(["a", "b"].map((name) => [name, { url: receiver("own"), secret: "{{secret:HOOK}}" }]));
-  const ground: HookGround = {
+  const ground: WebhookContext = {
     tenant: "acme",
     document: { webhooks: own },
     env: {},
     secret: async () => "whsec_c2VjcmV0LW9mLXRoZS1ob29r",
   };
   const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, done: [] };
-  const outcomes = await tellHooks(message, ground, {
+  const outcomes = await dispatchWebhooks(message, ground, {
     platform: () => ({ ops: { url: receiver("platform"), secret: "in clear" } }),
   });
   expect(outcomes.map(({ name, why }) => [name, why])).toEqual([

@@ -5,12 +5,12 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
 import { createWorker, defineTool, gateway, webhooks } from "../../src/tenantry.ts";
-import { limitTables } from "../../src/limits/limit-tables.ts";
-import { tellHooks, type HookGround } from "../../src/records/webhooks.ts";
-import { MOST_WAITING, PAUSES_MS, webhookTables } from "../../src/records/webhook-tables.ts";
-import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
-import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
+import { limitStore } from "../../src/limits/limit-tables.ts";
+import { dispatchWebhooks, type WebhookContext } from "../../src/records/webhooks.ts";
+import { MAX_QUEUED, PAUSES_MS, webhookStore } from "../../src/records/webhook-tables.ts";
+import { gatewayStore } from "../../src/gateway/gateway-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import type { TenantEvent } from "../../src/tenants/authority/tenant-news.ts";
 import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { onBench, rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
@@ -22,7 +22,7 @@ interface Heard {
   readonly text: string;
 }
 
-const down = (key: string): TenantNews => ({ type: "upstream.down", key, data: { upstream: "up", why: "gone" } });
+const down = (key: string): TenantEvent => ({ type: "upstream.down", key, data: { upstream: "up", why: "gone" } });
 
 /** A receiver that answers with these statuses, one after the other, then with the last of them. */
 function receiver(...statuses: number[]) {
@@ -40,7 +40,7 @@ afterEach(() => {
   place.platformHooks = undefined;
 });
 
-const groundOf = (hooks: NonNullable<HookGround["document"]["webhooks"]>): HookGround => ({
+const groundOf = (hooks: NonNullable<WebhookContext["document"]["webhooks"]>): WebhookContext => ({
   tenant: "acme",
   document: { webhooks: hooks },
   env: {},
@@ -54,14 +54,14 @@ describe("a message", () => {
   it.each(["whsec_not-base64", "whsec_", " "])("is not sent where the secret is %j, and says so", async (secret) => {
     const { heard, url } = receiver(204);
     const ground = { ...groundOf({ ops: hook(url) }), secret: async () => secret };
-    const [told] = await tellHooks(message, ground, {});
+    const [told] = await dispatchWebhooks(message, ground, {});
     expect(told).toEqual({ name: "ops", why: expect.stringContaining("its secret is nothing to sign with") as string });
     expect(heard).toEqual([]);
   });
 
   it("is signed as Standard Webhooks says, with its id and time", async () => {
     const { heard, url } = receiver(204);
-    expect(await tellHooks(message, groundOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
+    expect(await dispatchWebhooks(message, groundOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
     const [{ headers, text } = { headers: new Headers(), text: "" }] = heard;
     const [id, time] = ["webhook-id", "webhook-timestamp"].map((name) => headers.get(name));
     const [, signature = ""] = /^v1,(.+)$/.exec(headers.get("webhook-signature") ?? "") ?? [];
@@ -89,7 +89,7 @@ describe("a message", () => {
       other: hook(url, { events: ["quota.reached"] }),
       bare: { url, secret: "{{secret:NONE}}" },
     });
-    expect(await tellHooks({ ...message, done: ["has"] }, ground, {})).toEqual([
+    expect(await dispatchWebhooks({ ...message, done: ["has"] }, ground, {})).toEqual([
       { name: "all", why: null },
       { name: "bare", why: "the tenant has no secret NONE" },
     ]);
@@ -102,7 +102,7 @@ describe("a message", () => {
     const told = async (tenant: string, secret: string) => {
       const ground = { ...groundOf({ ops: hook(url, { secret }) }), tenant, env: bound };
       const broken = (webhooks({}) as BuiltInFeature).checkDocument?.(ground.document, undefined);
-      return [(await tellHooks(message, ground, {}))[0]?.why, broken?.length];
+      return [(await dispatchWebhooks(message, ground, {}))[0]?.why, broken?.length];
     };
     expect(await told("acme--x", "{{secret:KEY}}")).toEqual(["the tenant has no secret KEY", 0]);
     expect(await told("acme", "{{secret:hook}}")).toEqual([null, 0]);
@@ -114,7 +114,7 @@ describe("a message", () => {
     const { heard, url } = receiver(302);
     const inside = ["https://127.0.0.1/", "https://10.0.0.1/x", "http://example.com/", "https://metadata.internal/"];
     const ground = groundOf(Object.fromEntries([url, ...inside].map((one, at) => [`h${at}`, hook(one)])));
-    const outcomes = await tellHooks(message, ground, {});
+    const outcomes = await dispatchWebhooks(message, ground, {});
     expect(outcomes[0]?.why).toBe("it answered 302");
     expect(outcomes.slice(1).map(({ why }) => why)).toEqual(inside.map(() => expect.stringContaining("refused")));
     expect(heard.length).toBe(1);
@@ -123,35 +123,35 @@ describe("a message", () => {
 
 describe("the authority", () => {
   const waiting = (tenant: FreshTenant) => rowsOf(tenant, "SELECT * FROM webhook_news");
-  const tables = (tenant: FreshTenant) => remote(tenant.stub, webhookTables);
+  const tables = (tenant: FreshTenant) => createRpcClient(tenant.stub, webhookStore);
   const ring = async (tenant: FreshTenant) => {
     await rowsOf(tenant, "UPDATE webhook_news SET due = 0");
     await runDurableObjectAlarm(tenant.object);
   };
 
   it("tells each thing once, again when it happens again, and a week after it was last said", async () => {
-    await onBench(webhookTables, ({ methods, clock, wakes }) => {
-      for (let at = 0; at < 3; at += 1) methods.tell(down("one"));
-      methods.tell(down("two"));
+    await onBench(webhookStore, ({ methods, clock, wakes }) => {
+      for (let at = 0; at < 3; at += 1) methods.enqueue(down("one"));
+      methods.enqueue(down("two"));
       expect([methods.queue().waiting, wakes.length]).toEqual([2, 2]);
       clock.now += 3 * 86_400_000;
-      methods.tell(down("one"));
+      methods.enqueue(down("one"));
       clock.now += 5 * 86_400_000;
-      methods.tell(down("one"));
+      methods.enqueue(down("one"));
       expect(methods.queue().waiting).toBe(2);
       clock.now += 8 * 86_400_000;
-      methods.tell(down("one"));
+      methods.enqueue(down("one"));
       expect(methods.queue().waiting).toBe(3);
     });
   });
 
   it("drops the oldest messages where too many wait, and says how many", async () => {
-    await onBench(webhookTables, ({ methods, clock }) => {
-      for (let at = 0; at < MOST_WAITING + 5; at += 1) {
+    await onBench(webhookStore, ({ methods, clock }) => {
+      for (let at = 0; at < MAX_QUEUED + 5; at += 1) {
         clock.now += 1;
-        methods.tell(down(`key-${at}`));
+        methods.enqueue(down(`key-${at}`));
       }
-      expect(methods.queue()).toEqual({ waiting: MOST_WAITING, dropped: 5 });
+      expect(methods.queue()).toEqual({ waiting: MAX_QUEUED, dropped: 5 });
     });
   });
 
@@ -159,7 +159,7 @@ describe("the authority", () => {
     const { heard, url } = receiver(503, 204);
     place.platformHooks = { ops: { url, secret: "in clear" } };
     const tenant = await servedTenant();
-    await tables(tenant).tell(down("one"));
+    await tables(tenant).enqueue(down("one"));
     await expect.poll(() => heard.length).toBe(1);
     await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"]).toBe(1);
     await ring(tenant);
@@ -176,7 +176,7 @@ describe("the authority", () => {
     const [good, bad] = [receiver(204), receiver(500, 204)];
     place.platformHooks = { good: { url: good.url, secret: "x" }, bad: { url: bad.url, secret: "y" } };
     const tenant = await servedTenant();
-    await tables(tenant).tell(down("one"));
+    await tables(tenant).enqueue(down("one"));
     await expect.poll(async () => (await waiting(tenant))[0]?.["done"]).toBe('["platform good"]');
     await ring(tenant);
     await expect.poll(async () => (await waiting(tenant)).length).toBe(0);
@@ -192,7 +192,7 @@ describe("the authority", () => {
     });
     place.platformHooks = { slow: { url, secret: "in clear" } };
     const tenant = await servedTenant();
-    await tables(tenant).tell(down("one"));
+    await tables(tenant).enqueue(down("one"));
     await expect.poll(() => heard).toBe(1);
     await scheduler.wait(1_100);
     // The alarm is over, and the next one is set, while the other side has not answered.
@@ -206,15 +206,15 @@ describe("the authority", () => {
 
   it("notes nothing, and asks for no alarm, where no Worker has webhooks()", async () => {
     createWorker({ tenants: {} });
-    await onBench(webhookTables, ({ methods, wakes }) => {
-      methods.tell(down("one"));
+    await onBench(webhookStore, ({ methods, wakes }) => {
+      methods.enqueue(down("one"));
       expect([methods.queue().waiting, wakes]).toEqual([0, []]);
     });
   });
 
   it("sets no alarm again for a tenant that comes to its end", async () => {
     const tenant = await servedTenant({ mode: "open" });
-    await remote(tenant.stub, webhookTables).tell(down("ending"));
+    await createRpcClient(tenant.stub, webhookStore).enqueue(down("ending"));
     const isDueNow = async () => {
       await runDurableObjectAlarm(tenant.object);
       const alarm = await runInDurableObject(tenant.object, (_instance, { storage }) => storage.getAlarm());
@@ -227,12 +227,12 @@ describe("the authority", () => {
   });
 
   it("tells again what it told while its clock was ahead", async () => {
-    await onBench(webhookTables, ({ methods, clock }) => {
+    await onBench(webhookStore, ({ methods, clock }) => {
       const right = clock.now;
       clock.now = right + 365 * 86_400_000;
-      methods.tell(down("ahead"));
+      methods.enqueue(down("ahead"));
       clock.now = right;
-      methods.tell(down("ahead"));
+      methods.enqueue(down("ahead"));
       expect(methods.queue().waiting).toBe(2);
     });
   });
@@ -241,7 +241,7 @@ describe("the authority", () => {
     const { heard, url } = receiver(500);
     place.platformHooks = { ops: { url, secret: "in clear" } };
     const tenant = await servedTenant();
-    await tables(tenant).tell(down("one"));
+    await tables(tenant).enqueue(down("one"));
     await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"]).toBe(1);
     for (let attempt = 1; attempt <= PAUSES_MS.length; attempt += 1) {
       await ring(tenant);
@@ -270,19 +270,20 @@ describe("a webhook is told of", () => {
 
   it("a limit of the day at 80 %, once", async () => {
     const tenant = await watched();
-    const limits = remote(tenant.stub, limitTables);
+    const limits = createRpcClient(tenant.stub, limitStore);
     for (let at = 0; at < 10; at += 1) await limits.take([{ who: "", most: 10 }]);
     expect(await news(tenant)).toEqual([["quota.reached", expect.objectContaining({ who: "", most: 10 })]]);
   });
 
   it("an upstream that is down, then works again, then has definitions that are left out", async () => {
     const tenant = await watched();
-    const tables = remote(tenant.stub, gatewayTables);
-    const settled = { id: "up", config: "c", afterMs: 0, chance: 0 };
-    await tables.due({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
-    for (const why of ["it is gone", "it is gone", null, null]) await tables.settle({ ...settled, why, lacks: null });
+    const tables = createRpcClient(tenant.stub, gatewayStore);
+    const settled = { id: "up", config: "c", afterMs: 0, jitter: 0 };
+    await tables.claimDue({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
+    for (const why of ["it is gone", "it is gone", null, null])
+      await tables.completeRefresh({ ...settled, why, missing: null });
     for (const lacks of ["2 definitions wait", "2 definitions wait", "3 definitions wait"])
-      await tables.settle({ ...settled, why: null, lacks });
+      await tables.completeRefresh({ ...settled, why: null, missing: lacks });
     expect((await news(tenant)).map(([type]) => type)).toEqual([
       "upstream.down",
       "upstream.up",

@@ -2,7 +2,7 @@
 // writes in any member of a definition, the definition is left out, or the list is one that every revision allows.
 
 import { expect, test } from "vitest";
-import { faultOfDefinition } from "../../src/gateway/check-definition.ts";
+import { findDefinitionError } from "../../src/gateway/check-definition.ts";
 import type { ListedKind } from "../../src/protocol/definition.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
@@ -90,7 +90,7 @@ async function faultsOfList(kind: ListedKind, wire: JsonObject): Promise<string[
 }
 
 test.each(Object.keys(WHOLE) as ListedKind[])("of %s, one with every member is listed", async (kind) => {
-  expect(faultOfDefinition(kind, WHOLE[kind])).toBeUndefined();
+  expect(findDefinitionError(kind, WHOLE[kind])).toBeUndefined();
   expect(await faultsOfList(kind, WHOLE[kind])).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ test.each(Object.keys(WHOLE) as ListedKind[])("of %s, whatever stands in any mem
   for (const path of pathsIn(WHOLE[kind])) {
     for (const text of VALUES) {
       const wire = JSON.parse(withText(WHOLE[kind], path, text)) as JsonObject;
-      if (!isObject(wire) || faultOfDefinition(kind, wire) !== undefined) continue;
+      if (!isObject(wire) || findDefinitionError(kind, wire) !== undefined) continue;
       listed += 1;
       const [first] = await faultsOfList(kind, wire);
       if (first !== undefined) broken.push(`${path.join(".")} = ${text}: ${first}`);

@@ -4,7 +4,7 @@
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { runOf } from "../../src/clients/cli/local/run.ts";
+import { processIdentityOf } from "../../src/clients/cli/local/run.ts";
 import { commandLine } from "../support/command-line.ts";
 
 test.each([0, 90, 3600])(
@@ -13,7 +13,7 @@ test.each([0, 90, 3600])(
     const { admin, cli, folder } = await commandLine();
     const file = join(folder, ".config/tenantry/config.json");
     const config = JSON.stringify({ tokens: { [admin.url]: "fake-owner-token" } });
-    const lock = JSON.stringify(runOf(process.pid));
+    const lock = JSON.stringify(processIdentityOf(process.pid));
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, config);
     await writeFile(`${file}.lock`, lock);

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { repeated } from "../../src/clients/cli/command-context.ts";
+import { collectOption } from "../../src/clients/cli/command-context.ts";
 import { createProgram } from "../../src/clients/cli/program.ts";
 import type { Terminal } from "../../src/clients/cli/terminal/terminal.ts";
 import { commandLine } from "../support/command-line.ts";
@@ -17,7 +17,7 @@ interface Given {
 
 function valued(command: Command, words: readonly string[] = []): Given[] {
   const own = command.options.flatMap((option) => {
-    const isMany = option.parseArg === (repeated as typeof option.parseArg) || option.long === "--audience";
+    const isMany = option.parseArg === (collectOption as typeof option.parseArg) || option.long === "--audience";
     return option.long == null || isMany || option.isBoolean() ? [] : [{ words, flag: option.long }];
   });
   return [...own, ...command.commands.flatMap((below) => valued(below, [...words, below.name()]))];

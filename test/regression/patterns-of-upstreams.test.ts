@@ -2,9 +2,9 @@
 // many classes of letters took a second for each megabyte to read.
 
 import { expect, onTestFinished, test } from "vitest";
-import { faultOfDefinition } from "../../src/gateway/check-definition.ts";
+import { findDefinitionError } from "../../src/gateway/check-definition.ts";
 
-const faultOf = (inputSchema: object) => faultOfDefinition("tools", { name: "look", inputSchema });
+const faultOf = (inputSchema: object) => findDefinitionError("tools", { name: "look", inputSchema });
 const OTHERS = "(?i)x(";
 
 test.each([

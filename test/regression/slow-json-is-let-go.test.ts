@@ -3,18 +3,18 @@
 
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { requestSink, RequestStream } from "../../src/http/request-stream.ts";
+import { createRequestOutput, RequestStream } from "../../src/http/request-stream.ts";
 import { respondWhenReady } from "../../src/http/respond.ts";
-import type { Answer } from "../../src/protocol/dispatch.ts";
+import type { EncodedResponse } from "../../src/protocol/dispatch.ts";
 
 test.each([true, false])(
   "what ends after the answer does not reach its call (accepts streams: %s)",
   async (accepts) => {
     const client = new AbortController();
     const stream = new RequestStream(new Request("http://x", { signal: client.signal }), "2026", accepts);
-    const sink = requestSink(stream, "2026");
+    const sink = createRequestOutput(stream, "2026");
     const { cancelled } = sink;
-    const answer: Answer = { status: 200, json: "{}" };
+    const answer: EncodedResponse = { status: 200, json: "{}" };
     const running = setImmediate(answer);
     expect(await (await respondWhenReady(running, { sink, stream, waitUntil: () => {} })).text()).toBe("{}");
     client.abort();

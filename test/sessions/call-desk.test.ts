@@ -7,8 +7,8 @@ import { CLOSE } from "../../src/streams/wire.ts";
 import { attachmentOf } from "../../src/sessions/session-sockets.ts";
 import type { SessionObject } from "../../src/sessions/session-object.ts";
 import { openSessionSocket, type SessionStub } from "../../src/sessions/session-door.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { anyTenant } from "../support/workerd/tenant.ts";
 import {
   askOf,
@@ -228,7 +228,7 @@ describe("a run", () => {
   const capabilities = { elicitation: {} };
   let record = "";
   beforeAll(async () => {
-    const created = await remote(anyTenant(about.tenant), policyTables).incarnation(true);
+    const created = await createRpcClient(anyTenant(about.tenant), policyStore).tenantUid(true);
     record = recordOf({
       ...about,
       created: created ?? "",

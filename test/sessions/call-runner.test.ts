@@ -3,12 +3,12 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { PutQuestion } from "../../src/protocol/call.ts";
+import type { OutgoingRequest } from "../../src/protocol/call.ts";
 import { CallRunner, newCallKey, requestKey } from "../../src/sessions/call-runner.ts";
 import type { SessionStub } from "../../src/sessions/session-door.ts";
 import { askOf, freshSession, later, questionOf, recordOf, rowsIn, viewerOf } from "../support/workerd/session.ts";
 
-const question = (name: string): PutQuestion => ({ name, digest: `digest of ${name}`, method: "roots/list" });
+const question = (name: string): OutgoingRequest => ({ name, digest: `digest of ${name}`, method: "roots/list" });
 const answerTo = (name: string) => JSON.stringify({ result: { name } });
 
 function running(session: SessionStub = freshSession()) {
@@ -17,17 +17,17 @@ function running(session: SessionStub = freshSession()) {
   const stored = Promise.withResolvers<void>();
   const cancelled = Promise.withResolvers<void>();
   const host = {
-    object: () => session,
+    sessionObject: () => session,
     expires: later(),
     request: '"request"',
     repeatable: true,
     describe: async () => ({ record: recordOf(), fallback: "{}", said: 2, repeatable: true }),
-    stored: (key: string) => {
+    onStored: (key: string) => {
       happened.push(`stored ${key}`);
       stored.resolve();
     },
-    unchanged: async () => world.unchanged,
-    cancelled: () => {
+    hasSameRights: async () => world.unchanged,
+    onCancelled: () => {
       happened.push("cancelled");
       cancelled.resolve();
     },
@@ -35,7 +35,7 @@ function running(session: SessionStub = freshSession()) {
   const runner = new CallRunner(host, "a");
   /** Resolves when its questions are at the object. */
   const ask = async (...names: string[]) => {
-    const answers = runner.ask(names.map(question), {});
+    const answers = runner.request(names.map(question), {});
     await stored.promise;
     return { answers };
   };
@@ -71,7 +71,7 @@ describe("a question", () => {
 
   it("of each part of a handler is answered by itself, and the call is stored once", async () => {
     const { session, runner, happened } = running();
-    const [one, two] = [runner.ask([question("one")], {}), runner.ask([question("two")], {})];
+    const [one, two] = [runner.request([question("one")], {}), runner.request([question("two")], {})];
     await expect.poll(async () => (await rowsIn(session, "SELECT id FROM questions").catch(() => [])).length).toBe(2);
     const ids = await rowsIn(session, "SELECT id, name FROM questions ORDER BY name");
     for (const { id, name } of ids.toReversed()) await session.answer(String(id), answerTo(String(name)));
@@ -86,7 +86,7 @@ describe("a question", () => {
   it("fails where its session has no room, and nothing of it is stored", async () => {
     const { session, runner, happened } = running();
     for (let at = 0; at < 50; at += 1) await session.ask(askOf(`c${at}`, []), later());
-    await expect(runner.ask([question("who")], {})).rejects.toThrow("too many calls");
+    await expect(runner.request([question("who")], {})).rejects.toThrow("too many calls");
     expect([runner.isStored, happened]).toEqual([false, []]);
     expect(await rowsIn(session, "SELECT 1 FROM calls WHERE key = 'a'")).toEqual([]);
     runner.close();
@@ -111,11 +111,11 @@ describe("a question", () => {
     const { answers } = await ask("one");
     await session.answer("q-a-1.1", answerTo("one"));
     await answers;
-    void runner.ask([question("two")], {});
+    void runner.request([question("two")], {});
     const viewer = await viewerOf(session, "a", 1);
     await viewer.next();
-    runner.withdraw("too long");
-    runner.withdraw("too long");
+    runner.cancel("too long");
+    runner.cancel("too long");
     await runner.finish(null);
     expect((await logOf(session)).slice(2)).toEqual([
       { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "q-a-1.2", reason: "too long" } },
@@ -141,7 +141,7 @@ describe("what a stored call says", () => {
     await session.answer("q-a-1.1", answerTo("one"));
     await answers;
     runner.append('{"n":1}');
-    void runner.ask([question("two")], {});
+    void runner.request([question("two")], {});
     const viewer = await viewerOf(session, "a", 1);
     expect([await viewer.next(), await viewer.next()]).toMatchObject([
       { part: '{"n":1}' },
@@ -155,7 +155,7 @@ describe("a run", () => {
   it("goes no further when its connection leaves while it waits: the answer finds another run", async () => {
     const { session, runner, ask, happened } = running();
     const { answers } = await ask("who");
-    runner.leave();
+    runner.onClientGone();
     expect(await answers).toBeUndefined();
     runner.append('"nobody hears this"');
     await runner.finish('"nor this"');
@@ -172,7 +172,7 @@ describe("a run", () => {
     const { answers } = await ask("who");
     await session.answer("q-a-1.1", answerTo("who"));
     await answers;
-    runner.leave();
+    runner.onClientGone();
     await runner.finish('{"result":true}');
     expect((await logOf(session)).at(-1)).toEqual({ result: true });
   });
@@ -208,14 +208,14 @@ describe("a run", () => {
     const runner = new CallRunner(
       {
         ...host,
-        object: () => {
+        sessionObject: () => {
           if (way.isCut) throw new Error("the object cannot be reached");
           return session;
         },
       },
       "a",
     );
-    const answers = runner.ask([question("who")], {});
+    const answers = runner.request([question("who")], {});
     await expect.poll(async () => (await rowsIn(session, "SELECT 1 FROM questions").catch(() => [])).length).toBe(1);
     await session.answer("q-a-1.1", answerTo("who"));
     await answers;
@@ -248,7 +248,7 @@ describe("a run", () => {
     await runInDurableObject(session, (_instance, { storage }) => {
       storage.sql.exec("UPDATE calls SET attempt = 2");
     });
-    expect(await runner.ask([question("two")], {})).toBeUndefined();
+    expect(await runner.request([question("two")], {})).toBeUndefined();
     expect(await logOf(session)).toHaveLength(1);
     runner.close();
   });
@@ -289,10 +289,10 @@ it("a call whose session was away when it began to be watched can ask its client
   const { session, host } = running();
   let isAway = true;
   const away = { fetch: () => Promise.reject(new Error("the object was reset")) } as unknown as SessionStub;
-  const runner = new CallRunner({ ...host, object: () => (isAway ? away : session) }, "a");
+  const runner = new CallRunner({ ...host, sessionObject: () => (isAway ? away : session) }, "a");
   await expect(runner.watch()).rejects.toThrow("reset");
   isAway = false;
-  const answers = runner.ask([question("who")], {});
+  const answers = runner.request([question("who")], {});
   await expect.poll(async () => (await rowsIn(session, "SELECT id FROM questions").catch(() => [])).length).toBe(1);
   await session.answer("q-a-1.1", answerTo("who"));
   expect(await answers).toEqual(new Map([["digest of who", { result: { name: "who" } }]]));
@@ -318,8 +318,8 @@ describe("a run that goes on where an earlier one was lost", () => {
     if (!stored) throw new Error("it was not wanted");
     const runner = CallRunner.resume(host, { key: "a", attempt: 2, stored });
     expect([runner.isStored, runner.nonce, runner.memos]).toEqual([true, "a", { "memo m": 1 }]);
-    expect((await runner.ask([question("who")], {}))?.get("digest of who")).toEqual({ result: { name: "who" } });
-    const where = runner.ask([question("where")], {});
+    expect((await runner.request([question("who")], {}))?.get("digest of who")).toEqual({ result: { name: "who" } });
+    const where = runner.request([question("where")], {});
     // It has a socket by now: the first question was asked over it.
     await session.answer("q-a-1.2", answerTo("where"));
     expect((await where)?.size).toBe(1);

@@ -20,10 +20,10 @@ function viewing(session: SessionStub) {
       connects.push(after);
       return openSessionSocket(session, { as: "viewer", call: "a" }, after);
     },
-    event: (seq, json) => {
+    onEvent: (seq, json) => {
       show(`${seq} ${json}`);
     },
-    over: () => {
+    onEnd: () => {
       show("over");
     },
   });
@@ -102,10 +102,10 @@ describe("a viewer", () => {
         if (opened === 2) reopened.resolve(after);
         return { socket: pairs[opened - 1]?.[0] ?? new WebSocketPair()[0] };
       },
-      event: (seq, json) => {
+      onEvent: (seq, json) => {
         shown.resolve(`${seq} ${json}`);
       },
-      over: () => {},
+      onEnd: () => {},
     });
     await viewer.start(4);
     const say = (at: 0 | 1, part: string, last: boolean) => {
@@ -141,8 +141,8 @@ describe("a viewer", () => {
         connects += 1;
         return connects === 1 ? { socket: pair[0] } : openSessionSocket(session, { as: "viewer", call: "a" }, after);
       },
-      event: () => {},
-      over: () => {
+      onEvent: () => {},
+      onEnd: () => {
         over.resolve("over");
       },
     });

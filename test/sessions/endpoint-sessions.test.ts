@@ -7,11 +7,11 @@ import { afterEach, expect, it, vi } from "vitest";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { evictPolicy, peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
-import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { ANY_UID } from "../../src/tenants/authority/incarnation.ts";
 import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 const REVISION = "2025-11-25";
@@ -26,7 +26,7 @@ async function made(): Promise<FreshTenant> {
   const tenant = freshTenant();
   await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const document = { mode: "open", maxStalenessMs: 60_000 } as const;
-  await remote(tenant.stub, policyTables).create({
+  await createRpcClient(tenant.stub, policyStore).create({
     own: document,
     effective: document,
     actor: { name: "ann" },
@@ -79,7 +79,7 @@ it("a session is one until the last millisecond of its life, and none from then 
   vi.setSystemTime(ends);
   for (const method of ["POST", "DELETE"] as const) expect(await statusOf(tenant, method, session)).toBe(404);
   // Another isolate has not opened the id before.
-  dropSnapshot(tenant.id);
+  evictPolicy(tenant.id);
   expect(await statusOf(tenant, "POST", session)).toBe(404);
 });
 
@@ -87,7 +87,7 @@ it("a session is one until the last millisecond of its life, and none from then 
 function endMany({ object }: FreshTenant, count: number): Promise<void> {
   return runInDurableObject(object, async (instance) => {
     for (let at = 0; at < count; at += 1) {
-      await callOn(instance, "ended.endSession", WHOEVER, crypto.randomUUID(), Date.now() + SESSION_LIFETIME_MS);
+      await callOn(instance, "ended.endSession", ANY_UID, crypto.randomUUID(), Date.now() + SESSION_LIFETIME_MS);
     }
   });
 }
@@ -98,7 +98,7 @@ it("two thousand sessions that ended cost a lease a bounded number of ids, and a
   expect(await statusOf(tenant, "DELETE", first)).toBe(204);
   await endMany(tenant, MANY);
   expect(await statusOf(tenant, "DELETE", last)).toBe(204);
-  const lease = await remote(tenant.stub, policyTables).lease({
+  const lease = await createRpcClient(tenant.stub, policyStore).lease({
     version: null,
     maxStalenessMs: 50,
     inCode: false,
@@ -107,10 +107,10 @@ it("two thousand sessions that ended cost a lease a bounded number of ids, and a
   });
   expect(lease).toMatchObject({ state: "granted", ended: { nonces: { length: 1000 } } });
   // Another isolate, which knows what its lease brought, and asks about what is older.
-  dropSnapshot(tenant.id);
+  evictPolicy(tenant.id);
   for (const session of [first, last]) expect(await statusOf(tenant, "POST", session)).toBe(404);
   for (const session of [bystander, await begin(tenant)]) expect(await statusOf(tenant, "POST", session)).toBe(200);
-  expect(lastSnapshot(tenant.id)?.ended.bytes).toBeLessThan(256 * 1024);
+  expect(peekPolicy(tenant.id)?.endedSessions.bytes).toBeLessThan(256 * 1024);
 });
 
 it("a session asks the authority about its end once, if it is older than what the lease brought, and never if not", async () => {
@@ -119,7 +119,7 @@ it("a session asks the authority about its end once, if it is older than what th
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5000 });
   await endMany(tenant, MANY);
   vi.setSystemTime(Date.now() + 5000);
-  dropSnapshot(tenant.id);
+  evictPolicy(tenant.id);
   const newer = await begin(tenant);
   for (const [session, asked] of [
     [older, 1],

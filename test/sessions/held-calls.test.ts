@@ -4,15 +4,15 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { NO_CREDENTIAL } from "../../src/auth/credential.ts";
-import type { CallHost } from "../../src/calls/call-host.ts";
+import type { RequestScope } from "../../src/calls/call-host.ts";
 import type { NewResource } from "../../src/calls/resource-store.ts";
 import type { Deployment } from "../../src/deployment/deployment.ts";
-import { enter } from "../../src/http/enter.ts";
-import { Holder } from "../../src/http/era-2025/holder.ts";
+import { authorizeRequest } from "../../src/http/enter.ts";
+import { SseConnection } from "../../src/http/era-2025/holder.ts";
 import { EventStream } from "../../src/http/event-stream.ts";
-import { Visit } from "../../src/http/visit.ts";
-import type { Call } from "../../src/protocol/call.ts";
-import { DIALECTS } from "../../src/protocol/era.ts";
+import { RequestContext } from "../../src/http/visit.ts";
+import type { McpRequest } from "../../src/protocol/call.ts";
+import { REVISION_FEATURES } from "../../src/protocol/era.ts";
 import { failure } from "../../src/protocol/errors.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
@@ -32,14 +32,14 @@ const CALL = JSON.stringify({ jsonrpc: "2.0", id: "mine", method: "tools/call", 
 let made = 0;
 
 /** Calls of its one tool are run by `run`. */
-async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "complete"; result: JsonObject }>) {
-  const calls: Call[] = [];
+async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: "complete"; result: JsonObject }>) {
+  const calls: McpRequest[] = [];
   const taken: string[] = [];
   /** How often somebody was asked when the client was asked to come back. */
   const lost: number[] = [];
   const work: Promise<unknown>[] = [];
-  const events = new EventStream({ keepaliveMs: 20_000, ages: false, holder: "", gone: () => {} });
-  const long: ServedTool<CallHost> = {
+  const events = new EventStream({ keepaliveMs: 20_000, hasMaxAge: false, clientAddress: "", onDisconnect: () => {} });
+  const long: ServedTool<RequestScope> = {
     ...toolOf("long"),
     name: "long",
     call: (_args, call) => {
@@ -47,7 +47,7 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
       return run(call);
     },
   };
-  const source: Source<CallHost> = {
+  const source: Source<RequestScope> = {
     id: "long",
     state: { kind: "fresh" },
     tools: [long],
@@ -70,7 +70,7 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
   made += 1;
   const tenant = `tenant-${made}`;
   const known = defineTenants<NewResource>({ [tenant]: {} }).get(tenant) ?? failure("unknownTenant");
-  const visit = new Visit(
+  const visit = new RequestContext(
     deployment,
     {
       request: new Request(`https://x.example/mcp/${tenant}`),
@@ -81,16 +81,22 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
         },
       },
     },
-    { tenant, profile: null, path: "", credential: NO_CREDENTIAL, known },
+    { tenant, profile: null, path: "", credential: NO_CREDENTIAL, tenantResult: known },
   );
-  const entered = await enter(visit);
+  const entered = await authorizeRequest(visit);
   if (isFailure(entered)) throw new Error(entered.message);
   // Whoever asked for the lease may keep watch over all that waits, by timers that stand still here: that is no work of the calls.
   work.length = 0;
-  const holder = new Holder(
-    { entered, events, shown: () => {}, taken: (post) => taken.push(post), lost: () => lost.push(visit.asked) },
+  const holder = new SseConnection(
     {
-      dialect: DIALECTS["2024-11-05"],
+      authorized: entered,
+      events,
+      sendStoredEvent: () => {},
+      acknowledge: (post) => taken.push(post),
+      reconnect: () => lost.push(visit.subrequestCount),
+    },
+    {
+      revision: REVISION_FEATURES["2024-11-05"],
       unofficial: false,
       capabilities: {},
       profile: null,
@@ -111,10 +117,10 @@ const never = () => new Promise<never>(() => {});
 
 it("what is handed on twice is taken twice, and run once", async () => {
   const { holder, calls, taken, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
-  holder.take({ posted: CALL, id: "post" });
+  holder.handlePost({ posted: CALL, id: "post" });
   await Promise.all(work);
-  holder.take({ posted: CALL, id: "post" });
-  holder.take({ posted: CALL, id: "another" });
+  holder.handlePost({ posted: CALL, id: "post" });
+  holder.handlePost({ posted: CALL, id: "another" });
   await Promise.all(work);
   expect([taken, calls.length]).toEqual([["post", "post", "another"], 2]);
   expect((await told()).match(/"id":"mine"/g)).toHaveLength(2);
@@ -122,11 +128,11 @@ it("what is handed on twice is taken twice, and run once", async () => {
 
 it("a call whose client is gone goes on for half a minute, is cancelled then, and says no more", async () => {
   const { holder, calls, told } = await held(never);
-  holder.take({ posted: CALL, id: "post" });
+  holder.handlePost({ posted: CALL, id: "post" });
   await expect.poll(() => calls.length).toBe(1);
   const signal = calls[0]?.sink.cancelled;
-  holder.leave();
-  holder.leave();
+  holder.disconnect();
+  holder.disconnect();
   vi.advanceTimersByTime(29_999);
   expect(signal?.aborted).toBe(false);
   vi.advanceTimersByTime(1);
@@ -136,8 +142,8 @@ it("a call whose client is gone goes on for half a minute, is cancelled then, an
 
 it("a call that is only about to run when its client goes is cancelled as late as others", async () => {
   const { holder, calls, told } = await held(never);
-  holder.take({ posted: CALL, id: "post" });
-  holder.leave();
+  holder.handlePost({ posted: CALL, id: "post" });
+  holder.disconnect();
   await expect.poll(() => calls.length).toBe(1);
   const signal = calls[0]?.sink.cancelled;
   vi.advanceTimersByTime(30_000);
@@ -149,17 +155,17 @@ it("the client is asked to come back when its invocation asked others often enou
   const { promise, resolve } = Promise.withResolvers<{ kind: "complete"; result: JsonObject }>();
   const { holder, lost, visit, work, told } = await held(() => promise);
   const tell = (id: string) => {
-    holder.take({ posted: CALL, id });
+    holder.handlePost({ posted: CALL, id });
   };
-  visit.asked = 2000;
+  visit.subrequestCount = 2000;
   tell("one");
   tell("two");
   await vi.waitFor(() => {
     expect(work).toHaveLength(2);
   });
-  visit.asked = 5000;
+  visit.subrequestCount = 5000;
   tell("refused");
-  holder.rest();
+  holder.reconnectWhenIdle();
   expect(lost).toEqual([]);
   resolve({ kind: "complete", result: { content: [] } });
   await Promise.all(work);
@@ -170,11 +176,11 @@ it("the client is asked to come back when its invocation asked others often enou
 
 it("a client that asks little stays", async () => {
   const { holder, lost, visit, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
-  const before = visit.asked;
-  for (const id of ["one", "two", "three"]) holder.take({ posted: CALL, id });
+  const before = visit.subrequestCount;
+  for (const id of ["one", "two", "three"]) holder.handlePost({ posted: CALL, id });
   await Promise.all(work);
-  expect(visit.asked - before).toBeLessThan(20);
-  expect(visit.asked - before).toBeGreaterThanOrEqual(3);
+  expect(visit.subrequestCount - before).toBeLessThan(20);
+  expect(visit.subrequestCount - before).toBeGreaterThanOrEqual(3);
   expect(lost).toEqual([]);
   expect((await told()).match(/"id":"mine"/g)).toHaveLength(3);
 });

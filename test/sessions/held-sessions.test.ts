@@ -27,7 +27,7 @@ const sql = (session: SessionStub, statement: string) =>
   runInDurableObject(session, (_instance, { storage }) => {
     storage.sql.exec(statement);
   });
-const callsOf = async (session: SessionStub) => (await session.holding()).calls;
+const callsOf = async (session: SessionStub) => (await session.sseState()).calls;
 
 /** A holder that takes what comes. */
 async function take(holder: Listening<RunnerMessage>): Promise<RunnerMessage> {
@@ -165,13 +165,13 @@ describe("a holder", () => {
 
   it("that leaves is waited for: ten minutes later nothing is left, unless the client came back", async () => {
     const session = freshSession();
-    await session.agree(AGREED, later());
+    await session.saveNegotiation(AGREED, later());
     const left = await holderOf(session);
     await leave(session, left);
     expect((await storedIn(session)).alarm).toBeLessThan(Date.now() + 11 * MINUTE);
     const back = await holderOf(session);
     await runDurableObjectAlarm(session);
-    expect(await session.holding()).toEqual({ agreed: AGREED, calls: [] });
+    expect(await session.sseState()).toEqual({ agreed: AGREED, calls: [] });
     await leave(session, back);
     await runInDurableObject(session, (_instance, { storage }) => {
       storage.kv.put("detachedUntil", Date.now());
@@ -184,13 +184,13 @@ describe("a holder", () => {
     const session = freshSession();
     const holder = await holderOf(session);
     await leave(session, holder);
-    expect(await session.holding()).toEqual({ agreed: null, calls: [] });
+    expect(await session.sseState()).toEqual({ agreed: null, calls: [] });
     expect(await storedIn(session)).toEqual(NOTHING);
   });
 
   it("hears that the session is over", async () => {
     const session = freshSession();
-    await session.agree(AGREED, later());
+    await session.saveNegotiation(AGREED, later());
     const holder = await holderOf(session);
     await session.end();
     expect(await holder.ended).toBe(4002);
@@ -248,22 +248,22 @@ describe("a client that does not say where it was", () => {
 describe("what was agreed", () => {
   it("is known to the next holder, across an eviction", async () => {
     const session = freshSession();
-    expect(await session.holding()).toEqual({ agreed: null, calls: [] });
-    await session.agree(AGREED, later());
+    expect(await session.sseState()).toEqual({ agreed: null, calls: [] });
+    await session.saveNegotiation(AGREED, later());
     await evictDurableObject(session);
-    expect((await session.holding()).agreed).toBe(AGREED);
+    expect((await session.sseState()).negotiated).toBe(AGREED);
   });
 
   it("ends, when it is agreed anew, what an earlier client of the same name had begun", async () => {
     const session = freshSession();
-    await session.agree(AGREED, later());
+    await session.saveNegotiation(AGREED, later());
     await session.ask(askOf("open", [questionOf("q")], { call: newCall("open", { request: "3" }) }), later());
     await session.ask(askOf("over", []), later());
     await session.finish("over", 1, '"result"');
     const [viewer, runner] = [await viewerOf(session, "open", 1), await runnerOf(session, "open", "3")];
-    await session.agree('{"revision":"2025-03-26"}', later());
+    await session.saveNegotiation('{"revision":"2025-03-26"}', later());
     expect([await viewer.next(), await runner.next()]).toEqual([{ over: true }, { cancel: true }]);
-    expect(await session.holding()).toEqual({ agreed: '{"revision":"2025-03-26"}', calls: [] });
+    expect(await session.sseState()).toEqual({ agreed: '{"revision":"2025-03-26"}', calls: [] });
     expect(await session.answer("q", "{}")).toBe("unknown");
     for (const table of ["calls", "events", "questions", "cancelled"]) {
       expect(await rowsIn(session, `SELECT 1 FROM ${table}`)).toEqual([]);

@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { hubName } from "../../src/tenants/authority/changes.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { changeEvent } from "../support/workerd/hubs.ts";
 import { freshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
 
@@ -29,7 +29,7 @@ async function made(): Promise<string> {
     actor: { name: "ann" },
     action: "create",
   };
-  await remote(tenant.stub, policyTables).create(created);
+  await createRpcClient(tenant.stub, policyStore).create(created);
   return tenant.id;
 }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { openSessionSocket, sessionName } from "../../src/sessions/session-door.ts";
-import { persistently } from "../../src/streams/persistently.ts";
+import { withRetries } from "../../src/streams/persistently.ts";
 import { freshSession } from "../support/workerd/session.ts";
 
 /** Fails so often, and then does not. */
@@ -19,24 +19,24 @@ function failing(times: number, error: unknown) {
 describe("a message that may be said twice", () => {
   it("is said again after an accident", async () => {
     const { work, tries } = failing(2, new Error("Network connection lost."));
-    expect(await persistently(work)).toBe("done");
+    expect(await withRetries(work)).toBe("done");
     expect(tries()).toBe(3);
   });
 
   it("is said four times at most", async () => {
     const { work, tries } = failing(9, new Error("Network connection lost."));
-    await expect(persistently(work)).rejects.toThrow("Network connection lost.");
+    await expect(withRetries(work)).rejects.toThrow("Network connection lost.");
     expect(tries()).toBe(4);
   });
 
   it("is said once to an object that has too much to do", async () => {
     const { work, tries } = failing(9, Object.assign(new Error("overloaded"), { overloaded: true }));
-    await expect(persistently(work)).rejects.toThrow("overloaded");
+    await expect(withRetries(work)).rejects.toThrow("overloaded");
     expect(tries()).toBe(1);
   });
 
   it("is said again when something other than an error was thrown", async () => {
-    expect(await persistently(failing(1, "a text").work)).toBe("done");
+    expect(await withRetries(failing(1, "a text").work)).toBe("done");
   });
 });
 

@@ -23,7 +23,7 @@ export class CrowdClock implements Clock {
     return this.#dice / 2 ** 32;
   };
 
-  readonly after = (milliseconds: number, run: () => void): (() => void) => {
+  readonly schedule = (milliseconds: number, run: () => void): (() => void) => {
     const at = this.#now + Math.ceil(milliseconds);
     const due = this.#due.get(at) ?? new Set();
     this.#due.set(at, due.add(run));

@@ -3,14 +3,14 @@
 
 import { expect, it } from "vitest";
 import type { KeyRing } from "../../src/auth/seal.ts";
-import { eventIdOf, stateOf } from "../../src/http/event-ids.ts";
+import { eventIdOf, parseEventId } from "../../src/http/event-ids.ts";
 
 const ring: KeyRing = [{ id: "one", secret: crypto.getRandomValues(new Uint8Array(32)) }];
 const digests = { tools: "r1K-8uju1h", prompts: "1234567890", resources: "" };
 const stateAt = (definitions: number, content: number) => ({ versions: { definitions, content }, digests });
 
 it("an event id says how far each log of changes was told", async () => {
-  expect(await stateOf(ring, await eventIdOf(ring, stateAt(3, 71)))).toEqual(stateAt(3, 71));
+  expect(await parseEventId(ring, await eventIdOf(ring, stateAt(3, 71)))).toEqual(stateAt(3, 71));
 });
 
 it("an event id is as long for a large version as for a small one, and shows neither", async () => {
@@ -22,6 +22,6 @@ it("an event id is as long for a large version as for a small one, and shows nei
 it.each(["", "n.", "n.1.2", "n.x.a.b.c", "n.1.2.3.a.b.c", "c-1", "n.1234567890123456.a.b.c"])(
   "%j is no event id of such a stream",
   async (id) => {
-    expect(await stateOf(ring, id)).toBeUndefined();
+    expect(await parseEventId(ring, id)).toBeUndefined();
   },
 );

@@ -4,15 +4,15 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { openSocket } from "../../src/streams/held-socket.ts";
-import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../src/tenants/authority/tables.ts";
 import { changeEvent as event, LISTENER } from "../support/workerd/hubs.ts";
 import { DIGESTS, filterOf, LIST, NEVER, sightOf, streaming } from "./streaming.ts";
 import { type FreshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
 
 /** A tool is forbidden, which is in force a minute later. */
 async function suspendLater({ stub }: FreshTenant): Promise<void> {
-  const policy = remote(stub, policyTables);
+  const policy = createRpcClient(stub, policyStore);
   const actor = { name: "ann" };
   await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
   await policy.lease({ version: null, maxStalenessMs: 60_000, inCode: false, keyHash: null });
@@ -140,7 +140,7 @@ describe("a change of policy", () => {
 
   it("is told again when the one that came after it is in force: what its client read meanwhile may be from before that", async () => {
     const { tenant, feed, world, next } = streaming({ filter: { ...filterOf(), prompts: false, resources: false } });
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     const actor = { name: "ann" };
     const lease = { version: null, inCode: false, keyHash: null };
     await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });

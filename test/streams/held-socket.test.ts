@@ -1,11 +1,11 @@
 // A socket that is meant to stay: opened again after an accident, and over when its object says so, or its holder.
 
 import { describe, expect, it } from "vitest";
-import { HeldSocket, type Opened } from "../../src/streams/held-socket.ts";
+import { ReconnectingWebSocket, type OpenedSocket } from "../../src/streams/held-socket.ts";
 import { listening, type Listening } from "../support/workerd/sockets.ts";
 
 /** The object's side: each opening is answered as the test says, with a socket unless it says otherwise. */
-function held(...answers: (Opened | Error)[]) {
+function held(...answers: (OpenedSocket | Error)[]) {
   const messages: unknown[] = [];
   const happened: (string | number)[] = [];
   const fars: { readonly socket: WebSocket; readonly heard: Listening<unknown> }[] = [];
@@ -13,7 +13,7 @@ function held(...answers: (Opened | Error)[]) {
   const changed = () => {
     wake();
   };
-  const socket = new HeldSocket(
+  const socket = new ReconnectingWebSocket(
     async () => {
       happened.push("open");
       const answer = answers.shift();
@@ -24,15 +24,15 @@ function held(...answers: (Opened | Error)[]) {
       return { socket: near };
     },
     {
-      message: (message) => {
+      onMessage: (message) => {
         messages.push(message);
         changed();
       },
-      reopened: () => {
+      onReconnect: () => {
         happened.push("reopened");
         changed();
       },
-      ended: (code) => {
+      onEnd: (code) => {
         happened.push(code);
         changed();
       },
@@ -126,19 +126,19 @@ describe("closed by its holder, a socket", () => {
   });
 
   it("does not come back after an accident", async () => {
-    const opening = Promise.withResolvers<Opened>();
+    const opening = Promise.withResolvers<OpenedSocket>();
     const happened: string[] = [];
     const sockets = [new WebSocketPair(), new WebSocketPair()] as const;
     for (const { 1: far } of sockets) far.accept();
     const reopening = Promise.withResolvers<void>();
-    const socket: HeldSocket = new HeldSocket(
+    const socket: ReconnectingWebSocket = new ReconnectingWebSocket(
       async () => {
         happened.push("open");
         if (happened.length === 1) return { socket: sockets[0][0] };
         reopening.resolve();
         return opening.promise;
       },
-      { message: () => {}, reopened: () => happened.push("reopened"), ended: () => happened.push("ended") },
+      { onMessage: () => {}, onReconnect: () => happened.push("reopened"), onEnd: () => happened.push("ended") },
     );
     await socket.start();
     sockets[0][1].close(1011);

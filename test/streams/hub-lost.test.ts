@@ -2,8 +2,8 @@
 // that nobody waits for. Counted: who comes back when, what clients are told, and what the authority is asked.
 
 import { describe, expect, inject, it } from "vitest";
-import { Feed, type Digests, type FeedHost } from "../../src/streams/feed.ts";
-import type { Opened } from "../../src/streams/held-socket.ts";
+import { ChangeFeed, type Digests, type FeedHost } from "../../src/streams/feed.ts";
+import type { OpenedSocket } from "../../src/streams/held-socket.ts";
 import { CLOSE } from "../../src/streams/wire.ts";
 import type { ChangeEvent, Changes } from "../../src/tenants/authority/changes.ts";
 import { CrowdClock } from "./crowd-clock.ts";
@@ -56,7 +56,7 @@ class SimulatedHub {
   #sockets: { readonly socket: SimulatedSocket; readonly principal: string }[] = [];
   isAway = false;
 
-  join(principal: string): Opened {
+  join(principal: string): OpenedSocket {
     if (this.isAway) throw new Error("Network connection lost.");
     const socket = new SimulatedSocket();
     this.#sockets.push({ socket, principal });
@@ -109,7 +109,7 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
         counts.listens += 1;
         return { definitions: { ...NOTHING, version: 2 }, content: { ...NOTHING, version: 3 } };
       },
-      look: async (revision) => {
+      getAccess: async (revision) => {
         const now = clock.now();
         const isLeased = now < isolate.leaseAsked + LEASE_MS;
         if (!isLeased || (revision === Infinity && isolate.leaseAsked < now)) {
@@ -118,14 +118,16 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
           isolate.withdrawn = new Set(authority.withdrawn);
         }
         if (isolate.withdrawn.has(principal)) return null;
-        return { digests: DIGESTS, leaseMs: isolate.leaseAsked + LEASE_MS - now, sees: () => true };
+        return { digests: DIGESTS, leaseMs: isolate.leaseAsked + LEASE_MS - now, canSee: () => true };
       },
       filter: async () => ({ tools: true, prompts: true, resources: true, uris: new Map([["note:a", "note:a"]]) }),
-      tell: (method) => void told.push(method),
-      ended: (why) => void ended.push({ stream, why, at: clock.now() }),
+      notify: (method) => void told.push(method),
+      onEnd: (why) => void ended.push({ stream, why, at: clock.now() }),
     };
   };
-  const begun = Array.from({ length: streams }, (_none, stream) => new Feed(hostOf(stream), clock).start(undefined));
+  const begun = Array.from({ length: streams }, (_none, stream) =>
+    new ChangeFeed(hostOf(stream), clock).start(undefined),
+  );
   await clock.advance(1000);
   await Promise.all(begun);
 

@@ -2,7 +2,7 @@
 // is due.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LONGEST_MS, Overdue } from "../../src/streams/overdue.ts";
+import { MAX_DEADLINE_MS, DeadlineWatcher } from "../../src/streams/overdue.ts";
 
 /** Of a watch, after its invocation was answered: the platform allows 30 s. */
 const KEPT_MS = 25_000;
@@ -20,17 +20,17 @@ afterEach(() => {
 
 const NOBODY = { waitUntil: () => {} };
 
-function waiting(overdue: Overdue, given: string[]) {
+function waiting(overdue: DeadlineWatcher, given: string[]) {
   return (name: string, now: number, ms: number) => {
-    const one = { due: now + ms, giveUp: () => given.push(name) };
-    overdue.begin(one, now, NOBODY);
+    const one = { due: now + ms, onTimeout: () => given.push(name) };
+    overdue.add(one, now, NOBODY);
     return one;
   };
 }
 
 /** An isolate, in time that passes when it is told to. */
 function isolate() {
-  const overdue = new Overdue();
+  const overdue = new DeadlineWatcher();
   const watches = { begun: 0, standing: 0 };
   /** When it was given up, by name. */
   const given = new Map<string, number>();
@@ -45,13 +45,13 @@ function isolate() {
       });
     },
   };
-  const come = (name: string, who: Parameters<Overdue["begin"]>[2] = by) => {
-    const one = { due: Date.now() + LONGEST_MS, giveUp: () => given.set(name, Date.now()) };
-    overdue.begin(one, Date.now(), who);
+  const come = (name: string, who: Parameters<DeadlineWatcher["add"]>[2] = by) => {
+    const one = { due: Date.now() + MAX_DEADLINE_MS, onTimeout: () => given.set(name, Date.now()) };
+    overdue.add(one, Date.now(), who);
     return one;
   };
   const serve = () => {
-    overdue.end(come("served"));
+    overdue.remove(come("served"));
   };
   return { overdue, watches, given, come, serve, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
 }
@@ -60,7 +60,7 @@ describe("a watch", () => {
   it("gives up what waits alone, when it is due", async () => {
     const { come, given, pass, watches } = isolate();
     come("alone");
-    await pass(LONGEST_MS - 1);
+    await pass(MAX_DEADLINE_MS - 1);
     expect([...given]).toEqual([]);
     await pass(LATE_MS);
     expect([...given.keys()]).toEqual(["alone"]);
@@ -74,8 +74,8 @@ describe("a watch", () => {
     const begun = Date.now();
     come("second");
     await pass(30_000);
-    expect(given.get("second")).toBeGreaterThanOrEqual(begun + LONGEST_MS);
-    expect(given.get("second")).toBeLessThanOrEqual(begun + LONGEST_MS + LATE_MS);
+    expect(given.get("second")).toBeGreaterThanOrEqual(begun + MAX_DEADLINE_MS);
+    expect(given.get("second")).toBeLessThanOrEqual(begun + MAX_DEADLINE_MS + LATE_MS);
     expect(watches).toEqual({ begun: 1, standing: 0 });
   });
 
@@ -88,9 +88,9 @@ describe("a watch", () => {
     expect(watches.begun).toBeLessThanOrEqual(7);
     come("last");
     const begun = Date.now();
-    await pass(LONGEST_MS + LATE_MS);
+    await pass(MAX_DEADLINE_MS + LATE_MS);
     expect([...given.keys()]).toEqual(["last"]);
-    expect(given.get("last")).toBeGreaterThanOrEqual(begun + LONGEST_MS);
+    expect(given.get("last")).toBeGreaterThanOrEqual(begun + MAX_DEADLINE_MS);
     expect(watches.standing).toBe(0);
   });
 
@@ -111,15 +111,15 @@ describe("a watch", () => {
     await pass(4000);
     come("next");
     expect(watches.begun).toBe(2);
-    await pass(LONGEST_MS + LATE_MS);
-    expect(given.get("left")).toBeLessThanOrEqual(LONGEST_MS + LATE_MS);
-    expect(given.get("next")).toBeLessThanOrEqual(4000 + LONGEST_MS + LATE_MS);
+    await pass(MAX_DEADLINE_MS + LATE_MS);
+    expect(given.get("left")).toBeLessThanOrEqual(MAX_DEADLINE_MS + LATE_MS);
+    expect(given.get("next")).toBeLessThanOrEqual(4000 + MAX_DEADLINE_MS + LATE_MS);
   });
 
   it("pays for a part of a flood at a time, and ends all of it", async () => {
     const { come, given, pass, watches } = isolate();
     for (let one = 0; one < 3000; one += 1) come(String(one));
-    await pass(LONGEST_MS);
+    await pass(MAX_DEADLINE_MS);
     expect(given.size).toBeGreaterThan(0);
     expect(given.size).toBeLessThan(1000);
     await pass(3000);
@@ -143,7 +143,7 @@ describe("a watch", () => {
 describe("what waits", () => {
   it("is given up when somebody comes after it was due, and not before", () => {
     const given: string[] = [];
-    const come = waiting(new Overdue(), given);
+    const come = waiting(new DeadlineWatcher(), given);
     come("a", 0, 10);
     come("b", 5, 10);
     come("c", 9, 10);
@@ -158,18 +158,18 @@ describe("what waits", () => {
 
   it("is given up when somebody looks who does not wait", () => {
     const given: string[] = [];
-    const overdue = new Overdue();
+    const overdue = new DeadlineWatcher();
     const come = waiting(overdue, given);
     come("a", 0, 10);
-    overdue.look(9);
+    overdue.expireDue(9);
     expect(given).toEqual([]);
-    overdue.look(10);
+    overdue.expireDue(10);
     expect(given).toEqual(["a"]);
   });
 
   it("is given up when the clock was set back by more than anybody waits, and keeps nobody else", () => {
     const given: string[] = [];
-    const come = waiting(new Overdue(), given);
+    const come = waiting(new DeadlineWatcher(), given);
     const hour = 3_600_000;
     come("before", hour, 10_000);
     come("after", 0, 10_000);
@@ -180,19 +180,19 @@ describe("what waits", () => {
 
   it("is not given up after its end, whoever else is", () => {
     const given: string[] = [];
-    const overdue = new Overdue();
+    const overdue = new DeadlineWatcher();
     const come = waiting(overdue, given);
     const [first] = [come("a", 0, 10), come("b", 0, 10)];
-    overdue.end(first);
+    overdue.remove(first);
     come("c", 50, 10);
     expect(given).toEqual(["b"]);
   });
 
   it("is found behind what was ended, and behind what waits longer", () => {
     const given: string[] = [];
-    const overdue = new Overdue();
+    const overdue = new DeadlineWatcher();
     const come = waiting(overdue, given);
-    for (let round = 0; round < 100; round += 1) overdue.end(come("served", round, 10));
+    for (let round = 0; round < 100; round += 1) overdue.remove(come("served", round, 10));
     come("slow", 100, 30);
     come("quick", 100, 10);
     come("next", 200, 10);

@@ -1,12 +1,12 @@
 // How much of a request's body is taken in, how fast it has to come, and what it counts as held meanwhile.
 
 import { describe, expect, it, vi } from "vitest";
-import { RequestBody, type Pace } from "../../src/streams/request-body.ts";
-import { HeldBytes, MAX_HELD_BYTES, SILENT_MS, SMALL_BYTES } from "../../src/tenants/isolate/held-bytes.ts";
+import { RequestBody, type MinByteRate } from "../../src/streams/request-body.ts";
+import { MemoryBudget, MAX_RESERVED_BYTES, STALE_AFTER_MS, SMALL_BYTES } from "../../src/tenants/isolate/held-bytes.ts";
 
 const MIB = 1024 * 1024;
-const PACE: Pace = { stallMs: 200, graceMs: 300, bytesPerSecond: 1024 };
-const PATIENT: Pace = { stallMs: 60_000, graceMs: 60_000, bytesPerSecond: 1 };
+const PACE: MinByteRate = { stallMs: 200, graceMs: 300, bytesPerSecond: 1024 };
+const PATIENT: MinByteRate = { stallMs: 60_000, graceMs: 60_000, bytesPerSecond: 1 };
 
 interface Sent {
   readonly size: number;
@@ -45,9 +45,9 @@ function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }
 const LASTING = { waitUntil: () => {} };
 
 function reading(sending: Sent, pace = PATIENT, invocation: typeof LASTING | undefined = LASTING) {
-  const held = new HeldBytes();
+  const held = new MemoryBudget();
   const { request, sent } = send(sending);
-  return { body: new RequestBody(request, pace, held.open(), invocation), sent, held };
+  return { body: new RequestBody(request, pace, held.createReservation(), invocation), sent, held };
 }
 
 describe("a body", () => {
@@ -86,9 +86,9 @@ describe("a body", () => {
 describe("a body whose client leaves, as the signal of its request says", () => {
   it("is not whole: what came of it is not all that was to come, and nothing would be stored in its place", async () => {
     const leaving = new AbortController();
-    const held = new HeldBytes();
+    const held = new MemoryBudget();
     const { request } = send({ size: 1000, stalls: true }, leaving.signal);
-    const body = new RequestBody(request, PATIENT, held.open());
+    const body = new RequestBody(request, PATIENT, held.createReservation());
     const read = body.read(MIB);
     await vi.waitFor(() => {
       expect(held.total).toBe(1000);
@@ -107,7 +107,7 @@ describe("the text of a body", () => {
   ) => {
     const headers = declared === undefined ? {} : { "content-length": String(declared) };
     const request = new Request("https://mcp.example.com/", { method: "POST", body: new Uint8Array(bytes), headers });
-    const body = new RequestBody(request, PATIENT, new HeldBytes().open(), invocation);
+    const body = new RequestBody(request, PATIENT, new MemoryBudget().createReservation(), invocation);
     expect(await body.read(MIB)).toBe("whole");
     return body.text;
   };
@@ -212,13 +212,13 @@ describe("a client that is slow", () => {
 
 describe("what an isolate holds", () => {
   it("is bounded: one body too many is refused, and what is small is taken all the same", async () => {
-    const held = new HeldBytes();
+    const held = new MemoryBudget();
     const take = (size: number) => {
-      const body = new RequestBody(send({ size, piece: MIB }).request, PATIENT, held.open());
-      return body.read(MAX_HELD_BYTES).then((state) => ({ state, body }));
+      const body = new RequestBody(send({ size, piece: MIB }).request, PATIENT, held.createReservation());
+      return body.read(MAX_RESERVED_BYTES).then((state) => ({ state, body }));
     };
-    const large = held.open();
-    expect(large.resize(MAX_HELD_BYTES - MIB)).toBe(true);
+    const large = held.createReservation();
+    expect(large.resize(MAX_RESERVED_BYTES - MIB)).toBe(true);
     expect((await take(2 * MIB)).state).toBe("noRoom");
     expect((await take(SMALL_BYTES)).state).toBe("whole");
     large.release();
@@ -227,46 +227,46 @@ describe("what an isolate holds", () => {
 
   it("is shared: nobody holds more than they leave free, so there is room for the next one", () => {
     for (const piece of [SMALL_BYTES, 4 * MIB]) {
-      const held = new HeldBytes();
+      const held = new MemoryBudget();
       const greedy = ["203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"];
       let taken = 0;
-      for (const address of greedy) while (held.open(address).resize(piece)) taken += 1;
+      for (const address of greedy) while (held.createReservation(address).resize(piece)) taken += 1;
       expect(taken).toBeGreaterThan(10);
-      const next = held.open("203.0.113.5");
+      const next = held.createReservation("203.0.113.5");
       expect(next.resize(MIB), `after pieces of ${piece}`).toBe(true);
-      expect(held.open(greedy[0]).resize(piece)).toBe(false);
+      expect(held.createReservation(greedy[0]).resize(piece)).toBe(false);
       next.release();
-      expect(held.open(greedy[0]).resize(piece)).toBe(false);
+      expect(held.createReservation(greedy[0]).resize(piece)).toBe(false);
     }
   });
 
   it("is let go by address, too", () => {
-    const held = new HeldBytes();
+    const held = new MemoryBudget();
     for (let round = 0; round < 100; round += 1) {
-      const share = held.open("203.0.113.1");
-      expect(share.resize(MAX_HELD_BYTES / 2)).toBe(true);
-      expect(held.open("203.0.113.1").resize(MIB)).toBe(false);
+      const share = held.createReservation("203.0.113.1");
+      expect(share.resize(MAX_RESERVED_BYTES / 2)).toBe(true);
+      expect(held.createReservation("203.0.113.1").resize(MIB)).toBe(false);
       share.release();
     }
     expect(held.total).toBe(0);
   });
 
   it("is forgotten in the end where the clock was set back", () => {
-    const held = new HeldBytes();
-    const [gone, mine] = [held.open(), held.open()];
-    expect(gone.resize(MAX_HELD_BYTES)).toBe(true);
-    gone.touched += 3_600_000;
+    const held = new MemoryBudget();
+    const [gone, mine] = [held.createReservation(), held.createReservation()];
+    expect(gone.resize(MAX_RESERVED_BYTES)).toBe(true);
+    gone.lastUsed += 3_600_000;
     expect(mine.resize(MIB)).toBe(false);
-    gone.touched -= SILENT_MS + 1;
+    gone.lastUsed -= STALE_AFTER_MS + 1;
     expect(mine.resize(MIB)).toBe(true);
   });
 
   it("does not count what nobody touched for so long that its invocation must be gone", () => {
-    const held = new HeldBytes();
-    const [gone, mine] = [held.open(), held.open()];
-    expect(gone.resize(MAX_HELD_BYTES)).toBe(true);
+    const held = new MemoryBudget();
+    const [gone, mine] = [held.createReservation(), held.createReservation()];
+    expect(gone.resize(MAX_RESERVED_BYTES)).toBe(true);
     expect(mine.resize(MIB)).toBe(false);
-    gone.touched -= SILENT_MS + 1;
+    gone.lastUsed -= STALE_AFTER_MS + 1;
     expect(mine.resize(MIB)).toBe(true);
     gone.release();
     expect(held.total).toBe(MIB);

@@ -4,27 +4,27 @@
 import { exports } from "cloudflare:workers";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
 import {
-  Feed,
+  ChangeFeed,
   type Digests,
   type FeedHost,
   type FeedState,
-  type Filter,
-  type StreamSight,
+  type FeedFilter,
+  type StreamAccess,
 } from "../../src/streams/feed.ts";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import type { Listener } from "../../src/streams/wire.ts";
-import { remoteChanges } from "../../src/tenants/authority/change-calls.ts";
+import { createChangeClient } from "../../src/tenants/authority/change-calls.ts";
 import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
 import { LISTENER } from "../support/workerd/hubs.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 export const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
-export const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamSight => ({
+export const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamAccess => ({
   digests: { ...DIGESTS, ...digests },
   leaseMs: 5000,
-  sees: (uri) => !hidden.includes(uri),
+  canSee: (uri) => !hidden.includes(uri),
 });
-export const filterOf = (...uris: readonly string[]): Filter => ({
+export const filterOf = (...uris: readonly string[]): FeedFilter => ({
   tools: true,
   prompts: true,
   resources: true,
@@ -34,10 +34,10 @@ export const NEVER = { definitions: 0, content: 0 };
 export const LIST = (section: keyof Digests) => `${section}/list_changed`;
 
 /** A stream with everything about it that a test may change while it is open. */
-export function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
+export function streaming(about: { filter?: FeedFilter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
   const tenant = freshTenant();
-  const definitions = remoteChanges(tenant.stub);
-  const changes = remoteChanges(tenant.content);
+  const definitions = createChangeClient(tenant.stub);
+  const changes = createChangeClient(tenant.content);
   // A deaf hub hears nothing from the authority: only what the test tells it.
   const hub = exports.HubObject.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
   const told: string[] = [];
@@ -49,7 +49,7 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
     wake();
   };
   const world = {
-    sight: sightOf() as StreamSight | null,
+    sight: sightOf() as StreamAccess | null,
     filter: about.filter ?? filterOf("note:a", "note:b"),
     /** What a look at the view waits for. */
     gate: Promise.resolve(),
@@ -86,7 +86,7 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
         };
       });
     },
-    look: (revision) =>
+    getAccess: (revision) =>
       reach(async () => {
         looks.push(revision);
         world.looked();
@@ -94,16 +94,16 @@ export function streaming(about: { filter?: Filter; listener?: Partial<Listener>
         return world.sight;
       }),
     filter: async () => world.filter,
-    tell: (method, { uri }, state) => {
+    notify: (method, { uri }, state) => {
       states.push(state);
       tell(`${method.replace("notifications/", "")}${typeof uri === "string" ? ` ${uri}` : ""}`);
     },
-    ended: (why) => {
+    onEnd: (why) => {
       tell(why);
     },
   };
   // Whoever loses the hub comes back at once.
-  const feed = new Feed(host, { ...SYSTEM_CLOCK, random: () => 0 });
+  const feed = new ChangeFeed(host, { ...SYSTEM_CLOCK, random: () => 0 });
   const until = async (isSo: () => boolean) => {
     while (!isSo()) await new Promise<void>((resolve) => (wake = resolve));
   };

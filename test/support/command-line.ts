@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { run } from "../../src/clients/cli/program.ts";
-import type { Surroundings } from "../../src/clients/cli/terminal/terminal.ts";
+import { runCommandLine } from "../../src/clients/cli/program.ts";
+import type { ProcessContext } from "../../src/clients/cli/terminal/terminal.ts";
 import { FakeAdmin, TOKEN } from "./fake-admin.ts";
 
 export interface Ended {
@@ -41,7 +41,7 @@ export class CommandLine {
     const errors: Buffer[] = [];
     const shape = { isTTY: around.tty ?? false, columns: around.columns ?? 100 };
     const stdin = Object.assign(Readable.from([Buffer.from(around.stdin ?? "")]), { isTTY: around.tty ?? false });
-    const terminal: Surroundings = {
+    const terminal: ProcessContext = {
       stdout: { ...shape, write: (chunk) => out.push(Buffer.from(chunk)) },
       stderr: {
         ...shape,
@@ -55,7 +55,7 @@ export class CommandLine {
       cwd: this.folder,
       signal: around.signal ?? new AbortController().signal,
     };
-    const exit = await run(args, terminal);
+    const exit = await runCommandLine(args, terminal);
     return { exit, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(errors).toString() };
   }
 

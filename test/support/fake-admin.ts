@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import type { ZodType } from "zod";
 import * as contract from "../../src/admin/contract.ts";
 import type { Infer } from "../../src/admin/contract.ts";
-import { faultsOf } from "../../src/admin/validate.ts";
+import { validationErrors } from "../../src/admin/validate.ts";
 import {
   diffDocuments,
   mergeDocuments,
@@ -304,7 +304,10 @@ export class FakeAdmin {
 }
 
 function held<S extends ZodType>(schema: S, value: unknown): Infer<S> {
-  const errors = faultsOf(schema, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
+  const errors = validationErrors(schema, value).map(({ field, rule }) => ({
+    field: field.replace(/^document\./, ""),
+    rule,
+  }));
   if (errors.length > 0) throw new Refused(422, "The input breaks a rule", errors);
   return value as Infer<S>;
 }
@@ -437,7 +440,7 @@ async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
 
 async function limits({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
   if (method === "GET") return { json: shownLimits(tenant.own.limits) };
-  const value = method === "PUT" ? (await json(contract.LimitSet)).value : undefined;
+  const value = method === "PUT" ? (await json(contract.LimitValue)).value : undefined;
   tenant.own = { ...tenant.own, limits: withLimit(tenant.own.limits, path[3] ?? "", value) };
   return { json: { revision: 2, changed: true, dryRun: false, effectiveAt: CREATED, changes: [] } };
 }

@@ -2,14 +2,14 @@
 // a record of what was asked. Refuses to judge: no assertions, no defaults that a test could mistake for behaviour.
 
 import type {
-  Backend,
+  RequestHandlers,
   CompletionRequest,
   Definitions,
-  FoundPrompt,
-  FoundTool,
-  Page,
+  CallablePrompt,
+  CallableTool,
+  ResourceList,
 } from "../../src/protocol/backend.ts";
-import type { Call, SessionPort } from "../../src/protocol/call.ts";
+import type { McpRequest, SessionPort } from "../../src/protocol/call.ts";
 import type {
   PromptDefinition,
   ServerInfo,
@@ -17,20 +17,20 @@ import type {
   ToolDefinition,
 } from "../../src/protocol/definition.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
-import type { AskedUri } from "../../src/protocol/source.ts";
-import { dispatch, encodeAnswer } from "../../src/protocol/dispatch.ts";
-import { DIALECTS, type Revision } from "../../src/protocol/era.ts";
+import type { ResourceRef } from "../../src/protocol/source.ts";
+import { dispatch, encodeOutcome } from "../../src/protocol/dispatch.ts";
+import { REVISION_FEATURES, type ProtocolVersion } from "../../src/protocol/era.ts";
 import { failure, type Failure } from "../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
 
-export const REVISIONS = Object.keys(DIALECTS) as Revision[];
+export const REVISIONS = Object.keys(REVISION_FEATURES) as ProtocolVersion[];
 
 /** What the fake was asked, in order: the method of the port and its arguments without the call. */
 export type Asked = readonly [method: string, ...rest: readonly unknown[]];
 
-export class FakeBackend implements Backend {
+export class FakeBackend implements RequestHandlers {
   readonly server: ServerInfo = { name: "fake", version: "1.2.3" };
   readonly instructions: string | undefined = undefined;
   readonly cache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
@@ -40,9 +40,10 @@ export class FakeBackend implements Backend {
   readonly prompts: readonly PromptDefinition[] = [];
   readonly templates: readonly TemplateDefinition[] = [];
   readonly asked: Asked[] = [];
-  readonly onTool: (call: Call) => CallOutcome | InvalidArguments | Promise<CallOutcome> = () => failure("internal");
+  readonly onTool: (call: McpRequest) => CallOutcome | InvalidArguments | Promise<CallOutcome> = () =>
+    failure("internal");
   readonly onPrompt: () => CallOutcome = () => failure("internal");
-  readonly onList: (cursor: string | undefined) => Page | Failure = () => failure("internal");
+  readonly onList: (cursor: string | undefined) => ResourceList | Failure = () => failure("internal");
   readonly onRead: () => CallOutcome = () => failure("internal");
   readonly onComplete: () => readonly string[] | Failure = () => failure("internal");
 
@@ -55,7 +56,7 @@ export class FakeBackend implements Backend {
     return this;
   }
 
-  tool(name: string): FoundTool | undefined {
+  tool(name: string): CallableTool | undefined {
     const definition = this.tools.find((tool) => tool.wire.name === name);
     return (
       definition && {
@@ -68,7 +69,7 @@ export class FakeBackend implements Backend {
     );
   }
 
-  prompt(name: string): FoundPrompt | undefined {
+  prompt(name: string): CallablePrompt | undefined {
     const definition = this.prompts.find((prompt) => prompt.wire.name === name);
     return (
       definition && {
@@ -81,12 +82,12 @@ export class FakeBackend implements Backend {
     );
   }
 
-  async listResources(cursor: string | undefined): Promise<Page | Failure> {
+  async listResources(cursor: string | undefined): Promise<ResourceList | Failure> {
     this.asked.push(["listResources", cursor]);
     return this.onList(cursor);
   }
 
-  async readResource({ uri, asked }: AskedUri): Promise<CallOutcome> {
+  async readResource({ uri, asked }: ResourceRef): Promise<CallOutcome> {
     this.asked.push(["readResource", uri, asked]);
     return this.onRead();
   }
@@ -113,7 +114,7 @@ export function templateOf(uriTemplate: string): TemplateDefinition {
 export function sessionOf(unofficial = false): SessionPort {
   let level: LogLevel | undefined;
   return {
-    unofficial,
+    isUnknownRevision: unofficial,
     logLevel: async () => level,
     setLogLevel: async (next) => {
       level = next;
@@ -125,9 +126,14 @@ export function sessionOf(unofficial = false): SessionPort {
 
 export const NOW = 1_795_000_000_000;
 
-export function callOf(revision: Revision, method: string, params: JsonObject = {}, more: Partial<Call> = {}): Call {
+export function callOf(
+  revision: ProtocolVersion,
+  method: string,
+  params: JsonObject = {},
+  more: Partial<McpRequest> = {},
+): McpRequest {
   return {
-    dialect: DIALECTS[revision],
+    revision: REVISION_FEATURES[revision],
     id: 7,
     method,
     params,
@@ -152,9 +158,9 @@ export interface Answered {
 }
 
 /** The call's way through dispatch and encoding, read back as a client reads it. */
-export async function answerOf(call: Call, backend: Backend): Promise<Answered> {
+export async function answerOf(call: McpRequest, backend: RequestHandlers): Promise<Answered> {
   const outcome = await dispatch(call, backend);
-  const { json, status, retryAfter } = encodeAnswer(call.id, outcome, call.dialect, backend.definitions.server);
+  const { json, status, retryAfter } = encodeOutcome(call.id, outcome, call.revision, backend.definitions.server);
   const message = JSON.parse(json) as JsonObject;
   return {
     status,

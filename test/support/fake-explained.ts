@@ -1,8 +1,8 @@
 // Owns what the admin API's double says of why somebody sees something: whoever names a profile does not.
 
-import type { Explained, Infer } from "../../src/admin/contract.ts";
+import type { Explanation, Infer } from "../../src/admin/contract.ts";
 
-export function fakeExplained(query: URLSearchParams): Infer<typeof Explained> {
+export function fakeExplained(query: URLSearchParams): Infer<typeof Explanation> {
   const profile = query.get("profile");
   const name = query.get("name") ?? "";
   if (name.startsWith("barred__")) {

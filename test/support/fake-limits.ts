@@ -1,11 +1,11 @@
 // Owns the limits of a tenant of the admin API's double: one of a minute, one of a day, and what its document says.
 
-import type { Infer, LimitsShown } from "../../src/admin/contract.ts";
+import type { Infer, LimitsShape } from "../../src/admin/contract.ts";
 import type { Limits } from "../../src/tenants/document/tenant-document.ts";
 
 const MET = "2026-11-21T10:00:00.000Z";
 
-export function shownLimits(own: Limits = {}): Infer<typeof LimitsShown> {
+export function shownLimits(own: Limits = {}): Infer<typeof LimitsShape> {
   const about = { unit: "a minute", about: "calls", raisedBy: "tenant", used: 3, met: MET } as const;
   const { exact = false, ...numbers } = own;
   const items = Object.entries({ toolCalls: 1200, ...numbers }).map(([name, value]) => {

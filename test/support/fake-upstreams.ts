@@ -1,7 +1,7 @@
 // Owns the upstreams of the admin API's double: what it says of those in a document, whatever they are. Refuses to connect
 // to anything.
 
-import type { Infer, UpstreamShape, UpstreamSummary, UpstreamTested } from "../../src/admin/contract.ts";
+import type { Infer, UpstreamShape, UpstreamSummary, UpstreamTestResult } from "../../src/admin/contract.ts";
 import type { TenantDocument, UpstreamDocument } from "../../src/tenants/document/tenant-document.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
@@ -65,7 +65,7 @@ function fakeSummary({ content, ...about }: Shown): Infer<typeof UpstreamSummary
   return { ...about, content: { way, revision, counts, quarantined: quarantined.length + unnamed } };
 }
 
-function fakeTest({ why, causes, url }: Shown): Infer<typeof UpstreamTested> {
+function fakeTest({ why, causes, url }: Shown): Infer<typeof UpstreamTestResult> {
   if (why !== null) return { works: false, fault: why, causes, milliseconds: 7, server: null, content: null };
   const works = { works: true, fault: null, causes: [], milliseconds: 7, server: { name: "sums", version: "7.1" } };
   if (!url.includes(REFUSED)) return { ...works, content: { ...CONTENT, quarantined: [], unnamed: 0 }, refused: [] };

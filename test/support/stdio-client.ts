@@ -1,8 +1,8 @@
 // Owns the local client's end of `tenantry stdio`, inside this process: lines in, messages out, and how it all ended.
 
 import { PassThrough } from "node:stream";
-import { run } from "../../src/clients/cli/program.ts";
-import type { Surroundings } from "../../src/clients/cli/terminal/terminal.ts";
+import { runCommandLine } from "../../src/clients/cli/program.ts";
+import type { ProcessContext } from "../../src/clients/cli/terminal/terminal.ts";
 import type { Json } from "./scripted-server.ts";
 
 export class StdioClient {
@@ -14,7 +14,7 @@ export class StdioClient {
   stderr = "";
 
   constructor(args: readonly string[], env: Record<string, string> = {}) {
-    const terminal: Surroundings = {
+    const terminal: ProcessContext = {
       stdout: { write: (chunk) => this.#arrive(chunk.toString()) },
       stderr: {
         write: (chunk) => {
@@ -27,7 +27,7 @@ export class StdioClient {
       cwd: "/",
       signal: this.#interrupt.signal,
     };
-    this.#exit = run(args, terminal);
+    this.#exit = runCommandLine(args, terminal);
   }
 
   send(...messages: (Json | string | Buffer)[]): void {

@@ -9,26 +9,26 @@ import {
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { retiredNames, type CatalogNames } from "../../tenants/document/retirement.ts";
-import { configFaults, strayConfig } from "../../content/define/check-config.ts";
+import { findDeprecatedNames, type CatalogNames } from "../../tenants/document/retirement.ts";
+import { configErrors, unknownConfigMembers } from "../../content/define/check-config.ts";
 import type { Bindings } from "../../deployment/deployment.ts";
-import { refusedByFeatures } from "../../deployment/check-deployment.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { baseTables, type BasesFound } from "../platform/base-tables.ts";
-import { catalogNames } from "./tenant-offer.ts";
-import { boundMembers, brokenRules, beyondBounds, withoutLogin } from "./document-rules.ts";
-import { changedMeanwhile } from "../etag.ts";
-import { announceNames, checkNames, claimNames, giveBack } from "./hostnames.ts";
-import { expectTold, fromNow, untilInForce } from "./in-force.ts";
-import { ownUpstreams } from "./own-upstreams.ts";
-import { platformOf } from "../platform/platform-door.ts";
+import { checkByFeatures } from "../../deployment/check-deployment.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { baseStore, type ResolvedBases } from "../platform/base-tables.ts";
+import { getCatalogNames } from "./tenant-offer.ts";
+import { boundMemberErrors, documentErrors, documentSizeErrors, missingLoginErrors } from "./document-rules.ts";
+import { preconditionFailed } from "../etag.ts";
+import { publishHostnames, checkHostnames, reserveHostnames, releaseUnwrittenHostnames } from "./hostnames.ts";
+import { requireStreamsClosed, deadlineFrom, waitForLeases } from "./in-force.ts";
+import { upstreamLoopErrors } from "./own-upstreams.ts";
+import { platformStubOf } from "../platform/platform-door.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
-import type { Desk } from "../route.ts";
-import { holdStops } from "./stopped-everywhere.ts";
-import { readRecord, type Managed } from "./tenant-access.ts";
-import { judgeNames, thingsOf, type JudgedNames } from "./named-things.ts";
-import { holdBounds } from "./upstream-bounds.ts";
-import { takesAway } from "./withdrawal.ts";
+import type { AdminContext } from "../route.ts";
+import { enforceOperatorSuspensions } from "./stopped-everywhere.ts";
+import { requireRecord, type TenantHandle } from "./tenant-access.ts";
+import { checkNameReferences, knownNamesOf, type ReferenceErrors } from "./named-things.ts";
+import { enforceBounds } from "./upstream-bounds.ts";
+import { isWithdrawal } from "./withdrawal.ts";
 
 export interface Intent {
   /** From the tenant's own document as it is to what it shall be. May be called again after a lost race. */
@@ -52,222 +52,246 @@ export interface AppliedDocument {
   /** What the answer says of isolates that are cut off. */
   readonly changes: readonly Change[];
   /** What was taken, and may not be what was meant. */
-  readonly warnings: JudgedNames["warnings"];
+  readonly warnings: ReferenceErrors["warnings"];
   /** The tenant's own document, as it is now or, in a dry run, would be. */
   readonly own: TenantDocument;
 }
 
-const TRIES = 10;
+const MAX_TRIES = 10;
 /** Somebody always wins a race, so who lost several comes when fewer are there. */
-const APART_MS = 40;
+const RETRY_SPACING_MS = 40;
 
-export async function applyDocument(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedDocument> {
+export async function applyDocument(
+  context: AdminContext,
+  handle: TenantHandle,
+  intent: Intent,
+): Promise<AppliedDocument> {
   let next = intent;
-  let before: readonly Change[] = [];
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    if (tries > 1) await scheduler.wait(Math.random() * tries * APART_MS);
-    const outcome = await applyOnce(desk, managed, next);
+  let previousChanges: readonly Change[] = [];
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    if (tries > 1) await scheduler.wait(Math.random() * tries * RETRY_SPACING_MS);
+    const outcome = await applyOnce(context, handle, next);
     if (!outcome) continue;
-    const changes = [...before, ...outcome.changes];
-    if (!outcome.isOvertaken) return { ...outcome, changed: changes.length > 0, changes };
+    const changes = [...previousChanges, ...outcome.changes];
+    if (!outcome.isBaseOutdated) return { ...outcome, changed: changes.length > 0, changes };
     // It was written, and is written again over the base as it is now.
     next = { ...intent, ifMatch: null };
-    before = changes;
+    previousChanges = changes;
   }
   throw new ProblemError("busy", { detail: "Others keep changing this tenant", headers: { "retry-after": "1" } });
 }
 
 /** `isOvertaken`: a base was written while the tenant was, which has the older one. */
-interface AppliedOnce extends AppliedDocument {
-  readonly isOvertaken?: boolean;
+interface ApplyAttempt extends AppliedDocument {
+  readonly isBaseOutdated?: boolean;
 }
 
 /** undefined: somebody else wrote in between, so it has to be tried again. */
-async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedOnce | undefined> {
-  const record = await readRecord(managed);
+async function applyOnce(
+  context: AdminContext,
+  handle: TenantHandle,
+  intent: Intent,
+): Promise<ApplyAttempt | undefined> {
+  const record = await requireRecord(handle);
   const { ifMatch, dryRun } = intent;
   if (ifMatch !== null && !ifMatch.includes("*") && !ifMatch.includes(String(record.revision))) {
-    throw changedMeanwhile(record.revision);
+    throw preconditionFailed(record.revision);
   }
-  const plan = await planApply(desk, managed, record, intent);
+  const plan = await planApply(context, handle, record, intent);
   const { own, changes, warnings } = plan;
   const changed = changes.length > 0;
-  const said = { changes, warnings, own };
-  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, ...said };
+  const details = { changes, warnings, own };
+  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, ...details };
   if (dryRun) {
-    await checkNames(desk, managed, plan.whole);
+    await checkHostnames(context, handle, plan.merged);
     return outcome;
   }
-  await claimNames(desk, managed, plan.whole, record);
-  if (!changed) return { ...outcome, effectiveAt: await confirm(desk, managed, record, { plan, intent }) };
-  const written = await write(desk, managed, record, { plan, intent });
+  await reserveHostnames(context, handle, plan.merged, record);
+  if (!changed) return { ...outcome, effectiveAt: await confirmUnchanged(context, handle, record, { plan, intent }) };
+  const written = await writePlan(context, handle, record, { plan, intent });
   if (written) return { ...outcome, ...written };
-  await giveBack(desk, managed, plan.whole, record);
+  await releaseUnwrittenHostnames(context, handle, plan.merged, record);
   return undefined;
 }
 
-interface Planned {
+interface PlannedIntent {
   readonly plan: Plan;
   readonly intent: Intent;
 }
 
-async function write(
-  desk: Desk,
-  managed: Managed,
+async function writePlan(
+  context: AdminContext,
+  handle: TenantHandle,
   record: TenantRecord,
-  { plan, intent }: Planned,
-): Promise<Pick<AppliedOnce, "revision" | "effectiveAt" | "isOvertaken"> | undefined> {
-  const written = await managed.policy.write({
+  { plan, intent }: PlannedIntent,
+): Promise<Pick<ApplyAttempt, "revision" | "effectiveAt" | "isBaseOutdated"> | undefined> {
+  const result = await handle.policy.write({
     own: plan.own,
     effective: plan.effective,
-    retired: plan.retired,
+    retired: plan.deprecated,
     ifRevision: record.revision,
-    actor: desk.caller,
+    actor: context.caller,
     action: intent.action,
   });
   // If the tenant is gone, the next try finds that out and says so.
-  if (written.state === "conflict" || written.state === "absent") return undefined;
-  const inForceAt = written.state === "written" ? fromNow(written.leftMs) : 0;
-  const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, { ...plan, revision: written.revision }));
-  const isOvertaken = await isOvertakenBy(desk.env, plan);
-  if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
-  if (intent.wait !== "never" && plan.withdraws) await expectTold(managed.stub());
-  return { revision: written.revision, effectiveAt, isOvertaken };
+  if (result.state === "conflict" || result.state === "absent") return undefined;
+  const leasesEndAt = result.state === "written" ? deadlineFrom(result.leftMs) : 0;
+  const effectiveAt = Math.max(
+    leasesEndAt,
+    await updateReferences(context, handle, record, { ...plan, revision: result.revision }),
+  );
+  const isOutdated = await isBaseOutdated(context.env, plan);
+  if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.isWithdrawal))
+    await waitForLeases(effectiveAt);
+  if (intent.wait !== "never" && plan.isWithdrawal) await requireStreamsClosed(handle.stub());
+  return { revision: result.revision, effectiveAt, isBaseOutdated: isOutdated };
 }
 
 /** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */
-async function confirm(
-  desk: Desk,
-  managed: Managed,
+async function confirmUnchanged(
+  context: AdminContext,
+  handle: TenantHandle,
   record: TenantRecord,
-  { plan, intent }: Planned,
+  { plan, intent }: PlannedIntent,
 ): Promise<number | null> {
-  const inForceAt = Math.max(
-    fromNow(await managed.policy.leftMs()),
-    await settle(desk, managed, record, { ...plan, revision: record.revision }),
+  const leasesEndAt = Math.max(
+    deadlineFrom(await handle.policy.leftMs()),
+    await updateReferences(context, handle, record, { ...plan, revision: record.revision }),
   );
-  if (intent.wait === "always") await untilInForce(inForceAt);
-  if (intent.wait !== "never") await expectTold(managed.stub());
-  return inForceAt > Date.now() ? inForceAt : null;
+  if (intent.wait === "always") await waitForLeases(leasesEndAt);
+  if (intent.wait !== "never") await requireStreamsClosed(handle.stub());
+  return leasesEndAt > Date.now() ? leasesEndAt : null;
 }
 
 export interface Plan {
   readonly own: TenantDocument;
   readonly effective: TenantDocument;
-  readonly retired: ReturnType<typeof retiredNames>;
+  readonly deprecated: ReturnType<typeof findDeprecatedNames>;
   readonly changes: readonly Change[];
-  readonly withdraws: boolean;
+  readonly isWithdrawal: boolean;
   /** The effective document over what the tenant's code declares. */
-  readonly whole: TenantDocument;
+  readonly merged: TenantDocument;
   /** As they were when this was planned. */
   readonly bases: readonly TenantDocument[];
-  readonly warnings: JudgedNames["warnings"];
+  readonly warnings: ReferenceErrors["warnings"];
 }
 
-async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
+async function planApply(
+  context: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord,
+  intent: Intent,
+): Promise<Plan> {
   const own = intent.edit(record.own);
-  holdBounds(desk, managed, record, own);
-  await holdStops(desk, managed, record, own);
-  const names = await catalogNames(desk, managed, record);
-  const written = { own, names, before: record.own, basis: record.revision };
-  const { effective, whole, bases, warnings } = await resolveDocument(desk, managed, written, intent);
-  const before = mergeDocuments([managed.tenant.base, record.effective]);
-  const retired = retiredNames(before, whole, names, Date.now());
+  enforceBounds(context, handle, record, own);
+  await enforceOperatorSuspensions(context, handle, record, own);
+  const names = await getCatalogNames(context, handle, record);
+  const draft = { own, names, before: record.own, basis: record.revision };
+  const { effective, merged, bases, warnings } = await resolveDocument(context, handle, draft, intent);
+  const before = mergeDocuments([handle.tenant.base, record.effective]);
+  const deprecated = findDeprecatedNames(before, merged, names, Date.now());
   const ownChanges = diffDocuments(record.own, own);
   return {
     own,
     effective,
-    whole,
+    merged,
     bases,
     warnings,
-    retired,
-    withdraws: takesAway(before, whole, retired),
+    deprecated,
+    isWithdrawal: isWithdrawal(before, merged, deprecated),
     // Where only a base document changed, shows what that changes here.
     changes: ownChanges.length > 0 ? ownChanges : diffDocuments(record.effective, effective),
   };
 }
 
-export interface Written {
+export interface DocumentDraft {
   readonly own: TenantDocument;
   readonly names: CatalogNames;
   /** What the tenant said until now; absent: it is only being made. */
   readonly before?: TenantDocument;
   /** The revision that this is based on. */
-  readonly basis?: number;
+  readonly baseRevision?: number;
 }
 
 export async function resolveDocument(
-  desk: Desk,
-  managed: Managed,
-  { own, names, before = {}, basis = 0 }: Written,
-  about: Pick<Intent, "dryRun" | "unknownNames">,
-): Promise<Pick<Plan, "effective" | "whole" | "bases" | "warnings">> {
-  const beyond = beyondBounds(own);
-  if (beyond.length > 0) throw new ProblemError("invalid-input", { errors: beyond });
-  const bases = await basesOf(desk, managed, { own, basis }, about);
+  context: AdminContext,
+  handle: TenantHandle,
+  { own, names, before = {}, baseRevision = 0 }: DocumentDraft,
+  options: Pick<Intent, "dryRun" | "unknownNames">,
+): Promise<Pick<Plan, "effective" | "merged" | "bases" | "warnings">> {
+  const sizeErrors = documentSizeErrors(own);
+  if (sizeErrors.length > 0) throw new ProblemError("invalid-input", { errors: sizeErrors });
+  const bases = await resolveBases(context, handle, { own, baseRevision }, options);
   const effective = mergeDocuments([...bases, own]);
-  const whole = mergeDocuments([managed.tenant.base, effective]);
-  const { features = [] } = desk.options;
-  const refused = refusedByFeatures(features, whole, desk.env as unknown as Bindings);
-  const circles = ownUpstreams(desk, managed.id, whole);
-  const configs = configFaults(desk.options.catalog, whole, {
+  const merged = mergeDocuments([handle.tenant.base, effective]);
+  const { features = [] } = context.options;
+  const featureErrors = checkByFeatures(features, merged, context.env as unknown as Bindings);
+  const loopErrors = upstreamLoopErrors(context, handle.id, merged);
+  const schemaErrors = configErrors(context.options.catalog, merged, {
     has: (tool) => names.tools.includes(tool),
-    isWhole: false,
+    isComplete: false,
   });
-  const { refused: unknown, warnings } = judgeNames(own, before, thingsOf(names, whole));
-  const logins = features.some(({ name }) => name === "login") ? [] : withoutLogin(whole);
+  const { errors: unknownNames, warnings } = checkNameReferences(own, before, knownNamesOf(names, merged));
+  const loginErrors = features.some(({ name }) => name === "login") ? [] : missingLoginErrors(merged);
   const errors = [
-    ...boundMembers(bases, before, own),
-    ...brokenRules(whole, names),
-    ...refused,
-    ...circles,
-    ...logins,
-    ...configs,
-    ...(about.unknownNames ? [] : unknown),
+    ...boundMemberErrors(bases, before, own),
+    ...documentErrors(merged, names),
+    ...featureErrors,
+    ...loopErrors,
+    ...loginErrors,
+    ...schemaErrors,
+    ...(options.unknownNames ? [] : unknownNames),
   ];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  const strays = strayConfig(desk.options.catalog, own);
-  return { effective, whole, bases, warnings: [...strays, ...(about.unknownNames ? unknown : []), ...warnings] };
+  const configWarnings = unknownConfigMembers(context.options.catalog, own);
+  return {
+    effective,
+    merged,
+    bases,
+    warnings: [...configWarnings, ...(options.unknownNames ? unknownNames : []), ...warnings],
+  };
 }
 
-async function basesOf(
-  { env }: Desk,
-  { id, created }: Managed,
-  { own: { extends: names = [] }, basis }: { readonly own: TenantDocument; readonly basis: number },
+async function resolveBases(
+  { env }: AdminContext,
+  { id, created }: TenantHandle,
+  { own: { extends: names = [] }, baseRevision }: { readonly own: TenantDocument; readonly baseRevision: number },
   { dryRun }: Pick<Intent, "dryRun">,
 ): Promise<readonly TenantDocument[]> {
   if (names.length === 0) return [];
-  const platform = remote(platformOf(env), baseTables);
-  const found: BasesFound = dryRun ? await platform.resolve(names) : await platform.take({ id, created }, names, basis);
-  if (!found.bases) {
-    const { missing } = found;
+  const platform = createRpcClient(platformStubOf(env), baseStore);
+  const result: ResolvedBases = dryRun
+    ? await platform.resolve(names)
+    : await platform.resolveAndUse({ id, created }, names, baseRevision);
+  if (!result.bases) {
+    const { missing } = result;
     throw invalidFields(
       ...missing.map((name) => [`extends.${names.indexOf(name)}`, `there is no base document ${name}`] as const),
     );
   }
-  return found.bases;
+  return result.bases;
 }
 
 /** Whether a base says something else by now: whoever wrote it may have looked at the tenant before this was written. */
-export async function isOvertakenBy(env: object, { own, bases }: Pick<Plan, "own" | "bases">): Promise<boolean> {
+export async function isBaseOutdated(env: object, { own, bases }: Pick<Plan, "own" | "bases">): Promise<boolean> {
   const { extends: names = [] } = own;
   if (names.length === 0) return false;
-  const now = await remote(platformOf(env), baseTables).resolve(names);
-  return now.bases !== undefined && JSON.stringify(now.bases) !== JSON.stringify(bases);
+  const current = await createRpcClient(platformStubOf(env), baseStore).resolve(names);
+  return current.bases !== undefined && JSON.stringify(current.bases) !== JSON.stringify(bases);
 }
 
 /** Updates what other objects say about the tenant. Returns until when what was before may still be served. */
-async function settle(
-  desk: Desk,
-  managed: Managed,
+async function updateReferences(
+  context: AdminContext,
+  handle: TenantHandle,
   before: TenantRecord,
-  { own, whole, revision }: Pick<Plan, "own" | "whole"> & { readonly revision: number },
+  { own, merged, revision }: Pick<Plan, "own" | "merged"> & { readonly revision: number },
 ): Promise<number> {
-  const was = before.own.extends ?? [];
-  const is = own.extends ?? [];
-  if (was.some((name) => !is.includes(name))) {
-    const { id, created } = managed;
-    await remote(platformOf(desk.env), baseTables).settle({ id, created }, is, revision);
+  const previousBases = before.own.extends ?? [];
+  const currentBases = own.extends ?? [];
+  if (previousBases.some((name) => !currentBases.includes(name))) {
+    const { id, created } = handle;
+    await createRpcClient(platformStubOf(context.env), baseStore).setUses({ id, created }, currentBases, revision);
   }
-  return announceNames(desk, managed, before, { whole, revision });
+  return publishHostnames(context, handle, before, { merged, revision });
 }

@@ -6,42 +6,42 @@ import type { AuthBounds, IssuerDocument, TenantDocument } from "../../tenants/d
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
 import type { FieldRule } from "../field-rule.ts";
 
-const OPERATORS = "only an operator may change it";
+const OPERATOR_ONLY = "only an operator may change it";
 
 /** Without bounds nothing of `auth`; with them issuers within, and what everybody sees, who may open a tenant anyway. */
-export function authOutOfBounds(
+export function authBoundsErrors(
   { auth: before }: TenantDocument,
   { auth: after }: TenantDocument,
   bounds: AuthBounds | undefined,
 ): FieldRule[] {
   if (isSame(before, after)) return [];
-  if (!bounds) return [{ field: "auth", rule: OPERATORS }];
-  const { issuers: was = [], anonymous: _was, ...rest } = { ...before } as Parts;
-  const { issuers: is = [], anonymous: _is, ...more } = { ...after } as Parts;
+  if (!bounds) return [{ field: "auth", rule: OPERATOR_ONLY }];
+  const { issuers: previousIssuers = [], anonymous: _was, ...previousRest } = { ...before } as AuthParts;
+  const { issuers: nextIssuers = [], anonymous: _is, ...nextRest } = { ...after } as AuthParts;
   const { hosts = [] } = bounds;
   const allowed = hosts.length === 0 ? "none is allowed" : `allowed are ${hosts.join(", ")}`;
-  const members = [...new Set([...Object.keys(rest), ...Object.keys(more)])];
+  const members = [...new Set([...Object.keys(previousRest), ...Object.keys(nextRest)])];
   /** Where an issuer of theirs would have the Worker go beside their hosts: to read it, or to exchange tokens. */
-  const elsewhere = ({ issuer, identity }: IssuerDocument) =>
+  const disallowedUrlOf = ({ issuer, identity }: IssuerDocument) =>
     [issuer, identity?.tokenUrl ?? issuer].find((url) => URL.canParse(url) && !isWithinHosts(new URL(url), hosts));
   return [
     ...members
-      .filter((name) => !isSame(rest[name], more[name]))
-      .map((name) => ({ field: `auth.${name}`, rule: OPERATORS })),
-    ...is.flatMap((one, at) => {
-      const outside = elsewhere(one);
-      if (outside === undefined || was.some((other) => isSame(one, other))) return [];
-      const rule = `only an operator may write an issuer at ${new URL(outside).host}: ${allowed} in authBounds.hosts`;
+      .filter((name) => !isSame(previousRest[name], nextRest[name]))
+      .map((name) => ({ field: `auth.${name}`, rule: OPERATOR_ONLY })),
+    ...nextIssuers.flatMap((one, at) => {
+      const url = disallowedUrlOf(one);
+      if (url === undefined || previousIssuers.some((other) => isSame(one, other))) return [];
+      const rule = `only an operator may write an issuer at ${new URL(url).host}: ${allowed} in authBounds.hosts`;
       return [{ field: `auth.issuers.${at}.issuer`, rule }];
     }),
     // One of theirs may be how the operators' own people get in.
-    ...was
-      .filter((one) => elsewhere(one) !== undefined && !is.some((other) => isSame(one, other)))
+    ...previousIssuers
+      .filter((one) => disallowedUrlOf(one) !== undefined && !nextIssuers.some((other) => isSame(one, other)))
       .map(({ issuer }) => ({ field: "auth.issuers", rule: `only an operator may change or take away ${issuer}` })),
   ];
 }
 
-type Parts = { readonly issuers?: readonly IssuerDocument[]; readonly anonymous?: unknown } & Readonly<
+type AuthParts = { readonly issuers?: readonly IssuerDocument[]; readonly anonymous?: unknown } & Readonly<
   Record<string, unknown>
 >;
 

@@ -3,19 +3,19 @@
 import { isTenantId, type Tenant } from "../../tenants/document/tenant-definition.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { ProblemError } from "../problem.ts";
-import type { Desk } from "../route.ts";
+import type { AdminContext } from "../route.ts";
 
 const RETRY = { "retry-after": "5" };
 
 /** As the code has it, which no tenant of the directory is asked about. Throws `busy` where the author's function fails. */
-export async function declaredIn(
-  { env, options }: Pick<Desk, "env" | "options">,
+export async function resolveDeclaredTenant(
+  { env, options }: Pick<AdminContext, "env" | "options">,
   id: string,
 ): Promise<Tenant<NewResource> | undefined> {
-  const inCode = options.tenants.get(id);
-  if (inCode || !options.asked || !isTenantId(id)) return inCode;
+  const codeTenant = options.tenants.get(id);
+  if (codeTenant || !options.tenantResolver || !isTenantId(id)) return codeTenant;
   try {
-    return await options.asked.ask(id, env);
+    return await options.tenantResolver.resolve(id, env);
   } catch (error) {
     options.onError?.(error);
     throw new ProblemError("busy", { detail: `The Worker's code cannot say now what ${id} is`, headers: RETRY });

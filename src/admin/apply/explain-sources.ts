@@ -1,9 +1,9 @@
 // Owns what `explain` says of a tenant's sources: what one leaves out, what it lacks under a name, and what nobody knows of it
 // because it could not be read.
 
-import type { CallHost } from "../../calls/call-host.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
 import { withDetail } from "../../gateway/unread-reason.ts";
-import { nearName } from "../near-name.ts";
+import { suggestName } from "../near-name.ts";
 import type { Cause } from "../../protocol/cause.ts";
 import type { Source, SourceState } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -13,14 +13,14 @@ import { STATE_WORDS } from "../contract.ts";
 export interface SourceReasons {
   readonly all: readonly string[];
   /** Why what a source has is not listed, or that it has no such thing. */
-  readonly withheld: readonly string[];
+  readonly hiddenReasons: readonly string[];
   /** Sources that may have it, as far as anybody knows. */
-  readonly unread: readonly string[];
+  readonly unreadSources: readonly string[];
   /** The causes of those in `unread`. */
   readonly causes: readonly (Cause & { readonly reason: string; readonly source: string })[];
 }
 
-export interface SoughtThing {
+export interface ExplainTarget {
   readonly kind: Kind;
   /** As it was asked for. */
   readonly name: string;
@@ -31,22 +31,22 @@ export interface SoughtThing {
 
 /** What a source leaves out, and what it may lack because it could not be read. */
 export function sourceReasons(
-  sources: readonly Source<CallHost>[],
+  sources: readonly Source<RequestScope>[],
   document: TenantDocument,
-  { kind, name, target, isListed }: SoughtThing,
+  { kind, name, target, isListed }: ExplainTarget,
 ): SourceReasons {
-  const off = disabledReasons(document, target);
-  const isOf = (id: string) => target.startsWith(`${id}__`);
+  const disabled = disabledReasons(document, target);
+  const belongsTo = (id: string) => target.startsWith(`${id}__`);
   // What is nowhere, and has no source's name before it, may be of each that could not be read.
-  const mayBeAnyones = !isListed && off.length === 0 && !sources.some(({ id }) => isOf(id));
-  const said = sources.map((source) => {
+  const mayBelongToAny = !isListed && disabled.length === 0 && !sources.some(({ id }) => belongsTo(id));
+  const bySource = sources.map((source) => {
     const { id, state, detail, withheld } = source;
-    const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
-    if (left.length > 0) {
-      return { unread: [], causes: [], lacks: left.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
+    const hiddenItems = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
+    if (hiddenItems.length > 0) {
+      return { unread: [], causes: [], lacks: hiddenItems.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
     }
-    const isKnown = isOf(id) && state.kind !== "unread" && kind !== "resources";
-    const unread = isOf(id) || mayBeAnyones ? stateReasons(id, { state, detail }, isListed) : [];
+    const isKnown = belongsTo(id) && state.kind !== "unread" && kind !== "resources";
+    const unread = belongsTo(id) || mayBelongToAny ? stateReasons(id, { state, detail }, isListed) : [];
     const causes = ("causes" in state && state.causes) || [];
     return {
       unread,
@@ -55,10 +55,10 @@ export function sourceReasons(
     };
   });
   return {
-    all: [...said.flatMap(({ unread, lacks }) => [...unread, ...lacks]), ...off],
-    withheld: [...said.flatMap(({ lacks }) => lacks), ...off],
-    unread: said.flatMap(({ unread }) => unread),
-    causes: said.flatMap(({ causes }) => causes),
+    all: [...bySource.flatMap(({ unread, lacks }) => [...unread, ...lacks]), ...disabled],
+    hiddenReasons: [...bySource.flatMap(({ lacks }) => lacks), ...disabled],
+    unreadSources: bySource.flatMap(({ unread }) => unread),
+    causes: bySource.flatMap(({ causes }) => causes),
   };
 }
 
@@ -81,11 +81,11 @@ function stateReasons(
 }
 
 /** A name that is misspelt, or that its upstream has no more. */
-function unlistedReasons(id: string, has: readonly { readonly name: string }[], target: string): string[] {
-  const names = has.map((one) => one.name);
+function unlistedReasons(id: string, items: readonly { readonly name: string }[], target: string): string[] {
+  const names = items.map((one) => one.name);
   // What all of them begin with says nothing about how near they are.
   const own = (name: string) => name.slice(id.length + 2);
-  const near = nearName(own(target), names.map(own));
-  const meant = near === undefined ? "" : `: did you mean ${id}__${near}?`;
-  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${meant}`];
+  const suggestion = suggestName(own(target), names.map(own));
+  const hint = suggestion === undefined ? "" : `: did you mean ${id}__${suggestion}?`;
+  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${hint}`];
 }

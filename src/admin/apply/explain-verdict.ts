@@ -1,49 +1,52 @@
 // Owns which of the reasons that `explain` gives decide, and what it cannot know. Refuses to decide what is visible: it is told.
 
 /** What was found out, by who said it. */
-export interface Findings {
+export interface ExplainFindings {
   /** Why they are not let in at all. */
-  readonly barred: readonly string[];
+  readonly blockedBy: readonly string[];
   /** The author's `visible`: what it said, or that it was not asked. */
   readonly hidden: { readonly reason: string; readonly isKnown: boolean } | undefined;
   /** What was found, or not, under the name. */
-  readonly found: readonly string[];
+  readonly matchReasons: readonly string[];
   /** The rules of the document that say no. */
-  readonly against: readonly string[];
+  readonly denials: readonly string[];
   /** Why sources do not have it. */
-  readonly withheld: readonly string[];
+  readonly hiddenReasons: readonly string[];
   /** Sources of which nobody knows what they have. */
-  readonly unread: readonly string[];
+  readonly unreadSources: readonly string[];
   /** What limits a caller who is not named. */
-  readonly unnamed: string | undefined;
+  readonly unknownCaller: string | undefined;
 }
 
-export interface Outcome {
+export interface Visibility {
   readonly isVisible: boolean;
   readonly isCallable: boolean;
   /** Whether there is something of the name, seen or not. */
-  readonly isThere: boolean;
+  readonly exists: boolean;
 }
 
-export function verdictOf(findings: Findings, outcome: Outcome): { decidedBy: string[]; unknown: string[] } {
-  const { hidden, unread, unnamed } = findings;
-  const unasked = hidden && !hidden.isKnown ? [hidden.reason] : [];
-  const perhaps = outcome.isThere ? [] : unread;
+export function explainDecision(
+  findings: ExplainFindings,
+  visibility: Visibility,
+): { decidedBy: string[]; unknown: string[] } {
+  const { hidden, unreadSources, unknownCaller } = findings;
+  const undecidedVisibility = hidden && !hidden.isKnown ? [hidden.reason] : [];
+  const possibleSources = visibility.exists ? [] : unreadSources;
   return {
-    decidedBy: [...deciding(findings, outcome)],
-    unknown: [...(unnamed === undefined ? [] : [unnamed]), ...unasked, ...perhaps],
+    decidedBy: [...decidingReasons(findings, visibility)],
+    unknown: [...(unknownCaller === undefined ? [] : [unknownCaller]), ...undecidedVisibility, ...possibleSources],
   };
 }
 
 /** The first that is there decides: what follows would say no to somebody who got so far. */
-function deciding(
-  { barred, hidden, found, against, withheld }: Findings,
-  { isVisible, isCallable, isThere }: Outcome,
+function decidingReasons(
+  { blockedBy, hidden, matchReasons, denials, hiddenReasons }: ExplainFindings,
+  { isVisible, isCallable, exists }: Visibility,
 ): readonly string[] {
   if (isVisible && isCallable) return [];
-  if (barred.length > 0) return barred;
-  if (isVisible) return found;
-  if (!isThere) return [...found, ...withheld];
-  if (against.length > 0) return against;
-  return hidden ? [hidden.reason] : [...found, ...withheld];
+  if (blockedBy.length > 0) return blockedBy;
+  if (isVisible) return matchReasons;
+  if (!exists) return [...matchReasons, ...hiddenReasons];
+  if (denials.length > 0) return denials;
+  return hidden ? [hidden.reason] : [...matchReasons, ...hiddenReasons];
 }

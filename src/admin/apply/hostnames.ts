@@ -2,25 +2,25 @@
 // document is written, released after it. The tenant's object decides what its document says, and this follows: nothing is given back that a write may name which was begun, and what nobody names any more is found later.
 
 import { AppError } from "../../protocol/app-error.ts";
-import { isGone } from "../../tenants/authority/incarnation.ts";
+import { isUnknownTenant } from "../../tenants/authority/incarnation.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import type { Claimed, Named } from "../../tenants/directory/directory-object.ts";
+import type { ClaimResult, DirectoryRef } from "../../tenants/directory/directory-object.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { forgetName, NAME_FOR_MS } from "../../tenants/directory/directory.ts";
-import { askedDirectory, releaseAgain } from "./asked-directory.ts";
-import { hostAllowed, hostnameOf } from "../../auth/origin.ts";
-import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
+import { forgetName, NAME_TTL_MS } from "../../tenants/directory/directory.ts";
+import { retryingDirectory, releaseHostnameWithRetry } from "./asked-directory.ts";
+import { isHostAllowed, hostnameOf } from "../../auth/origin.ts";
+import { tenantIdInHostname, isWorkerHostname } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
-import type { Desk } from "../route.ts";
-import { findLeft } from "./left-hostnames.ts";
-import type { Managed } from "./tenant-access.ts";
+import type { AdminContext } from "../route.ts";
+import { findOrphanedHostname } from "./left-hostnames.ts";
+import type { TenantHandle } from "./tenant-access.ts";
 
-type Subject = Pick<Managed, "id" | "entry">;
+type HostnameOwner = Pick<TenantHandle, "id" | "entry">;
 
 /** What a write replaces. Of a tenant that is being made: nothing, revision 0. */
-export type Replaced = Pick<TenantRecord, "revision" | "effective">;
+export type PreviousRecord = Pick<TenantRecord, "revision" | "effective">;
 
-function namedAs({ id, entry }: Subject): Named {
+function directoryRefOf({ id, entry }: HostnameOwner): DirectoryRef {
   return { id, created: entry?.created ?? null };
 }
 
@@ -28,13 +28,17 @@ function namedAs({ id, entry }: Subject): Named {
  * Throws `conflict` for a hostname of another tenant, and refuses those that are the Worker's. `whole`: the effective document
  * over the tenant's code. What is the tenant's already was let pass when it was claimed.
  */
-export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
-  for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const owner = await askedDirectory(desk.env, hostname).hostname(hostname);
+export async function checkHostnames(
+  context: AdminContext,
+  { id }: HostnameOwner,
+  merged: TenantDocument,
+): Promise<void> {
+  for (const [at, hostname] of (merged.hostnames ?? []).entries()) {
+    const owner = await retryingDirectory(context.env, hostname).lookupHostname(hostname);
     if (owner === id) continue;
-    const rule = unfitting(desk, hostname);
-    if (rule !== undefined) throw invalidFields([`hostnames.${at}`, rule]);
-    if (owner !== null && !(await findLeft(desk, hostname))) throw taken(hostname, at);
+    const hostnameRule = hostnameError(context, hostname);
+    if (hostnameRule !== undefined) throw invalidFields([`hostnames.${at}`, hostnameRule]);
+    if (owner !== null && !(await findOrphanedHostname(context, hostname))) throw hostnameTaken(hostname, at);
   }
 }
 
@@ -42,79 +46,111 @@ export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocum
  * Why no tenant can have it. By whichever name an operator comes, they cannot give that one away. `HOSTS` lists the Worker's names and
  * those of tenants, and who may deploy knows which is which.
  */
-function unfitting({ env, request, caller }: Desk, hostname: string): string | undefined {
-  if (env.HOSTS && caller.role !== "owner" && hostAllowed(new Headers({ host: hostname }), env)) {
+function hostnameError({ env, request, caller }: AdminContext, hostname: string): string | undefined {
+  if (env.HOSTS && caller.role !== "owner" && isHostAllowed(new Headers({ host: hostname }), env)) {
     return `HOSTS lists ${hostname}: only an owner may give it to a tenant`;
   }
-  if (idInHostname(hostname, env) !== undefined) {
+  if (tenantIdInHostname(hostname, env) !== undefined) {
     return `under ${env.TENANT_HOST} each tenant has the hostname that begins with its id`;
   }
-  const asked = [request.headers.get("host") ?? "", new URL(request.url).host].map(hostnameOf);
-  return isWorkersOwn(hostname, env) || asked.includes(hostname) ? `${hostname} is the Worker's own` : undefined;
+  const requestHosts = [request.headers.get("host") ?? "", new URL(request.url).host].map(hostnameOf);
+  return isWorkerHostname(hostname, env) || requestHosts.includes(hostname)
+    ? `${hostname} is the Worker's own`
+    : undefined;
 }
 
 /** Claims all hostnames or none, for a write that replaces `before`: where it is not made, `giveBack` is told. */
-export async function claimNames(desk: Desk, subject: Managed, whole: TenantDocument, before: Replaced): Promise<void> {
-  await checkNames(desk, subject, whole);
-  for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const done = await claim(desk, subject, hostname, before.revision);
-    if (done === "claimed" || done === "kept") continue;
-    await giveBack(desk, subject, { ...whole, hostnames: whole.hostnames?.slice(0, at) ?? [] }, before);
-    throw done === "taken" ? taken(hostname, at) : new AppError("unknownTenant");
+export async function reserveHostnames(
+  context: AdminContext,
+  subject: TenantHandle,
+  merged: TenantDocument,
+  before: PreviousRecord,
+): Promise<void> {
+  await checkHostnames(context, subject, merged);
+  for (const [at, hostname] of (merged.hostnames ?? []).entries()) {
+    const result = await claimHostname(context, subject, hostname, before.revision);
+    if (result === "claimed" || result === "kept") continue;
+    await releaseUnwrittenHostnames(
+      context,
+      subject,
+      { ...merged, hostnames: merged.hostnames?.slice(0, at) ?? [] },
+      before,
+    );
+    throw result === "taken" ? hostnameTaken(hostname, at) : new AppError("unknownTenant");
   }
 }
 
-async function claim(desk: Desk, subject: Subject, hostname: string, basis: number): Promise<Claimed> {
-  const directory = askedDirectory(desk.env, hostname);
-  const first = await directory.claimHostname(hostname, namedAs(subject), basis);
-  const free = first === "taken" ? await findLeft(desk, hostname) : undefined;
-  if (!free) return first;
-  await free();
-  return directory.claimHostname(hostname, namedAs(subject), basis);
+async function claimHostname(
+  context: AdminContext,
+  subject: HostnameOwner,
+  hostname: string,
+  baseRevision: number,
+): Promise<ClaimResult> {
+  const directory = retryingDirectory(context.env, hostname);
+  const result = await directory.claimHostname(hostname, directoryRefOf(subject), baseRevision);
+  const release = result === "taken" ? await findOrphanedHostname(context, hostname) : undefined;
+  if (!release) return result;
+  await release();
+  return directory.claimHostname(hostname, directoryRefOf(subject), baseRevision);
 }
 /** A write that wanted these names was not made: what the tenant's document does not name is free again. */
-export async function giveBack(desk: Desk, subject: Managed, wanted: TenantDocument, before: Replaced): Promise<void> {
+export async function releaseUnwrittenHostnames(
+  context: AdminContext,
+  subject: TenantHandle,
+  wanted: TenantDocument,
+  before: PreviousRecord,
+): Promise<void> {
   if (!wanted.hostnames?.length) return;
   const { entry, tenant, policy } = subject;
   // One that ends takes with it what it has.
-  const record = await policy.read(entry === null).catch(ifGone);
+  const record = await policy.read(entry === null).catch(ignoreUnknownTenant);
   const { revision = 0, effective = {} } = record ?? {};
-  const is = mergeDocuments([tenant.base, effective]);
-  for (const hostname of without(wanted, is))
-    await askedDirectory(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision, before.revision);
+  const current = mergeDocuments([tenant.base, effective]);
+  for (const hostname of hostnamesNotIn(wanted, current))
+    await retryingDirectory(context.env, hostname).releaseHostname(
+      hostname,
+      directoryRefOf(subject),
+      revision,
+      before.revision,
+    );
 }
 
 /** The hostnames of a document that another one does not have. */
-function without({ hostnames = [] }: TenantDocument, other: TenantDocument): readonly string[] {
+function hostnamesNotIn({ hostnames = [] }: TenantDocument, other: TenantDocument): readonly string[] {
   return hostnames.filter((hostname) => !other.hostnames?.includes(hostname));
 }
 
-function ifGone(error: unknown): undefined {
-  if (!isGone(error)) throw error;
+function ignoreUnknownTenant(error: unknown): undefined {
+  if (!isUnknownTenant(error)) throw error;
 }
 
 /** A tenant comes to its end, and nothing it was to be can be written any more. */
-export async function releaseNames({ env }: Desk, subject: Subject, hostnames: readonly string[]): Promise<void> {
+export async function releaseAllHostnames(
+  { env }: AdminContext,
+  subject: HostnameOwner,
+  hostnames: readonly string[],
+): Promise<void> {
   for (const hostname of hostnames) {
-    await releaseAgain(env, hostname, namedAs(subject));
+    await releaseHostnameWithRetry(env, hostname, directoryRefOf(subject));
     forgetName(hostname);
   }
 }
 
 /** `revision`: that of `whole`. Returns when no isolate believes any more what was before, in milliseconds since the epoch; 0: at once. */
-export async function announceNames(
-  desk: Desk,
-  subject: Subject,
-  before: Replaced,
-  { whole, revision }: { readonly whole: TenantDocument; readonly revision: number },
+export async function publishHostnames(
+  context: AdminContext,
+  subject: HostnameOwner,
+  before: PreviousRecord,
+  { merged, revision }: { readonly merged: TenantDocument; readonly revision: number },
 ): Promise<number> {
-  const left = without(before.effective, whole);
-  for (const hostname of left) await releaseAgain(desk.env, hostname, namedAs(subject), revision);
-  for (const hostname of [...left, ...(whole.hostnames ?? [])]) forgetName(hostname);
-  return left.length > 0 ? Date.now() + NAME_FOR_MS : 0;
+  const removed = hostnamesNotIn(before.effective, merged);
+  for (const hostname of removed)
+    await releaseHostnameWithRetry(context.env, hostname, directoryRefOf(subject), revision);
+  for (const hostname of [...removed, ...(merged.hostnames ?? [])]) forgetName(hostname);
+  return removed.length > 0 ? Date.now() + NAME_TTL_MS : 0;
 }
 
-function taken(hostname: string, at: number): ProblemError {
+function hostnameTaken(hostname: string, at: number): ProblemError {
   return new ProblemError("conflict", {
     errors: [{ field: `hostnames.${at}`, rule: `${hostname} belongs to another tenant` }],
   });

@@ -1,6 +1,6 @@
 // Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before.
 
-import { remoteChanges } from "../../tenants/authority/change-calls.ts";
+import { createChangeClient } from "../../tenants/authority/change-calls.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { ProblemError } from "../problem.ts";
 
@@ -8,35 +8,35 @@ import { ProblemError } from "../problem.ts";
  * When what an object measured to take so much longer is over, by the clock of this machine: the object's may be ahead of it or
  * behind. To be called when the answer has come. Milliseconds.
  */
-export function fromNow(leftMs: number): number {
+export function deadlineFrom(leftMs: number): number {
   return Date.now() + leftMs;
 }
 
 /** Waits until `effectiveAt`, as `fromNow` gives it: then every lease from before it has ended. */
-export async function untilInForce(effectiveAt: number): Promise<void> {
-  const left = effectiveAt - Date.now();
-  if (left > 0) await scheduler.wait(left);
+export async function waitForLeases(effectiveAt: number): Promise<void> {
+  const remainingMs = effectiveAt - Date.now();
+  if (remainingMs > 0) await scheduler.wait(remainingMs);
 }
 
-const TOLD_WITHIN_MS = 12_000;
+const STREAMS_CLOSE_TIMEOUT_MS = 12_000;
 
 /**
  * Waits until the streams that a withdrawal ends have ended, also those whose hub was just reset and who were away from
  * it. false: a hub cannot be reached, and nobody knows.
  */
-async function untilTold(stub: TenantStub): Promise<boolean> {
-  const until = Date.now() + TOLD_WITHIN_MS;
-  let left = await remoteChanges(stub).told();
-  while (left > 0 && Date.now() < until) {
-    await scheduler.wait(left);
-    left = await remoteChanges(stub).told();
+async function waitForStreamsClosed(stub: TenantStub): Promise<boolean> {
+  const deadline = Date.now() + STREAMS_CLOSE_TIMEOUT_MS;
+  let pendingMs = await createChangeClient(stub).pendingCloseMs();
+  while (pendingMs > 0 && Date.now() < deadline) {
+    await scheduler.wait(pendingMs);
+    pendingMs = await createChangeClient(stub).pendingCloseMs();
   }
-  return left === 0;
+  return pendingMs === 0;
 }
 
 /** Throws `busy` where nobody knows whether they have. */
-export async function expectTold(stub: TenantStub): Promise<void> {
-  if (await untilTold(stub)) return;
+export async function requireStreamsClosed(stub: TenantStub): Promise<void> {
+  if (await waitForStreamsClosed(stub)) return;
   throw new ProblemError("busy", {
     detail: "It is in force for every request; streams that are open may not have ended yet. Try again",
   });

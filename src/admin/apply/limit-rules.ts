@@ -2,33 +2,36 @@
 
 import {
   LIMITS,
-  limitsInForce,
+  resolveLimits,
   TENANT_LIMITS,
-  type LimitsInForce,
+  type EffectiveLimits,
   type TenantLimit,
 } from "../../limits/limit-table.ts";
-import { limitTables, type LimitUse } from "../../limits/limit-tables.ts";
+import { limitStore, type LimitUse } from "../../limits/limit-tables.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { ANYWHERE } from "../../tenants/directory/placement.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
 import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../field-rule.ts";
-import type { Desk } from "../route.ts";
-import { findManaged, readRecord, type Managed } from "./tenant-access.ts";
+import type { AdminContext } from "../route.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "./tenant-access.ts";
 
-type Judge = (before: TenantDocument, after: TenantDocument) => FieldRule[];
+type LimitChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
 /** What somebody may not change of a tenant's limits: an admin of the tenant lowers them, and raises its callers' own. */
-export async function limitJudge(desk: Desk, id: string): Promise<Judge> {
-  if (desk.caller.role !== "tenant-admin") return () => [];
-  const managed = await findManaged(desk, id);
-  const inForce = limitsThatHold(desk, managed, await readRecord(managed));
+export async function createLimitChecker(context: AdminContext, id: string): Promise<LimitChecker> {
+  if (context.caller.role !== "tenant-admin") return () => [];
+  const handle = await requireTenant(context, id);
+  const effectiveLimits = effectiveLimitsOf(context, handle, await requireRecord(handle));
   return ({ limits: before = {} }, { limits: after = {} }) =>
-    TENANT_LIMITS.filter((name) => isRaised(name, before[name], after[name], inForce))
-      .map((name) => ({ field: `limits.${name}`, rule: `only an operator may raise it above ${inForce[name]}` }))
+    TENANT_LIMITS.filter((name) => isRaised(name, before[name], after[name], effectiveLimits))
+      .map((name) => ({
+        field: `limits.${name}`,
+        rule: `only an operator may raise it above ${effectiveLimits[name]}`,
+      }))
       .concat(
-        (before.exact ?? inForce.exact) && after.exact !== true && after.exact !== before.exact
+        (before.exact ?? effectiveLimits.exact) && after.exact !== true && after.exact !== before.exact
           ? [{ field: "limits.exact", rule: "only an operator may take it back" }]
           : [],
       );
@@ -38,19 +41,23 @@ function isRaised(
   name: TenantLimit,
   before: number | undefined,
   after: number | undefined,
-  inForce: LimitsInForce,
+  effectiveLimits: EffectiveLimits,
 ): boolean {
   if (LIMITS[name].raise !== "operator" || before === after) return false;
   // What lies under the document may be more than what it says now.
-  return after === undefined || after > (before ?? inForce[name]);
+  return after === undefined || after > (before ?? effectiveLimits[name]);
 }
 
 /** What holds, whoever said it. */
-export function limitsThatHold({ options }: Desk, { tenant }: Managed, { effective }: TenantRecord): LimitsInForce {
-  return limitsInForce(options.catalog.limits, mergeDocuments([tenant.base, effective]).limits);
+export function effectiveLimitsOf(
+  { options }: AdminContext,
+  { tenant }: TenantHandle,
+  { effective }: TenantRecord,
+): EffectiveLimits {
+  return resolveLimits(options.catalog.limits, mergeDocuments([tenant.base, effective]).limits);
 }
 
 /** What the tenant's authority knows of the use of its limits. */
-export function limitUse({ env }: Desk, { id, entry, created }: Managed): Promise<LimitUse> {
-  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created }), limitTables).use();
+export function getLimitUsage({ env }: AdminContext, { id, entry, created }: TenantHandle): Promise<LimitUse> {
+  return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created }), limitStore).use();
 }

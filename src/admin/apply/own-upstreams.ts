@@ -2,29 +2,29 @@
 // another tenant's upstreams, is listed a few times: docs/gateway.md.
 
 import { hostnameOf } from "../../auth/origin.ts";
-import { pathBelow } from "../../deployment/mount.ts";
-import { idInHostname } from "../../tenants/directory/worker-hosts.ts";
+import { stripMountPath } from "../../deployment/mount.ts";
+import { tenantIdInHostname } from "../../tenants/directory/worker-hosts.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../field-rule.ts";
-import type { Desk } from "../route.ts";
+import type { AdminContext } from "../route.ts";
 
 const ENDPOINTS = new Set(["mcp", "gateway"]);
 
 /** `whole`: the effective document over the tenant's code. */
-export function ownUpstreams(
-  { env, request, options: { path = "" } }: Desk,
+export function upstreamLoopErrors(
+  { env, request, options: { path = "" } }: AdminContext,
   id: string,
   { upstreams = {}, hostnames = [] }: TenantDocument,
 ): FieldRule[] {
-  const asked = [new URL(request.url).host, request.headers.get("host")?.toLowerCase()];
-  const isOwn = (text: string) => {
+  const requestHosts = [new URL(request.url).host, request.headers.get("host")?.toLowerCase()];
+  const leadsToTenant = (text: string) => {
     const { host, pathname } = new URL(text);
     const hostname = hostnameOf(host);
-    if (hostnames.includes(hostname) || idInHostname(hostname, env) === id) return true;
-    const [, endpoint = "", tenant] = pathBelow(path, pathname).split("/");
-    return asked.includes(host) && ENDPOINTS.has(endpoint) && tenant === id;
+    if (hostnames.includes(hostname) || tenantIdInHostname(hostname, env) === id) return true;
+    const [, endpoint = "", tenant] = stripMountPath(path, pathname).split("/");
+    return requestHosts.includes(host) && ENDPOINTS.has(endpoint) && tenant === id;
   };
   return Object.entries(upstreams)
-    .filter(([, { url = "", enabled = true }]) => enabled && URL.canParse(url) && isOwn(url))
+    .filter(([, { url = "", enabled = true }]) => enabled && URL.canParse(url) && leadsToTenant(url))
     .map(([name]) => ({ field: `upstreams.${name}.url`, rule: "leads back to this tenant" }));
 }

@@ -1,54 +1,62 @@
 // Owns what a tenant has to offer as an operator's request finds it: the same sources that a client's request would.
 
-import type { CallHost } from "../../calls/call-host.ts";
-import { codeSource } from "../../content/serve/code-source.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import { createCodeSource } from "../../content/serve/code-source.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
-import { documentOf, offerOf, type Offer } from "../../content/serve/sources.ts";
-import { featureSources } from "../../deployment/feature-sources.ts";
+import { mergedDocument, createTenantCatalog, type TenantCatalog } from "../../content/serve/sources.ts";
+import { loadFeatureSources } from "../../deployment/feature-sources.ts";
 import type { Source } from "../../protocol/source.ts";
 import type { Policy, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { CatalogNames } from "../../tenants/document/retirement.ts";
-import type { Desk } from "../route.ts";
-import type { Managed } from "./tenant-access.ts";
+import type { AdminContext } from "../route.ts";
+import type { TenantHandle } from "./tenant-access.ts";
 
-export function policyOf({ effective, suspensions, retired }: TenantRecord): Policy {
-  return { document: effective, suspensions, retired };
+export function policyOf({ effective, suspensions, retired: deprecated }: TenantRecord): Policy {
+  return { document: effective, suspensions, retired: deprecated };
 }
 
-export async function tenantOffer(desk: Desk, managed: Managed, record: TenantRecord): Promise<Offer> {
+export async function loadTenantCatalog(
+  context: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord,
+): Promise<TenantCatalog> {
   const policy = policyOf(record);
-  const further = await furtherSources(desk, managed, record);
-  return offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision }, further);
+  const additional = await loadAdditionalSources(context, handle, record);
+  return createTenantCatalog(context.options.catalog, handle.tenant, { policy, version: record.revision }, additional);
 }
 
 /** The names that a document may use, before any renaming. `record`: null for a tenant that is only being made. */
-export async function catalogNames(desk: Desk, managed: Managed, record: TenantRecord | null): Promise<CatalogNames> {
-  const further = record ? await furtherSources(desk, managed, record) : [];
-  const sources = [codeSource(desk.options.catalog, managed.tenant, new Set()), ...further];
+export async function getCatalogNames(
+  context: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord | null,
+): Promise<CatalogNames> {
+  const additional = record ? await loadAdditionalSources(context, handle, record) : [];
+  const sources = [createCodeSource(context.options.catalog, handle.tenant, new Set()), ...additional];
   return {
     tools: sources.flatMap(({ tools }) => tools.map(({ name }) => name)),
     prompts: sources.flatMap(({ prompts }) => prompts.map(({ name }) => name)),
-    listed: changedNames(sources),
+    listed: namesByListedName(sources),
     search: searchTools.map(({ name }) => name),
   };
 }
 
 /** The names of what is listed under another one, by that one: what an operator copied from a list. */
-export function changedNames(sources: readonly Source<CallHost>[]): ReadonlyMap<string, string> {
+export function namesByListedName(sources: readonly Source<RequestScope>[]): ReadonlyMap<string, string> {
   const all = sources.flatMap(({ tools, prompts }) => [...tools, ...prompts]);
   return new Map(all.flatMap(({ name, listedName }) => (listedName === undefined ? [] : [[listedName, name]])));
 }
 
-async function furtherSources(
-  { env, options: { features = [], catalog } }: Desk,
-  { id, tenant, kept, stub }: Managed,
+async function loadAdditionalSources(
+  { env, options: { features = [], catalog } }: AdminContext,
+  { id, tenant, storageKey, stub }: TenantHandle,
   record: TenantRecord,
-): Promise<readonly Source<CallHost>[]> {
-  const { sources } = await featureSources(features, documentOf(tenant, policyOf(record)), {
+): Promise<readonly Source<RequestScope>[]> {
+  const { sources } = await loadFeatureSources(features, mergedDocument(tenant, policyOf(record)), {
     tenant: id,
-    kept,
+    storageKey,
     server: catalog.server,
-    leased: new Map(record.sections),
+    sectionHashes: new Map(record.sections),
     bodies: env.BODIES,
     stub,
   });

@@ -1,43 +1,44 @@
 // Owns how an operator's request reaches a tenant's upstreams: what the feature that has them needs of the tenant, as it is
 // now. Refuses a Worker without that feature.
 
-import { documentOf } from "../../content/serve/sources.ts";
-import type { Bindings, UpstreamGround, UpstreamOperations } from "../../deployment/deployment.ts";
-import { policyTables } from "../../tenants/authority/policy-tables.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { ANYWHERE } from "../../tenants/directory/placement.ts";
-import { openSecret } from "../../tenants/isolate/tenant-secrets.ts";
-import { lackingFeature } from "../problem.ts";
-import type { Desk } from "../route.ts";
-import { readRecord, type Managed } from "./tenant-access.ts";
+import { mergedDocument } from "../../content/serve/sources.ts";
+import type { Bindings, UpstreamContext, UpstreamOperations } from "../../deployment/deployment.ts";
+import { policyStore } from "../../tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
+import { unsealSecret } from "../../tenants/isolate/tenant-secrets.ts";
+import { missingFeature } from "../problem.ts";
+import type { AdminContext } from "../route.ts";
+import { requireRecord, type TenantHandle } from "./tenant-access.ts";
 import { policyOf } from "./tenant-offer.ts";
 
-export function upstreamOperations({ options: { features = [] } }: Desk): UpstreamOperations {
+export function requireUpstreamOperations({ options: { features = [] } }: AdminContext): UpstreamOperations {
   const operations = features.find(({ upstreams }) => upstreams)?.upstreams;
   if (operations) return operations;
-  throw lackingFeature("Upstreams need the feature gateway()");
+  throw missingFeature("Upstreams need the feature gateway()");
 }
 
 /** The tenant as its authority has it at this moment: asked again, it may be another version. */
-export async function upstreamGround(desk: Desk, managed: Managed) {
-  const { env, options, caller } = desk;
-  const { id, entry, created, kept, stub, tenant } = managed;
-  const record = await readRecord(managed);
-  const ground: UpstreamGround = {
+export async function getUpstreamContext(context: AdminContext, handle: TenantHandle) {
+  const { env, options, caller } = context;
+  const { id, entry, created, storageKey, stub, tenant } = handle;
+  const record = await requireRecord(handle);
+  const upstreamContext: UpstreamContext = {
     tenant: id,
-    placement: entry ?? ANYWHERE,
+    placement: entry ?? DEFAULT_PLACEMENT,
     created,
     revision: record.revision,
-    document: documentOf(tenant, policyOf(record)),
-    leased: new Map(record.sections),
+    document: mergedDocument(tenant, policyOf(record)),
+    sectionHashes: new Map(record.sections),
     server: options.catalog.server,
     env: env as unknown as Bindings,
     stub,
-    secret: (name) => openSecret({ env, tenant: id, name }, () => remote(stub(), policyTables).sealedSecret(name)),
+    secret: (name) =>
+      unsealSecret({ env, tenant: id, name }, () => createRpcClient(stub(), policyStore).sealedSecret(name)),
     onError: (error) => options.onError?.(error),
-    kept,
+    storageKey,
     bodies: env.BODIES,
     actor: caller,
   };
-  return { ground, record };
+  return { upstreamContext, record };
 }

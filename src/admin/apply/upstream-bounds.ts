@@ -14,31 +14,39 @@ import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
 import { ProblemError } from "../problem.ts";
 import type { FieldRule } from "../field-rule.ts";
-import type { Desk } from "../route.ts";
-import { authOutOfBounds } from "./auth-bounds.ts";
-import { findManaged, readRecord, type Managed } from "./tenant-access.ts";
+import type { AdminContext } from "../route.ts";
+import { authBoundsErrors } from "./auth-bounds.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "./tenant-access.ts";
 
-type Judge = (before: TenantDocument, after: TenantDocument) => FieldRule[];
+type BoundsChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
 /** Of upstreams, and of the authorization servers beside them. */
-export async function boundsJudge(desk: Desk, id: string): Promise<Judge> {
-  if (desk.caller.role !== "tenant-admin") return () => [];
-  const managed = await findManaged(desk, id);
-  const record = await readRecord(managed);
-  return (before, after) => allOutOfBounds(before, after, boundsIn(desk, managed, record));
+export async function createBoundsChecker(context: AdminContext, id: string): Promise<BoundsChecker> {
+  if (context.caller.role !== "tenant-admin") return () => [];
+  const handle = await requireTenant(context, id);
+  const record = await requireRecord(handle);
+  return (before, after) => allBoundsErrors(before, after, tenantBounds(context, handle, record));
 }
 
-interface Bounds {
+interface TenantBounds {
   readonly upstreams: UpstreamBounds | undefined;
   readonly auth: AuthBounds | undefined;
 }
 
-function allOutOfBounds(before: TenantDocument, after: TenantDocument, { upstreams, auth }: Bounds): FieldRule[] {
-  return [...outOfBounds(before, after, upstreams), ...authOutOfBounds(before, after, auth)];
+function allBoundsErrors(
+  before: TenantDocument,
+  after: TenantDocument,
+  { upstreams, auth }: TenantBounds,
+): FieldRule[] {
+  return [...upstreamBoundsErrors(before, after, upstreams), ...authBoundsErrors(before, after, auth)];
 }
 
 /** As operators say in the document and its bases, else as the Worker's author does. */
-function boundsIn({ options: { features = [] } }: Desk, { tenant }: Managed, { effective }: TenantRecord): Bounds {
+function tenantBounds(
+  { options: { features = [] } }: AdminContext,
+  { tenant }: TenantHandle,
+  { effective }: TenantRecord,
+): TenantBounds {
   const { upstreamBounds, authBounds } = mergeDocuments([tenant.base, effective]);
   return {
     upstreams: upstreamBounds ?? features.find(({ upstreams }) => upstreams)?.upstreams?.bounds,
@@ -50,55 +58,69 @@ function boundsIn({ options: { features = [] } }: Desk, { tenant }: Managed, { e
  * To be called where a document is written, under the very record that it is written over: bounds may have been narrowed since
  * the request was looked at. Throws.
  */
-export function holdBounds(desk: Desk, managed: Managed, record: TenantRecord, after: TenantDocument): void {
-  if (desk.caller.role !== "tenant-admin") return;
-  const errors = allOutOfBounds(record.own, after, boundsIn(desk, managed, record));
+export function enforceBounds(
+  context: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord,
+  after: TenantDocument,
+): void {
+  if (context.caller.role !== "tenant-admin") return;
+  const errors = allBoundsErrors(record.own, after, tenantBounds(context, handle, record));
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
 /** What a tenant's administrator may not change of the upstreams, and of the webhooks. Pure. */
-export function outOfBounds(
-  { upstreams: before = {}, webhooks: told = {} }: TenantDocument,
+export function upstreamBoundsErrors(
+  { upstreams: before = {}, webhooks: previousWebhooks = {} }: TenantDocument,
   { upstreams: after = {}, webhooks = {} }: TenantDocument,
   { hosts = [], most = 0 }: UpstreamBounds = { most: Infinity },
 ): FieldRule[] {
-  const [was, is] = [Object.keys(before).length, Object.keys(after).length];
+  const [previousCount, count] = [Object.keys(before).length, Object.keys(after).length];
   const rule = `only an operator may make more than ${most}; upstreamBounds.most says how many`;
-  const tooMany = is > most && is > was ? [{ field: "upstreams", rule }] : [];
+  const tooMany = count > most && count > previousCount ? [{ field: "upstreams", rule }] : [];
   // A webhook has the Worker send requests, too, and shows its writer how they are answered.
-  const hooks = Object.entries(webhooks)
-    .filter(([name, hook]) => !isLess(Object.hasOwn(told, name) ? told[name] : undefined, hook))
+  const webhookUrls = Object.entries(webhooks)
+    .filter(
+      ([name, hook]) =>
+        !isUnchangedOrDisabled(Object.hasOwn(previousWebhooks, name) ? previousWebhooks[name] : undefined, hook),
+    )
     .map(([name, { url }]) => ({ field: `webhooks.${name}.url`, at: url }));
-  const written = Object.entries(after)
-    .filter(([id, upstream]) => !isLess(Object.hasOwn(before, id) ? before[id] : undefined, upstream))
+  const upstreamUrls = Object.entries(after)
+    .filter(([id, upstream]) => !isUnchangedOrDisabled(Object.hasOwn(before, id) ? before[id] : undefined, upstream))
     // A service is granted by an operator, or refused by the feature that has upstreams.
     .flatMap(([id, { url = "", auth }]) => [
       { field: `upstreams.${id}.url`, at: url },
       // The tenant's secrets go there, too.
       ...(auth ? [{ field: `upstreams.${id}.auth.tokenUrl`, at: auth.tokenUrl }] : []),
     ]);
-  const elsewhere = [...written, ...hooks]
+  const hostErrors = [...upstreamUrls, ...webhookUrls]
     .filter(({ at }) => URL.canParse(at) && !isWithinHosts(new URL(at), hosts))
-    .map(({ field, at }) => ({ field, rule: hostRule(new URL(at).host, hosts) }));
-  return [...tooMany, ...elsewhere];
+    .map(({ field, at }) => ({ field, rule: disallowedHostRule(new URL(at).host, hosts) }));
+  return [...tooMany, ...hostErrors];
 }
 
 /** The same ones as before, each as it was or switched off. */
-export function areLess(
+export function isSubsetOfUpstreams(
   { upstreams: before = {} }: TenantDocument,
   { upstreams: after = {} }: TenantDocument,
 ): boolean {
   const ids = Object.keys(before);
-  return ids.length === Object.keys(after).length && ids.every((id) => after[id] && isLess(before[id], after[id]));
+  return (
+    ids.length === Object.keys(after).length &&
+    ids.every((id) => after[id] && isUnchangedOrDisabled(before[id], after[id]))
+  );
 }
 
 /** It is what it was, or that switched off. */
-function isLess<Part extends UpstreamDocument | WebhookDocument>(before: Part | undefined, after: Part): boolean {
+function isUnchangedOrDisabled<Part extends UpstreamDocument | WebhookDocument>(
+  before: Part | undefined,
+  after: Part,
+): boolean {
   if (!before) return false;
   return [before, { ...before, enabled: false }].some((one) => canonicalJson(one) === canonicalJson(after));
 }
 
-function hostRule(host: string, hosts: readonly string[]): string {
+function disallowedHostRule(host: string, hosts: readonly string[]): string {
   const allowed = hosts.length === 0 ? "none is allowed" : `allowed are ${hosts.join(", ")}`;
   return `only an operator may have requests sent to ${host}: ${allowed} in upstreamBounds.hosts`;
 }

@@ -3,46 +3,50 @@
 
 import { canonicalJson } from "../../auth/seal.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { RetiredName } from "../../tenants/authority/policy-records.ts";
+import type { DeprecatedName } from "../../tenants/authority/policy-records.ts";
 
-export function takesAway(before: TenantDocument, after: TenantDocument, retired: readonly RetiredName[]): boolean {
+export function isWithdrawal(
+  before: TenantDocument,
+  after: TenantDocument,
+  deprecated: readonly DeprecatedName[],
+): boolean {
   return (
-    retired.length > 0 ||
-    differs(accessOf(before), accessOf(after)) ||
-    narrowed(before.profiles, after.profiles, ({ tools, prompts, resources, search }) => [
+    deprecated.length > 0 ||
+    differs(accessMembers(before), accessMembers(after)) ||
+    isNarrowed(before.profiles, after.profiles, ({ tools, prompts, resources, search }) => [
       tools,
       prompts,
       resources,
       search,
     ]) ||
-    narrowed(before.scopes, after.scopes, ({ tools, prompts, resources }) => [tools, prompts, resources]) ||
-    narrowed(before.tools, after.tools, (setting) => setting.enabled ?? true) ||
-    disables(before, after) ||
-    narrowed(before.prompts, after.prompts, () => true) ||
-    narrowed(before.upstreams, after.upstreams, (upstream) => upstream)
+    isNarrowed(before.scopes, after.scopes, ({ tools, prompts, resources }) => [tools, prompts, resources]) ||
+    isNarrowed(before.tools, after.tools, (setting) => setting.enabled ?? true) ||
+    disablesTool(before, after) ||
+    isNarrowed(before.prompts, after.prompts, () => true) ||
+    isNarrowed(before.upstreams, after.upstreams, (upstream) => upstream)
   );
 }
 
 /** Members that decide who gets in at all, and how much they may have. */
-function accessOf(document: TenantDocument): unknown {
+function accessMembers(document: TenantDocument): unknown {
   const { mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays } = document;
   return [mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays];
 }
 
 /** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */
-function narrowed<T>(
+function isNarrowed<T>(
   before: Readonly<Record<string, T>> = {},
   after: Readonly<Record<string, T>> = {},
-  of: (thing: T) => unknown,
+  partsOf: (thing: T) => unknown,
 ): boolean {
   return Object.entries(before).some(([name, thing]) => {
     const next = Object.hasOwn(after, name) ? after[name] : undefined;
-    return next === undefined || differs(of(thing), of(next));
+    return next === undefined || differs(partsOf(thing), partsOf(next));
   });
 }
 
 /** A new setting may switch off what was on by default. */
-function disables(before: TenantDocument, after: TenantDocument): boolean {
+function disablesTool(before: TenantDocument, after: TenantDocument): boolean {
   return Object.entries(after.tools ?? {}).some(
     ([name, setting]) => setting.enabled === false && before.tools?.[name]?.enabled !== false,
   );

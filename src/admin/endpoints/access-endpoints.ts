@@ -1,7 +1,7 @@
 // Endpoints that say who has access: keys, grants, suspensions, operators.
 
 import {
-  Acknowledged,
+  ChangeResult,
   ApiKey,
   CreatedKey,
   CreatedOperator,
@@ -17,15 +17,15 @@ import {
   SuspensionShape,
   pageShapeOf,
 } from "../contract.ts";
-import { PageQuery, ROLES, TenantParams, endpoints } from "../endpoint.ts";
-import { matching, object, textUpTo } from "../schema-parts.ts";
+import { PageQuery, ROLES, TenantParams, defineEndpoints } from "../endpoint.ts";
+import { textMatching, object, textUpTo } from "../schema-parts.ts";
 
 export const KeyParams = object({
   ...TenantParams.shape,
-  key: matching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
+  key: textMatching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
 });
 
-export const KEY_ENDPOINTS = endpoints({
+export const KEY_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/keys": {
     summary: "List API keys",
     roles: ROLES.tenantRead,
@@ -60,19 +60,19 @@ export const KEY_ENDPOINTS = endpoints({
     summary: "Revoke a key: when this answers, no request with it succeeds anywhere",
     roles: ROLES.tenant,
     params: KeyParams,
-    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was no such key any more" }],
+    replies: [{ status: 200, schema: ChangeResult, about: "In force; unchanged where there was no such key any more" }],
   },
 });
 
 const GrantParams = object({ ...TenantParams.shape, grant: textUpTo(100, 1) });
 const ClientParams = object({ ...TenantParams.shape, client: textUpTo(2048, 1) });
-const ENDED = {
+const GRANT_REPLY = {
   status: 200,
-  schema: Acknowledged,
+  schema: ChangeResult,
   about: "In force; unchanged where there was none any more",
 };
 
-export const GRANT_ENDPOINTS = endpoints({
+export const GRANT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/grants": {
     summary: "List grants",
     roles: ROLES.tenantRead,
@@ -84,7 +84,7 @@ export const GRANT_ENDPOINTS = endpoints({
     summary: "End a grant: when this answers, no request with it succeeds anywhere",
     roles: ROLES.tenant,
     params: GrantParams,
-    replies: [ENDED],
+    replies: [GRANT_REPLY],
   },
   "GET /tenants/{id}/login-clients": {
     summary: "List login clients",
@@ -97,15 +97,15 @@ export const GRANT_ENDPOINTS = endpoints({
     summary: "Remove a login client and end its grants",
     roles: ROLES.tenant,
     params: ClientParams,
-    replies: [ENDED],
+    replies: [GRANT_REPLY],
   },
 });
 
 const KindParams = object({ ...TenantParams.shape, kind: SuspensionKind });
 const NameParams = object({ ...KindParams.shape, name: textUpTo(512, 1) });
-const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
+const SUSPENSION_REPLY = { status: 200, schema: ChangeResult, about: "In force everywhere" };
 
-export const SUSPENSION_ENDPOINTS = endpoints({
+export const SUSPENSION_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/suspensions": {
     summary: "List what is suspended, tools that are blocked in every tenant included",
     roles: ROLES.tenantRead,
@@ -118,23 +118,26 @@ export const SUSPENSION_ENDPOINTS = endpoints({
     roles: ROLES.tenant,
     params: TenantParams,
     body: NewSuspension,
-    replies: [ACKNOWLEDGED, { status: 202, schema: Acknowledged, about: "Not confirmed: the tenant's object is away" }],
+    replies: [
+      SUSPENSION_REPLY,
+      { status: 202, schema: ChangeResult, about: "Not confirmed: the tenant's object is away" },
+    ],
   },
   "DELETE /tenants/{id}/suspensions/{kind}": {
     summary: "Resume a tenant",
     roles: ROLES.platform,
     params: KindParams,
-    replies: [ACKNOWLEDGED],
+    replies: [SUSPENSION_REPLY],
   },
   "DELETE /tenants/{id}/suspensions/{kind}/{name}": {
     summary: "Resume a profile, a principal or a tool",
     roles: ROLES.tenant,
     params: NameParams,
-    replies: [ACKNOWLEDGED],
+    replies: [SUSPENSION_REPLY],
   },
 });
 
-export const OPERATOR_ENDPOINTS = endpoints({
+export const OPERATOR_ENDPOINTS = defineEndpoints({
   "GET /operators": {
     summary: "List operators",
     roles: ROLES.ownerRead,

@@ -3,21 +3,29 @@
 import * as z from "zod";
 import {
   AuditRow,
-  CountersShown,
-  Explained,
-  FaultRow,
+  MetricsShape,
+  Explanation,
+  ErrorRow,
   RecordedLine,
   Timestamp,
   Usage,
   UsageLineShape,
-  WebhookTested,
+  WebhookTestResult,
   WebhooksShape,
   pageShapeOf,
 } from "../contract.ts";
-import { Flag, PageQuery, Position, ROLES, TenantParams, endpoints, linesReply } from "../endpoint.ts";
+import {
+  BooleanParam,
+  PageQuery,
+  IntegerParam,
+  ROLES,
+  TenantParams,
+  defineEndpoints,
+  linesReply,
+} from "../endpoint.ts";
 import { object, textUpTo } from "../schema-parts.ts";
 
-export const AUDIT_ENDPOINTS = endpoints({
+export const AUDIT_ENDPOINTS = defineEndpoints({
   "GET /audit": {
     summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
     roles: ROLES.platformRead,
@@ -39,44 +47,44 @@ export const AUDIT_ENDPOINTS = endpoints({
   },
 });
 
-const Sequence = Position(Number.MAX_SAFE_INTEGER);
+const SequenceParam = IntegerParam(Number.MAX_SAFE_INTEGER);
 
-export const CALL_AUDIT_ENDPOINTS = endpoints({
+export const CALL_AUDIT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/calls": {
     summary: "The recorded calls of a tenant, oldest first, each with the hash that hangs on the one before",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, { after: Sequence, last: Sequence }),
+    query: object({}, { after: SequenceParam, last: SequenceParam }),
     replies: [linesReply(RecordedLine, "What the first one hangs on, the calls, and the newest as it is known")],
   },
 });
 
-export const USAGE_ENDPOINTS = endpoints({
+export const USAGE_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/usage/calls": {
     summary: "What a tenant's callers called, by hour or day; what is closed is given out the same again",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: object({}, { by: z.enum(["hour", "day"]), from: Timestamp, to: Timestamp, open: Flag }),
+    query: object({}, { by: z.enum(["hour", "day"]), from: Timestamp, to: Timestamp, open: BooleanParam }),
     replies: [linesReply(UsageLineShape, "One JSON text a line, by time")],
   },
 });
 
-const FaultQuery = object(PageQuery, { requestId: textUpTo(200, 1) });
-const FAULTS = [{ status: 200, schema: pageShapeOf(FaultRow), about: "Errors, newest first" }];
+const ErrorQueryParams = object(PageQuery, { requestId: textUpTo(200, 1) });
+const ERROR_REPLIES = [{ status: 200, schema: pageShapeOf(ErrorRow), about: "Errors, newest first" }];
 
-export const FAULT_ENDPOINTS = endpoints({
+export const ERROR_ENDPOINTS = defineEndpoints({
   "GET /errors": {
     summary: "Errors of all tenants; with requestId, those of the request whose client was told it",
     roles: ROLES.platformRead,
-    query: FaultQuery,
-    replies: FAULTS,
+    query: ErrorQueryParams,
+    replies: ERROR_REPLIES,
   },
   "GET /tenants/{id}/errors": {
     summary: "The last errors of a tenant's requests",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: FaultQuery,
-    replies: FAULTS,
+    query: ErrorQueryParams,
+    replies: ERROR_REPLIES,
   },
   "GET /metrics": {
     summary: "What the isolate that answers has counted since it began",
@@ -84,7 +92,7 @@ export const FAULT_ENDPOINTS = endpoints({
     replies: [
       {
         status: 200,
-        schema: CountersShown,
+        schema: MetricsShape,
         about: "Whole numbers by name, refusals by the key of the error, and what there is now",
       },
     ],
@@ -105,19 +113,19 @@ export const ExplainQuery = object(
   },
 );
 
-export const EXPLAIN_ENDPOINTS = endpoints({
+export const EXPLAIN_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/explain": {
     summary: "Why is this visible or not, in this profile, and with this key or for this user?",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: ExplainQuery,
-    replies: [{ status: 200, schema: Explained, about: "The verdict, and each rule that had a say" }],
+    replies: [{ status: 200, schema: Explanation, about: "The verdict, and each rule that had a say" }],
   },
 });
 
 const WebhookParams = object({ ...TenantParams.shape, webhook: textUpTo(100, 1) });
 
-export const WEBHOOK_ENDPOINTS = endpoints({
+export const WEBHOOK_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/webhooks": {
     summary: "A tenant's webhooks, and how much waits for them",
     roles: ROLES.tenantRead,
@@ -128,6 +136,6 @@ export const WEBHOOK_ENDPOINTS = endpoints({
     summary: "Send a webhook a message that says nothing, and say what became of it",
     roles: ROLES.tenant,
     params: WebhookParams,
-    replies: [{ status: 200, schema: WebhookTested, about: "Whether it took it" }],
+    replies: [{ status: 200, schema: WebhookTestResult, about: "Whether it took it" }],
   },
 });

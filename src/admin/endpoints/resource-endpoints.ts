@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import { Audience, ResourceAbout, Timestamp, pageShapeOf } from "../contract.ts";
-import { Flag, PageQuery, ROLES, TenantParams, endpoints } from "../endpoint.ts";
-import { Uri, list, object, textUpTo, told } from "../schema-parts.ts";
+import { BooleanParam, PageQuery, ROLES, TenantParams, defineEndpoints } from "../endpoint.ts";
+import { Uri, list, object, textUpTo, typeError } from "../schema-parts.ts";
 
 const UriMember = { uri: Uri } as const;
 const UriQuery = object(UriMember);
@@ -13,14 +13,14 @@ export const PutQuery = object(UriMember, {
   description: textUpTo(20_000),
   tag: list(textUpTo(100, 1), { max: 100 }),
   audience: Audience.max(2),
-  priority: z.number(told("must be a number")).min(0).max(1).meta({ "x-rule": "must be a number" }),
+  priority: z.number(typeError("must be a number")).min(0).max(1).meta({ "x-rule": "must be a number" }),
   lastModified: Timestamp.max(40).meta({
     description: "When its content last changed, as the source of a copy says; now when absent.",
   }),
-  binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
+  binary: BooleanParam.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
 });
 
-export const RESOURCE_ENDPOINTS = endpoints({
+export const RESOURCE_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/resources": {
     summary: "List resources",
     roles: ROLES.tenantRead,

@@ -2,24 +2,24 @@
 
 import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
 import {
-  Acknowledged,
+  ChangeResult,
   BaseDocument,
   BaseSummary,
   Block,
-  BlockDone,
+  BlockResult,
   Name,
   NewBlock,
-  RollOut,
-  RollingOut,
+  NewRollout,
+  RolloutReference,
   Rollout,
   pageShapeOf,
 } from "../contract.ts";
-import { PageQuery, ROLES, endpoints } from "../endpoint.ts";
-import { matching, object, textUpTo } from "../schema-parts.ts";
+import { PageQuery, ROLES, defineEndpoints } from "../endpoint.ts";
+import { textMatching, object, textUpTo } from "../schema-parts.ts";
 
 const BaseParams = object({ name: Name });
 
-export const BASE_ENDPOINTS = endpoints({
+export const BASE_ENDPOINTS = defineEndpoints({
   "GET /bases": {
     summary: "List base documents",
     roles: ROLES.platformRead,
@@ -39,16 +39,16 @@ export const BASE_ENDPOINTS = endpoints({
     body: BaseDocument,
     conditions: ["If-Match"],
     replies: [
-      { status: 200, schema: Acknowledged, about: "Written, or as it was already" },
-      { status: 201, schema: Acknowledged, about: "Made" },
+      { status: 200, schema: ChangeResult, about: "Written, or as it was already" },
+      { status: 201, schema: ChangeResult, about: "Made" },
     ],
   },
   "POST /bases/{name}/rollout": {
     summary: "Bring a base document to every tenant that extends it; dryRun says what would change",
     roles: ROLES.platform,
     params: BaseParams,
-    body: RollOut,
-    replies: [{ status: 202, schema: RollingOut, about: "Begun; the server goes on by itself" }],
+    body: NewRollout,
+    replies: [{ status: 202, schema: RolloutReference, about: "Begun; the server goes on by itself" }],
   },
   "DELETE /bases/{name}": {
     summary: "Delete a base document that no tenant extends",
@@ -59,9 +59,9 @@ export const BASE_ENDPOINTS = endpoints({
 });
 
 const ToolParams = object({ name: textUpTo(BOUNDS.pattern, 1) });
-const DONE = { status: 202, schema: BlockDone, about: "Recorded, and on its way to every tenant" };
+const BLOCK_REPLY = { status: 202, schema: BlockResult, about: "Recorded, and on its way to every tenant" };
 
-export const BLOCK_ENDPOINTS = endpoints({
+export const BLOCK_ENDPOINTS = defineEndpoints({
   "GET /tools/blocked": {
     summary: "List the tools that are blocked in every tenant",
     roles: ROLES.platformRead,
@@ -73,21 +73,21 @@ export const BLOCK_ENDPOINTS = endpoints({
     roles: ROLES.platform,
     params: ToolParams,
     body: NewBlock,
-    replies: [DONE],
+    replies: [BLOCK_REPLY],
   },
   "DELETE /tools/{name}/block": {
     summary: "Let a tool be called again where its tenant allows it",
     roles: ROLES.platform,
     params: ToolParams,
-    replies: [DONE],
+    replies: [BLOCK_REPLY],
   },
 });
 
 const RolloutParams = object({
-  version: matching(/^[1-9]\d{0,15}$/, "a version, as the answer to the change says it"),
+  version: textMatching(/^[1-9]\d{0,15}$/, "a version, as the answer to the change says it"),
 });
 
-export const ROLLOUT_ENDPOINTS = endpoints({
+export const ROLLOUT_ENDPOINTS = defineEndpoints({
   "GET /rollouts": {
     summary: "List the latest rollouts",
     roles: ROLES.platformRead,

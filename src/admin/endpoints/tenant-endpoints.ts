@@ -3,14 +3,14 @@
 import * as z from "zod";
 import { TENANT_LIMITS } from "../../limits/limit-table.ts";
 import {
-  Acknowledged,
-  Applied,
+  ChangeResult,
+  ApplyResult,
   Document,
   DocumentPrompt,
   ExportLine,
-  LimitSet,
-  LimitsShown,
-  MadeTenant,
+  LimitValue,
+  LimitsShape,
+  CreatedTenant,
   NamedPrompt,
   NewSecret,
   NewTenant,
@@ -21,11 +21,11 @@ import {
   ToolName,
   pageShapeOf,
 } from "../contract.ts";
-import { Flag, PageQuery, ROLES, TenantParams, UnknownNames, endpoints } from "../endpoint.ts";
-import { KeptShape, PutBack, PutBackDone } from "../kept-schema.ts";
+import { BooleanParam, PageQuery, ROLES, TenantParams, UnknownNamesParam, defineEndpoints } from "../endpoint.ts";
+import { BackupShape, BackupRestore, RestoreResult } from "../kept-schema.ts";
 import { object, textUpTo } from "../schema-parts.ts";
 
-export const TENANT_ENDPOINTS = endpoints({
+export const TENANT_ENDPOINTS = defineEndpoints({
   "GET /tenants": {
     summary: "List tenants",
     roles: ROLES.tenantRead,
@@ -37,16 +37,16 @@ export const TENANT_ENDPOINTS = endpoints({
   "POST /tenants": {
     summary: "Make a tenant; dryRun says what would be made",
     roles: ROLES.platform,
-    query: object({}, { dryRun: Flag, unknownNames: UnknownNames }),
+    query: object({}, { dryRun: BooleanParam, unknownNames: UnknownNamesParam }),
     body: NewTenant,
     replies: [
       {
         status: 200,
-        schema: Applied,
+        schema: ApplyResult,
         isOfDryRun: true,
         about: "Of a dry run: it could be made, and what would be in its document",
       },
-      { status: 201, schema: MadeTenant, about: "The tenant, which serves from now on" },
+      { status: 201, schema: CreatedTenant, about: "The tenant, which serves from now on" },
     ],
   },
   "GET /tenants/{id}": {
@@ -65,11 +65,11 @@ export const TENANT_ENDPOINTS = endpoints({
 });
 
 const PromptParams = object({ ...TenantParams.shape, name: ToolName });
-const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
-const DocumentQuery = object({}, { ...WriteQuery.shape, unknownNames: UnknownNames });
-const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
+const WriteQuery = object({}, { dryRun: BooleanParam, wait: BooleanParam });
+const DocumentQuery = object({}, { ...WriteQuery.shape, unknownNames: UnknownNamesParam });
+const APPLY_REPLY = { status: 200, schema: ApplyResult, about: "What changed, or would" };
 
-export const DOCUMENT_ENDPOINTS = endpoints({
+export const DOCUMENT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/document": {
     summary: "Get a tenant's own document",
     roles: ROLES.tenantRead,
@@ -87,7 +87,7 @@ export const DOCUMENT_ENDPOINTS = endpoints({
     query: DocumentQuery,
     body: Document,
     conditions: ["If-Match"],
-    replies: [APPLIED],
+    replies: [APPLY_REPLY],
   },
   "GET /tenants/{id}/prompts": {
     summary: "List the prompts of a tenant's document",
@@ -109,7 +109,7 @@ export const DOCUMENT_ENDPOINTS = endpoints({
     query: WriteQuery,
     body: DocumentPrompt,
     conditions: ["If-Match"],
-    replies: [APPLIED],
+    replies: [APPLY_REPLY],
   },
   "DELETE /tenants/{id}/prompts/{name}": {
     summary: "Delete a prompt",
@@ -117,38 +117,38 @@ export const DOCUMENT_ENDPOINTS = endpoints({
     params: PromptParams,
     query: WriteQuery,
     conditions: ["If-Match"],
-    replies: [APPLIED],
+    replies: [APPLY_REPLY],
   },
 });
 
 const LimitParams = object({ ...TenantParams.shape, name: z.enum([...TENANT_LIMITS]) });
-const CHANGED = { status: 200, schema: Applied, about: "What changed" };
+const LIMIT_REPLY = { status: 200, schema: ApplyResult, about: "What changed" };
 
-export const LIMIT_ENDPOINTS = endpoints({
+export const LIMIT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/limits": {
     summary: "Each limit of a tenant: its value, who set it, and what is used of it",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    replies: [{ status: 200, schema: LimitsShown, about: "Limits, and which of them somebody met" }],
+    replies: [{ status: 200, schema: LimitsShape, about: "Limits, and which of them somebody met" }],
   },
   "PUT /tenants/{id}/limits/{name}": {
     summary: "Set a limit of a tenant; only operators raise what protects others",
     roles: ROLES.tenant,
     params: LimitParams,
-    body: LimitSet,
-    replies: [CHANGED],
+    body: LimitValue,
+    replies: [LIMIT_REPLY],
   },
   "DELETE /tenants/{id}/limits/{name}": {
     summary: "Take a limit out of a tenant's own document, so that what lies under it holds",
     roles: ROLES.tenant,
     params: LimitParams,
-    replies: [CHANGED],
+    replies: [LIMIT_REPLY],
   },
 });
 
 export const SecretParams = object({ ...TenantParams.shape, name: SecretName });
 
-export const SECRET_ENDPOINTS = endpoints({
+export const SECRET_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/secrets": {
     summary: "List secrets, without their values, which nothing shows",
     roles: ROLES.tenantRead,
@@ -160,35 +160,35 @@ export const SECRET_ENDPOINTS = endpoints({
     summary: "Set a secret: when a replacement is answered, no tool anywhere gets what was there before",
     roles: ROLES.tenant,
     params: SecretParams,
-    query: object({}, { wait: Flag }),
+    query: object({}, { wait: BooleanParam }),
     body: NewSecret,
-    replies: [{ status: 200, schema: Acknowledged, about: "Set; a new one is seen everywhere from effectiveAt on" }],
+    replies: [{ status: 200, schema: ChangeResult, about: "Set; a new one is seen everywhere from effectiveAt on" }],
   },
   "DELETE /tenants/{id}/secrets/{name}": {
     summary: "Delete a secret: when this answers, no tool anywhere gets it",
     roles: ROLES.tenant,
     params: SecretParams,
-    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was none any more" }],
+    replies: [{ status: 200, schema: ChangeResult, about: "In force; unchanged where there was none any more" }],
   },
 });
 
-export const KEPT_ENDPOINTS = endpoints({
+export const BACKUP_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/backup": {
     summary: "Read what a backup has beside the export",
     roles: ROLES.platform,
     params: TenantParams,
-    replies: [{ status: 200, schema: KeptShape, about: "Keys by their hashes, sealed secrets" }],
+    replies: [{ status: 200, schema: BackupShape, about: "Keys by their hashes, sealed secrets" }],
   },
   "PUT /tenants/{id}/backup": {
     summary: "Put back what is missing of a backup",
     roles: ROLES.platform,
     params: TenantParams,
-    body: PutBack,
-    replies: [{ status: 200, schema: PutBackDone, about: "Put back" }],
+    body: BackupRestore,
+    replies: [{ status: 200, schema: RestoreResult, about: "Put back" }],
   },
 });
 
-export const EXPORT_ENDPOINTS = endpoints({
+export const EXPORT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/export": {
     summary: "Export a tenant: its document, and what there is of resources; no keys, and no secrets",
     roles: ROLES.tenantRead,

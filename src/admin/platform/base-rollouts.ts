@@ -3,13 +3,13 @@
 
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { Actor } from "../../tenants/authority/policy-records.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
+import type { StoreHost } from "../../tenants/authority/tables.ts";
 import type { Change } from "../../tenants/document/tenant-document.ts";
-import { logFault } from "../../telemetry/fault-line.ts";
-import { ON_ANY_CLOCK, insertRollout, retryAt, type Row } from "./rollout-rows.ts";
+import { logError } from "../../telemetry/fault-line.ts";
+import { DUE_NOW, insertRollout, retryAt, type SqlRow } from "./rollout-rows.ts";
 
 /** What the object that keeps these tables can do beside. */
-export interface RolloutHost extends TableHost {
+export interface RolloutHost extends StoreHost {
   /** Begins the next step of the rollout, elsewhere. */
   startStep(version: number): Promise<unknown>;
 }
@@ -23,7 +23,7 @@ export interface BasePage {
   readonly after: string | null;
 }
 
-export interface RefusedField {
+export interface RolloutFieldError {
   readonly field: string;
   readonly rule: string;
 }
@@ -35,7 +35,7 @@ export type BaseOutcome =
       readonly tenant: string;
       readonly state: "refused";
       readonly error: string;
-      readonly errors: readonly RefusedField[];
+      readonly errors: readonly RolloutFieldError[];
     }
   | { readonly tenant: string; readonly state: "unreached" };
 
@@ -48,23 +48,23 @@ export interface BaseReport {
 
 export interface BaseRolloutMethods {
   /** Stops an earlier one of the base that is under way; a dry run does not. undefined: no such base. */
-  rollOut(base: string, dryRun: boolean, actor: Actor): number | undefined;
+  startRollout(base: string, dryRun: boolean, actor: Actor): number | undefined;
   /** undefined: there is nothing to do now. Whoever takes them has some time to report, before they are taken again. */
   nextPage(version: number): BasePage | undefined;
-  report(version: number, report: BaseReport): void;
+  reportOutcomes(version: number, report: BaseReport): void;
   /** The next step is another invocation's. */
-  handOver(version: number): void;
+  continueLater(version: number): void;
   /** false: no such rollout is under way. */
-  stop(version: number): boolean;
+  stopRollout(version: number): boolean;
 }
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 /** A step that reports nothing for so long has ended with whoever took it. */
-const SILENT_MS = 60_000;
+const STEP_TIMEOUT_MS = 60_000;
 const FIRST_RETRY_MS = 30_000;
 /** Of each outcome, how many tenants are kept with what happened there, and how much of each. */
-const SHOWN = 100;
-const MOST_CHARACTERS = 50_000;
+const MAX_OUTCOMES = 100;
+const MAX_DETAIL_CHARACTERS = 50_000;
 
 export const outcomeMigrations = [
   `CREATE TABLE outcomes (version INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL, error TEXT, detail TEXT,
@@ -72,29 +72,29 @@ export const outcomeMigrations = [
   "CREATE INDEX outcomes_by_state ON outcomes (version, state, tenant)",
 ];
 
-export function nextBaseStep(sql: SqlStorage): number | undefined {
+export function nextBaseStepAt(sql: SqlStorage): number | undefined {
   const query = "SELECT min(due) AS due FROM rollouts WHERE base IS NOT NULL AND stopped = 0";
   return sql.exec<{ due: number | null }>(query).one().due ?? undefined;
 }
 
 /** Nobody waits for what is begun: it says itself how far it came. */
-export function beginBaseSteps(host: RolloutHost, now: number): void {
+export function startDueBaseSteps(host: RolloutHost, now: number): void {
   const due = "SELECT version FROM rollouts WHERE base IS NOT NULL AND stopped = 0 AND due <= ?";
   for (const { version } of host.sql.exec<{ version: number }>(due, now).toArray()) {
-    setDue(host, version, now + SILENT_MS);
+    setDue(host, version, now + STEP_TIMEOUT_MS);
     void host.startStep(version).catch((error: unknown) => {
       // It is begun again when nothing was heard of it.
-      logFault(error, { method: `alarm rollout ${version}` });
+      logError(error, { method: `alarm rollout ${version}` });
     });
   }
 }
 
-function setDue(host: TableHost, version: number, due: number | null): void {
+function setDue(host: StoreHost, version: number, due: number | null): void {
   host.sql.exec("UPDATE rollouts SET due = ? WHERE version = ?", due, version);
-  if (due !== null) host.wakeAt(due);
+  if (due !== null) host.scheduleAlarm(due);
 }
 
-interface BaseRow extends Row {
+interface BaseRow extends SqlRow {
   base: string;
   dry_run: number;
   actor: string;
@@ -102,10 +102,10 @@ interface BaseRow extends Row {
   walked: number;
 }
 
-export function baseRolloutMethods(host: RolloutHost): BaseRolloutMethods {
+export function createBaseRolloutMethods(host: RolloutHost): BaseRolloutMethods {
   const { sql } = host;
   return {
-    rollOut: (base, dryRun, actor) =>
+    startRollout: (base, dryRun, actor) =>
       host.transaction(() => {
         if (sql.exec("SELECT 1 FROM bases WHERE name = ?", base).toArray().length === 0) return undefined;
         if (!dryRun)
@@ -114,24 +114,24 @@ export function baseRolloutMethods(host: RolloutHost): BaseRolloutMethods {
         const set = "UPDATE rollouts SET base = ?, dry_run = ?, after = '' WHERE version = ?";
         sql.exec(set, base, dryRun ? 1 : 0, version);
         if (!dryRun) recordAudit(host, actor, ["base.rollout", `base ${base}`], { before: null, after: { version } });
-        setDue(host, version, ON_ANY_CLOCK);
+        setDue(host, version, DUE_NOW);
         return version;
       }),
     nextPage: (version) => host.transaction(() => nextPage(host, version)),
-    report: (version, { after, outcomes, leftMs }) => {
+    reportOutcomes: (version, { after, outcomes, leftMs }) => {
       host.transaction(() => {
         const now = host.now();
-        for (const outcome of outcomes) store(host, version, outcome);
+        for (const outcome of outcomes) storeOutcome(host, version, outcome);
         const counted = "tenants = tenants + ?, effective_at = max(effective_at, ?)";
         const count = after === null ? 0 : outcomes.length;
         sql.exec(`UPDATE rollouts SET ${counted} WHERE version = ?`, count, now + leftMs, version);
         if (after !== null) sql.exec("UPDATE rollouts SET after = ? WHERE version = ?", after, version);
       });
     },
-    handOver: (version) => {
-      setDue(host, version, ON_ANY_CLOCK);
+    continueLater: (version) => {
+      setDue(host, version, DUE_NOW);
     },
-    stop: (version) => {
+    stopRollout: (version) => {
       const set =
         "UPDATE rollouts SET stopped = 1 WHERE version = ? AND base IS NOT NULL AND due IS NOT NULL RETURNING version";
       return sql.exec(set, version).toArray().length > 0;
@@ -140,45 +140,45 @@ export function baseRolloutMethods(host: RolloutHost): BaseRolloutMethods {
 }
 
 /** Those that extend the base now, then those that could not be reached and are due again. */
-function nextPage(host: TableHost, version: number): BasePage | undefined {
+function nextPage(host: StoreHost, version: number): BasePage | undefined {
   const { sql } = host;
   const query = "SELECT base, dry_run, actor, after, walked FROM rollouts WHERE version = ? AND stopped = 0";
   const [row] = sql.exec<BaseRow>(query, version).toArray();
   if (!row) return undefined;
   const { base, actor } = row;
-  const about = { base, actor, dryRun: row.dry_run === 1 };
+  const pageBase = { base, actor, dryRun: row.dry_run === 1 };
   const users = "SELECT DISTINCT tenant FROM base_users WHERE base = ? AND tenant > ? ORDER BY tenant LIMIT ?";
-  const next = row.walked === 1 ? [] : idsIn(sql, users, base, row.after, PAGE);
+  const next = row.walked === 1 ? [] : tenantIdsIn(sql, users, base, row.after, PAGE_SIZE);
   if (next.length > 0) {
-    setDue(host, version, host.now() + SILENT_MS);
-    return { ...about, tenants: next, after: next.at(-1) ?? "" };
+    setDue(host, version, host.now() + STEP_TIMEOUT_MS);
+    return { ...pageBase, tenants: next, after: next.at(-1) ?? "" };
   }
   sql.exec("UPDATE rollouts SET walked = 1 WHERE version = ?", version);
-  const late = "SELECT tenant FROM outcomes WHERE version = ? AND state = 'unreached' AND due <= ? LIMIT ?";
-  const again = idsIn(sql, late, version, host.now(), PAGE);
-  if (again.length > 0) {
-    setDue(host, version, host.now() + SILENT_MS);
-    return { ...about, tenants: again, after: null };
+  const selectLate = "SELECT tenant FROM outcomes WHERE version = ? AND state = 'unreached' AND due <= ? LIMIT ?";
+  const retries = tenantIdsIn(sql, selectLate, version, host.now(), PAGE_SIZE);
+  if (retries.length > 0) {
+    setDue(host, version, host.now() + STEP_TIMEOUT_MS);
+    return { ...pageBase, tenants: retries, after: null };
   }
-  const later = "SELECT min(due) AS due FROM outcomes WHERE version = ? AND state = 'unreached'";
-  setDue(host, version, sql.exec<{ due: number | null }>(later, version).one().due);
+  const selectNextDue = "SELECT min(due) AS due FROM outcomes WHERE version = ? AND state = 'unreached'";
+  setDue(host, version, sql.exec<{ due: number | null }>(selectNextDue, version).one().due);
   return undefined;
 }
 
-function idsIn(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): string[] {
+function tenantIdsIn(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): string[] {
   return sql
     .exec<{ tenant: string }>(query, ...values)
     .toArray()
     .map(({ tenant }) => tenant);
 }
 
-function store(host: TableHost, version: number, outcome: BaseOutcome): void {
+function storeOutcome(host: StoreHost, version: number, outcome: BaseOutcome): void {
   const { sql } = host;
   const { tenant, state } = outcome;
   const now = host.now();
   if (state === "unreached") {
-    const found = "SELECT failed FROM outcomes WHERE version = ? AND tenant = ? AND state = 'unreached'";
-    const failed = sql.exec<{ failed: number }>(found, version, tenant).toArray()[0]?.failed ?? now;
+    const selectFailed = "SELECT failed FROM outcomes WHERE version = ? AND tenant = ? AND state = 'unreached'";
+    const failed = sql.exec<{ failed: number }>(selectFailed, version, tenant).toArray()[0]?.failed ?? now;
     sql.exec(
       `INSERT INTO outcomes (version, tenant, state, failed, tries, due) VALUES (?, ?, 'unreached', ?, 1, ?)
          ON CONFLICT (version, tenant) DO UPDATE SET tries = tries + 1, due = excluded.due`,
@@ -190,35 +190,35 @@ function store(host: TableHost, version: number, outcome: BaseOutcome): void {
     return;
   }
   sql.exec("DELETE FROM outcomes WHERE version = ? AND tenant = ?", version, tenant);
-  const kept = "SELECT 1 FROM outcomes WHERE version = ? AND state = ? LIMIT 1 OFFSET ?";
-  const isShown = sql.exec(kept, version, state, SHOWN - 1).toArray().length === 0;
+  const selectStored = "SELECT 1 FROM outcomes WHERE version = ? AND state = ? LIMIT 1 OFFSET ?";
+  const hasRoom = sql.exec(selectStored, version, state, MAX_OUTCOMES - 1).toArray().length === 0;
   const isDryRun = "SELECT dry_run FROM rollouts WHERE version = ?";
-  const isKept = state === "refused" || sql.exec<{ dry_run: number }>(isDryRun, version).one().dry_run === 1;
-  if (!isKept) return;
+  const mustStore = state === "refused" || sql.exec<{ dry_run: number }>(isDryRun, version).one().dry_run === 1;
+  if (!mustStore) return;
   const text = JSON.stringify(state === "refused" ? outcome.errors : outcome.changes);
-  const detail = isShown && text.length <= MOST_CHARACTERS ? text : "[]";
+  const detail = hasRoom && text.length <= MAX_DETAIL_CHARACTERS ? text : "[]";
   const insert = "INSERT INTO outcomes (version, tenant, state, error, detail) VALUES (?, ?, ?, ?, ?)";
   sql.exec(insert, version, tenant, state, state === "refused" ? outcome.error : null, detail);
 }
 
-export interface ShownOutcomes {
+export interface RolloutOutcomes {
   readonly unreached: readonly { readonly id: string; readonly tries: number }[];
   readonly refused: readonly {
     readonly tenant: string;
     readonly error: string;
-    readonly errors: readonly RefusedField[];
+    readonly errors: readonly RolloutFieldError[];
   }[];
   readonly changes: readonly { readonly tenant: string; readonly changes: readonly Change[] }[];
 }
 
-export function outcomesOf(sql: SqlStorage, version: number): ShownOutcomes {
+export function getOutcomes(sql: SqlStorage, version: number): RolloutOutcomes {
   const rows = (state: string) =>
     sql
       .exec<{ tenant: string; error: string | null; detail: string | null; tries: number }>(
         "SELECT tenant, error, detail, tries FROM outcomes WHERE version = ? AND state = ? ORDER BY tenant LIMIT ?",
         version,
         state,
-        SHOWN,
+        MAX_OUTCOMES,
       )
       .toArray();
   return {
@@ -226,7 +226,7 @@ export function outcomesOf(sql: SqlStorage, version: number): ShownOutcomes {
     refused: rows("refused").map(({ tenant, error, detail }) => ({
       tenant,
       error: error ?? "",
-      errors: JSON.parse(detail ?? "[]") as RefusedField[],
+      errors: JSON.parse(detail ?? "[]") as RolloutFieldError[],
     })),
     changes: rows("done").map(({ tenant, detail }) => ({ tenant, changes: JSON.parse(detail ?? "[]") as Change[] })),
   };

@@ -4,8 +4,8 @@
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { Actor } from "../../tenants/authority/policy-records.ts";
-import type { Incarnation } from "../../tenants/authority/incarnation.ts";
-import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import type { TenantUid } from "../../tenants/authority/incarnation.ts";
+import type { StoreHost, Store } from "../../tenants/authority/tables.ts";
 
 export interface BaseRecord {
   readonly name: string;
@@ -18,40 +18,40 @@ export interface BaseRecord {
 /** A tenant: another one of its name has uses of its own. */
 export interface BaseUser {
   readonly id: string;
-  readonly created: Incarnation;
+  readonly created: TenantUid;
 }
 
-export type BaseWrite =
+export type BaseWriteResult =
   | { readonly state: "written"; readonly revision: number; readonly created: boolean }
   | { readonly state: "unchanged"; readonly revision: number }
   | { readonly state: "conflict"; readonly revision: number };
 
 /** The documents in the order of the names, or, if any is missing, the names that do not exist. */
-export type BasesFound =
+export type ResolvedBases =
   | { readonly bases: readonly TenantDocument[] }
   | { readonly bases?: never; readonly missing: readonly string[] };
 
 export interface BaseMethods {
   base(name: string): BaseRecord | undefined;
   bases(after: string, limit: number): readonly (Omit<BaseRecord, "document"> & { tenants: number })[];
-  putBase(name: string, document: TenantDocument, ifRevision: number | null, actor: Actor): BaseWrite;
+  putBase(name: string, document: TenantDocument, ifRevision: number | null, actor: Actor): BaseWriteResult;
   /** How many tenants still extend the base, which then stays; 0: it is removed. null: there was none. */
   removeBase(name: string, actor: Actor): number | null;
   /** The documents of these bases. */
-  resolve(names: readonly string[]): BasesFound;
+  resolve(names: readonly string[]): ResolvedBases;
   /**
    * The same, and notes that the tenant extends these bases, so that none of them can be removed, and each rollout has it. `basis`:
    * the revision of the tenant that the write changes; 0 of one that is being made.
    */
-  take(tenant: BaseUser, names: readonly string[], basis?: number): BasesFound;
+  resolveAndUse(tenant: BaseUser, names: readonly string[], baseRevision?: number): ResolvedBases;
   /** Tenants that may extend the base: those that a write which was cut off noted are among them. */
-  uses(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
+  listUsers(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
   /**
    * Notes that the tenant extends these bases and no others since this revision. What a write notes that is based on it, or on
    * a later one, stays: whether that becomes true, its own end says.
    */
-  settle(tenant: BaseUser, names: readonly string[], revision?: number): void;
-  release(base: string, tenant: BaseUser): void;
+  setUses(tenant: BaseUser, names: readonly string[], revision?: number): void;
+  removeUse(base: string, tenant: BaseUser): void;
 }
 
 interface BaseRow {
@@ -62,7 +62,7 @@ interface BaseRow {
   changed: string;
 }
 
-export const baseTables: Tables<BaseMethods> = {
+export const baseStore: Store<BaseMethods> = {
   name: "bases",
   methods: {
     base: { idempotent: true },
@@ -70,10 +70,10 @@ export const baseTables: Tables<BaseMethods> = {
     putBase: {},
     removeBase: {},
     resolve: { idempotent: true },
-    take: { idempotent: true },
-    uses: { idempotent: true },
-    settle: { idempotent: true },
-    release: { idempotent: true },
+    resolveAndUse: { idempotent: true },
+    listUsers: { idempotent: true },
+    setUses: { idempotent: true },
+    removeUse: { idempotent: true },
   },
   migrations: [
     `CREATE TABLE bases (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, document TEXT NOT NULL,
@@ -82,10 +82,10 @@ export const baseTables: Tables<BaseMethods> = {
        PRIMARY KEY (base, tenant, created)) WITHOUT ROWID`,
     "CREATE INDEX base_users_by_tenant ON base_users (tenant)",
   ],
-  open: (host) => ({ methods: methodsOf(host) }),
+  open: (host) => ({ methods: createBaseMethods(host) }),
 };
 
-function methodsOf(host: TableHost): BaseMethods {
+function createBaseMethods(host: StoreHost): BaseMethods {
   const { sql } = host;
   return {
     base: (name) => findBase(sql, name),
@@ -112,13 +112,13 @@ function methodsOf(host: TableHost): BaseMethods {
         return 0;
       }),
     resolve: (names) => resolve(sql, names),
-    take: (tenant, names, basis = 0) =>
+    resolveAndUse: (tenant, names, baseRevision = 0) =>
       host.transaction(() => {
-        const found = resolve(sql, names);
-        if (found.bases) use(sql, tenant, names, basis);
-        return found;
+        const resolved = resolve(sql, names);
+        if (resolved.bases) addUses(sql, tenant, names, baseRevision);
+        return resolved;
       }),
-    uses: (base, limit) =>
+    listUsers: (base, limit) =>
       sql
         .exec<{ tenant: string; created: string }>(
           "SELECT tenant, created FROM base_users WHERE base = ? LIMIT ?",
@@ -126,24 +126,24 @@ function methodsOf(host: TableHost): BaseMethods {
           limit,
         )
         .toArray(),
-    settle: (tenant, names, revision = Number.MAX_SAFE_INTEGER) => {
+    setUses: (tenant, names, revision = Number.MAX_SAFE_INTEGER) => {
       host.transaction(() => {
-        const older = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND basis < ?";
-        sql.exec(older, tenant.id, tenant.created, revision);
+        const deleteOlder = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND basis < ?";
+        sql.exec(deleteOlder, tenant.id, tenant.created, revision);
         // One that is settled late, of an older revision, leaves these.
-        use(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);
+        addUses(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);
       });
     },
-    release: (base, { id, created }) => {
+    removeUse: (base, { id, created }) => {
       sql.exec("DELETE FROM base_users WHERE base = ? AND tenant = ? AND created = ?", base, id, created);
     },
   };
 }
 
-function use(sql: SqlStorage, { id, created }: BaseUser, names: readonly string[], basis: number): void {
+function addUses(sql: SqlStorage, { id, created }: BaseUser, names: readonly string[], baseRevision: number): void {
   const query = `INSERT INTO base_users (base, tenant, created, basis) VALUES (?, ?, ?, ?)
     ON CONFLICT (base, tenant, created) DO UPDATE SET basis = max(basis, excluded.basis)`;
-  for (const name of names) sql.exec(query, name, id, created, basis);
+  for (const name of names) sql.exec(query, name, id, created, baseRevision);
 }
 
 function findBase(sql: SqlStorage, name: string): BaseRecord | undefined {
@@ -151,13 +151,13 @@ function findBase(sql: SqlStorage, name: string): BaseRecord | undefined {
   return row && { ...row, document: JSON.parse(row.document) as TenantDocument };
 }
 
-function resolve(sql: SqlStorage, names: readonly string[]): BasesFound {
-  const found = names.map((name) => ({ name, base: findBase(sql, name) }));
-  const missing = found.filter(({ base }) => !base).map(({ name }) => name);
-  return missing.length > 0 ? { missing } : { bases: found.flatMap(({ base }) => base?.document ?? []) };
+function resolve(sql: SqlStorage, names: readonly string[]): ResolvedBases {
+  const bases = names.map((name) => ({ name, base: findBase(sql, name) }));
+  const missing = bases.filter(({ base }) => !base).map(({ name }) => name);
+  return missing.length > 0 ? { missing } : { bases: bases.flatMap(({ base }) => base?.document ?? []) };
 }
 
-interface BasePut {
+interface BaseWrite {
   readonly name: string;
   readonly document: TenantDocument;
   /** The revision that must be current, 0 for none; null writes whatever there is. */
@@ -165,7 +165,7 @@ interface BasePut {
   readonly actor: Actor;
 }
 
-function putBase(host: TableHost, { name, document, ifRevision, actor }: BasePut): BaseWrite {
+function putBase(host: StoreHost, { name, document, ifRevision, actor }: BaseWrite): BaseWriteResult {
   const before = findBase(host.sql, name);
   const revision = before?.revision ?? 0;
   if (ifRevision !== null && ifRevision !== revision) return { state: "conflict", revision };

@@ -3,8 +3,8 @@
 import { auditMigrations, auditPage, pruneAudit, recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { OperatorRole } from "../../deployment/operator-sign-in.ts";
 import type { Actor, AuditEntry } from "../../tenants/authority/policy-records.ts";
-import type { Incarnation } from "../../tenants/authority/incarnation.ts";
-import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import type { TenantUid } from "../../tenants/authority/incarnation.ts";
+import type { StoreHost, Store } from "../../tenants/authority/tables.ts";
 
 export interface OperatorRecord {
   readonly name: string;
@@ -27,13 +27,13 @@ export interface OperatorMethods {
    * Takes a deleted tenant from its tenant-admins: one made later under the same name is not theirs. Does so once: when it
    * is asked again, that one may have been given to somebody.
    */
-  forgetTenant(tenant: { readonly id: string; readonly created: Incarnation }): void;
+  removeTenant(tenant: { readonly id: string; readonly created: TenantUid }): void;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
 }
 
 /** Longer than any request that deletes a tenant can go on. */
-const FORGOTTEN_FOR_MS = 86_400_000;
+const DELETED_TENANT_TTL_MS = 86_400_000;
 
 interface OperatorRow {
   [column: string]: SqlStorageValue;
@@ -45,14 +45,14 @@ interface OperatorRow {
   expires: string | null;
 }
 
-export const operatorTables: Tables<OperatorMethods> = {
+export const operatorStore: Store<OperatorMethods> = {
   name: "operators",
   methods: {
     operators: { idempotent: true },
     operatorByHash: { idempotent: true },
     addOperator: {},
     removeOperator: { idempotent: true },
-    forgetTenant: { idempotent: true },
+    removeTenant: { idempotent: true },
     // Of a tenant's end there may be two entries, rather than none.
     record: { idempotent: true },
     audit: { idempotent: true },
@@ -66,7 +66,7 @@ export const operatorTables: Tables<OperatorMethods> = {
        PRIMARY KEY (tenant, created)) WITHOUT ROWID`,
     ...auditMigrations,
   ],
-  open: (host) => ({ methods: methodsOf(host), alarm: async () => pruneAudit(host) }),
+  open: (host) => ({ methods: createOperatorMethods(host), alarm: async () => pruneAudit(host) }),
 };
 
 function fromRow({ name, role, tenants, created, expires }: OperatorRow): OperatorRecord {
@@ -79,7 +79,7 @@ function fromRow({ name, role, tenants, created, expires }: OperatorRow): Operat
   };
 }
 
-function methodsOf(host: TableHost): OperatorMethods {
+function createOperatorMethods(host: StoreHost): OperatorMethods {
   const { sql } = host;
   const all = () => sql.exec<OperatorRow>("SELECT * FROM operators ORDER BY name").toArray().map(fromRow);
   const find = (name: string) => all().find((operator) => operator.name === name);
@@ -114,20 +114,20 @@ function methodsOf(host: TableHost): OperatorMethods {
         recordAudit(host, actor, ["operator.delete", `operator ${name}`], { before, after: null });
         return true;
       }),
-    forgetTenant: (tenant) => {
+    removeTenant: (tenant) => {
       host.transaction(() => {
-        sql.exec("DELETE FROM forgotten_tenants WHERE at < ?", host.now() - FORGOTTEN_FOR_MS);
-        const noted = sql.exec(
+        sql.exec("DELETE FROM forgotten_tenants WHERE at < ?", host.now() - DELETED_TENANT_TTL_MS);
+        const inserted = sql.exec(
           "INSERT OR IGNORE INTO forgotten_tenants (tenant, created, at) VALUES (?, ?, ?) RETURNING at",
           tenant.id,
           tenant.created,
           host.now(),
         );
-        if (noted.toArray().length === 0) return;
+        if (inserted.toArray().length === 0) return;
         for (const { name, tenants } of all()) {
           if (!tenants?.includes(tenant.id)) continue;
-          const left = JSON.stringify(tenants.filter((id) => id !== tenant.id));
-          sql.exec("UPDATE operators SET tenants = ? WHERE name = ?", left, name);
+          const remaining = JSON.stringify(tenants.filter((id) => id !== tenant.id));
+          sql.exec("UPDATE operators SET tenants = ? WHERE name = ?", remaining, name);
         }
       });
     },

@@ -1,14 +1,14 @@
 // The way to the platform's object. No request of a client takes it; an operator's is `busy` while the object is away.
 
-import { reached } from "../../tenants/isolate/in-time.ts";
+import { withTimeoutOrBusy } from "../../tenants/isolate/in-time.ts";
 import { namespaceOf } from "../../tenants/directory/namespaces.ts";
-import { meaning, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { createTenantStub, ANY_UID, type TenantStub } from "../../tenants/authority/incarnation.ts";
 
 /** Every operator of the world asks this one object. */
-const ANSWERED_WITHIN_MS = 20_000;
+const PLATFORM_TIMEOUT_MS = 20_000;
 
-export function platformOf(env: object): TenantStub {
-  const keeper = () => namespaceOf(env, "PlatformObject").getByName("platform");
-  const stub = meaning(keeper, WHOEVER);
-  return { call: (...called) => reached(stub.call(...called), ANSWERED_WITHIN_MS) };
+export function platformStubOf(env: object): TenantStub {
+  const object = () => namespaceOf(env, "PlatformObject").getByName("platform");
+  const stub = createTenantStub(object, ANY_UID);
+  return { call: (...rpcCall) => withTimeoutOrBusy(stub.call(...rpcCall), PLATFORM_TIMEOUT_MS) };
 }

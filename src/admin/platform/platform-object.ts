@@ -2,16 +2,16 @@
 
 import { exports } from "cloudflare:workers";
 import { STORED_RUNS, type StoredRunsBinding } from "../../sessions/session-object.ts";
-import { createTablesObject } from "../../tenants/authority/tables-object.ts";
-import { platformFaultTables } from "../../tenants/authority/fault-tables.ts";
-import { baseTables } from "./base-tables.ts";
+import { createStoreObject } from "../../tenants/authority/tables-object.ts";
+import { platformErrorLogStore } from "../../tenants/authority/fault-tables.ts";
+import { baseStore } from "./base-tables.ts";
 import type { RolloutHost } from "./base-rollouts.ts";
-import { operatorTables } from "./operator-tables.ts";
-import { rolloutTables } from "./rollout-tables.ts";
+import { operatorStore } from "./operator-tables.ts";
+import { rolloutStore } from "./rollout-tables.ts";
 
 /** It has tables as a tenant's object has. */
-export class PlatformObject extends createTablesObject<unknown, RolloutHost>(
-  [operatorTables, baseTables, rolloutTables, platformFaultTables],
+export class PlatformObject extends createStoreObject<unknown, RolloutHost>(
+  [operatorStore, baseStore, rolloutStore, platformErrorLogStore],
   { hostOf: (base) => ({ ...base, startStep }) },
 ) {}
 

@@ -1,39 +1,39 @@
 // The rows that say what a rollout brings, and which version it has.
 
 import type { Actor, BlockedTool, BlockList } from "../../tenants/authority/policy-records.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
+import type { StoreHost } from "../../tenants/authority/tables.ts";
 import type { Placement } from "../../tenants/directory/placement.ts";
 
 /** A tenant to bring it to. `created`: empty for one in code. */
-export interface Reached extends Pick<Placement, "jurisdiction" | "region"> {
+export interface TenantLocation extends Pick<Placement, "jurisdiction" | "region"> {
   readonly id: string;
   readonly created: string;
 }
 
-export interface Row {
+export interface SqlRow {
   [column: string]: SqlStorageValue;
 }
 
-export function blockListIn(sql: SqlStorage): BlockList {
+export function readBlockList(sql: SqlStorage): BlockList {
   return {
     version: sql.exec<{ version: number }>("SELECT version FROM walk").one().version,
-    blocks: sql.exec<BlockedTool & Row>("SELECT name, note, since FROM blocks ORDER BY name").toArray(),
+    blocks: sql.exec<BlockedTool & SqlRow>("SELECT name, note, since FROM blocks ORDER BY name").toArray(),
   };
 }
 
 /** A version is never given twice, also where storage is set back to an earlier time: it is a time, or more than `held`. */
-export function nextVersion({ sql, now }: Pick<TableHost, "sql" | "now">, held = 0): number {
+export function nextVersion({ sql, now }: Pick<StoreHost, "sql" | "now">, minVersion = 0): number {
   const next = "UPDATE walk SET version = max(version + 1, ?, ?) RETURNING version";
-  return sql.exec<{ version: number }>(next, now(), held + 1).one().version;
+  return sql.exec<{ version: number }>(next, now(), minVersion + 1).one().version;
 }
 
 /** A time that has come on every clock: the one that rings may be another than that of this object. */
-export const ON_ANY_CLOCK = 0;
+export const DUE_NOW = 0;
 
-const ROLLOUTS_KEPT = 50;
+const MAX_ROLLOUTS = 50;
 
 /** Call it in the transaction of the change. Gives the version. */
-export function insertRollout(host: TableHost, about: string, actor: Actor): number {
+export function insertRollout(host: StoreHost, about: string, actor: Actor): number {
   const { sql } = host;
   const version = nextVersion(host);
   sql.exec(
@@ -45,15 +45,15 @@ export function insertRollout(host: TableHost, about: string, actor: Actor): num
     new Date(host.now()).toISOString(),
   );
   const old = "SELECT version FROM rollouts WHERE walked = 1 OR stopped = 1 ORDER BY version DESC LIMIT -1 OFFSET ?";
-  sql.exec(`DELETE FROM outcomes WHERE version IN (${old})`, ROLLOUTS_KEPT);
-  sql.exec(`DELETE FROM rollouts WHERE version IN (${old})`, ROLLOUTS_KEPT);
-  host.wakeAt(ON_ANY_CLOCK);
+  sql.exec(`DELETE FROM outcomes WHERE version IN (${old})`, MAX_ROLLOUTS);
+  sql.exec(`DELETE FROM rollouts WHERE version IN (${old})`, MAX_ROLLOUTS);
+  host.scheduleAlarm(DUE_NOW);
   return version;
 }
 
-const LAST_RETRY_MS = 3_600_000;
+const MAX_RETRY_MS = 3_600_000;
 
 /** When to try again what fails since `begun`: later and later, up to an hour. */
-export function retryAt(now: number, begun: number, leastMs: number): number {
-  return now + Math.min(LAST_RETRY_MS, Math.max(leastMs, (now - begun) / 4));
+export function retryAt(now: number, begun: number, minMs: number): number {
+  return now + Math.min(MAX_RETRY_MS, Math.max(minMs, (now - begun) / 4));
 }

@@ -3,21 +3,28 @@
 
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { Actor, BlockedTool, BlockList } from "../../tenants/authority/policy-records.ts";
-import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import type { StoreHost, Store } from "../../tenants/authority/tables.ts";
 import {
-  baseRolloutMethods,
+  createBaseRolloutMethods,
   outcomeMigrations,
-  beginBaseSteps,
-  nextBaseStep,
-  outcomesOf,
+  startDueBaseSteps,
+  nextBaseStepAt,
+  getOutcomes,
   type BaseRolloutMethods,
   type RolloutHost,
-  type ShownOutcomes,
+  type RolloutOutcomes,
 } from "./base-rollouts.ts";
-import { ON_ANY_CLOCK, blockListIn, insertRollout, nextVersion, type Reached, type Row } from "./rollout-rows.ts";
-import { nextDue, takeWalkStep } from "./rollout-walk.ts";
+import {
+  DUE_NOW,
+  readBlockList,
+  insertRollout,
+  nextVersion,
+  type TenantLocation,
+  type SqlRow,
+} from "./rollout-rows.ts";
+import { nextWalkStepAt, runWalkStep } from "./rollout-walk.ts";
 
-export interface RolloutBegun {
+export interface StartedRollout {
   /** false: it was so already, and is brought to every tenant again. */
   readonly changed: boolean;
   readonly version: number;
@@ -42,30 +49,30 @@ export interface RolloutRecord {
   readonly leftMs: number;
   /** Ids of tenants that could not be reached, the first hundred. */
   readonly missing: readonly string[];
-  readonly refused: ShownOutcomes["refused"];
+  readonly refused: RolloutOutcomes["refused"];
   /** Of a dry run alone. */
-  readonly changes?: ShownOutcomes["changes"];
+  readonly changes?: RolloutOutcomes["changes"];
 }
 
 /** What is on its way to a tenant, as far as this object knows. */
-export interface OnItsWay extends BlockList {
+export interface PendingPlatformState extends BlockList {
   readonly suspension: { readonly note: string; readonly since: string } | null;
 }
 
 export interface RolloutMethods extends BaseRolloutMethods {
   blocks(): readonly BlockedTool[];
-  block(name: string, note: string, actor: Actor): RolloutBegun;
-  unblock(name: string, actor: Actor): RolloutBegun;
+  block(name: string, note: string, actor: Actor): StartedRollout;
+  unblock(name: string, actor: Actor): StartedRollout;
   rollout(version: number): RolloutRecord | undefined;
   rollouts(before: number | null, limit: number): readonly RolloutRecord[];
-  onItsWay(id: string, created: string): OnItsWay;
+  getPending(id: string, created: string): PendingPlatformState;
   /** Suspends a tenant whose object does not answer, once it does. */
-  suspendLate(tenant: Reached, note: string, actor: Actor): void;
+  deferSuspension(tenant: TenantLocation, note: string, actor: Actor): void;
   /** The tenant is resumed: what was on its way comes too late from this version on. */
-  resumed(id: string, created: string): RolloutBegun;
+  cancelDeferredSuspension(id: string, created: string): StartedRollout;
 }
 
-export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
+export const rolloutStore: Store<RolloutMethods, RolloutHost> = {
   name: "rollouts",
   methods: {
     blocks: { idempotent: true },
@@ -73,14 +80,14 @@ export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
     unblock: { idempotent: true },
     rollout: { idempotent: true },
     rollouts: { idempotent: true },
-    onItsWay: { idempotent: true },
-    suspendLate: { idempotent: true },
-    resumed: { idempotent: true },
-    rollOut: {},
+    getPending: { idempotent: true },
+    deferSuspension: { idempotent: true },
+    cancelDeferredSuspension: { idempotent: true },
+    startRollout: {},
     nextPage: {},
-    report: { idempotent: true },
-    handOver: { idempotent: true },
-    stop: { idempotent: true },
+    reportOutcomes: { idempotent: true },
+    continueLater: { idempotent: true },
+    stopRollout: { idempotent: true },
   },
   migrations: [
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
@@ -106,23 +113,24 @@ export const rolloutTables: Tables<RolloutMethods, RolloutHost> = {
     ...outcomeMigrations,
   ],
   open: (host) => {
-    for (const next of [nextDue(host), nextBaseStep(host.sql)]) if (next !== undefined) host.wakeAt(next);
+    for (const next of [nextWalkStepAt(host), nextBaseStepAt(host.sql)])
+      if (next !== undefined) host.scheduleAlarm(next);
     return {
-      methods: { ...methodsOf(host), ...baseRolloutMethods(host) },
+      methods: { ...createRolloutMethods(host), ...createBaseRolloutMethods(host) },
       alarm: async (now) => {
-        beginBaseSteps(host, now);
-        const next = [await takeWalkStep(host, now), nextBaseStep(host.sql)].filter((time) => time !== undefined);
+        startDueBaseSteps(host, now);
+        const next = [await runWalkStep(host, now), nextBaseStepAt(host.sql)].filter((time) => time !== undefined);
         return next.length === 0 ? undefined : Math.min(...next);
       },
     };
   },
 };
 
-function methodsOf(host: TableHost): Omit<RolloutMethods, keyof BaseRolloutMethods> {
+function createRolloutMethods(host: StoreHost): Omit<RolloutMethods, keyof BaseRolloutMethods> {
   const { sql } = host;
-  const find = (name: string) => blockListIn(sql).blocks.find((block) => block.name === name);
+  const find = (name: string) => readBlockList(sql).blocks.find((block) => block.name === name);
   return {
-    blocks: () => blockListIn(sql).blocks,
+    blocks: () => readBlockList(sql).blocks,
     block: (name, note, actor) =>
       host.transaction(() => {
         const before = find(name);
@@ -145,7 +153,7 @@ function methodsOf(host: TableHost): Omit<RolloutMethods, keyof BaseRolloutMetho
       }),
     rollout: (version) => {
       const [row] = sql.exec<RolloutRow>("SELECT * FROM rollouts WHERE version = ?", version).toArray();
-      return row && recordOf(host, row);
+      return row && toRolloutRecord(host, row);
     },
     rollouts: (before, limit) =>
       sql
@@ -155,14 +163,14 @@ function methodsOf(host: TableHost): Omit<RolloutMethods, keyof BaseRolloutMetho
           limit,
         )
         .toArray()
-        .map((row) => recordOf(host, row)),
-    onItsWay: (id, created) => {
+        .map((row) => toRolloutRecord(host, row)),
+    getPending: (id, created) => {
       const query = "SELECT note, begun FROM late_suspensions WHERE id = ? AND created = ?";
-      const [late] = sql.exec<{ note: string; begun: number }>(query, id, created).toArray();
-      const suspension = late ? { note: late.note, since: new Date(late.begun).toISOString() } : null;
-      return { ...blockListIn(sql), suspension };
+      const [deferred] = sql.exec<{ note: string; begun: number }>(query, id, created).toArray();
+      const suspension = deferred ? { note: deferred.note, since: new Date(deferred.begun).toISOString() } : null;
+      return { ...readBlockList(sql), suspension };
     },
-    suspendLate: ({ id, created, jurisdiction, region }, note, actor) => {
+    deferSuspension: ({ id, created, jurisdiction, region }, note, actor) => {
       host.transaction(() => {
         const now = host.now();
         const columns = "(id, created, jurisdiction, region, note, actor, version, begun, due)";
@@ -176,22 +184,22 @@ function methodsOf(host: TableHost): Omit<RolloutMethods, keyof BaseRolloutMetho
           actor.name,
           nextVersion(host),
           now,
-          ON_ANY_CLOCK,
+          DUE_NOW,
         );
         recordAudit(host, actor, ["tenant.suspend", `tenant ${id}`], { before: null, after: { note } });
-        host.wakeAt(ON_ANY_CLOCK);
+        host.scheduleAlarm(DUE_NOW);
       });
     },
-    resumed: (id, created) =>
+    cancelDeferredSuspension: (id, created) =>
       host.transaction(() => {
-        const withdrawn = "DELETE FROM late_suspensions WHERE id = ? AND created = ? RETURNING id";
-        const changed = sql.exec(withdrawn, id, created).toArray().length > 0;
+        const deleteDeferred = "DELETE FROM late_suspensions WHERE id = ? AND created = ? RETURNING id";
+        const changed = sql.exec(deleteDeferred, id, created).toArray().length > 0;
         return { changed, version: nextVersion(host) };
       }),
   };
 }
 
-interface RolloutRow extends Row {
+interface RolloutRow extends SqlRow {
   version: number;
   about: string;
   actor: string;
@@ -204,25 +212,26 @@ interface RolloutRow extends Row {
   stopped: number;
 }
 
-const SHOWN = 100;
+const MAX_UNREACHED = 100;
 /** The first visit, and the one half a minute later. */
-const TRIES = 2;
+const MIN_TRIES = 2;
 
-function recordOf(host: TableHost, row: RolloutRow): RolloutRecord {
+function toRolloutRecord(host: StoreHost, row: RolloutRow): RolloutRecord {
   const { sql } = host;
   const { version, about, actor, begun, tenants } = row;
-  const outcomes = row.base === null ? { unreached: unreachedIn(sql, version), refused: [] } : outcomesOf(sql, version);
+  const outcomes =
+    row.base === null ? { unreached: findUnreached(sql, version), refused: [] } : getOutcomes(sql, version);
   const { unreached, refused } = outcomes;
   const leftMs = Math.max(0, row.effective_at - host.now());
-  const isOver = row.walked === 1 && leftMs === 0 && unreached.every(({ tries }) => tries >= TRIES);
-  const ended = unreached.length === 0 && refused.length === 0 ? "done" : "incomplete";
-  const state = row.stopped === 1 ? "stopped" : isOver ? ended : "running";
-  const missing = unreached.slice(0, SHOWN).map(({ id }) => id);
+  const isOver = row.walked === 1 && leftMs === 0 && unreached.every(({ tries }) => tries >= MIN_TRIES);
+  const finalState = unreached.length === 0 && refused.length === 0 ? "done" : "incomplete";
+  const state = row.stopped === 1 ? "stopped" : isOver ? finalState : "running";
+  const missing = unreached.slice(0, MAX_UNREACHED).map(({ id }) => id);
   const changes = row.dry_run === 1 && "changes" in outcomes ? { changes: outcomes.changes } : {};
   return { version, about, actor, begun, tenants, state, leftMs, missing, refused, ...changes };
 }
 
-function unreachedIn(sql: SqlStorage, version: number): ShownOutcomes["unreached"] {
+function findUnreached(sql: SqlStorage, version: number): RolloutOutcomes["unreached"] {
   const query = "SELECT id, tries FROM unreached WHERE since <= ? ORDER BY id";
   return sql.exec<{ id: string; tries: number }>(query, version).toArray();
 }

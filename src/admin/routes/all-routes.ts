@@ -7,9 +7,9 @@ import { callAuditRoutes } from "./call-audit-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
 import { explainRoutes } from "./explain-routes.ts";
 import { exportRoutes } from "./export-routes.ts";
-import { faultRoutes } from "./fault-routes.ts";
+import { errorRoutes } from "./fault-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
-import { keptRoutes } from "./kept-routes.ts";
+import { backupRoutes } from "./kept-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
@@ -31,7 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...upstreamRoutes,
   ...resourceRoutes,
   ...keyRoutes,
-  ...keptRoutes,
+  ...backupRoutes,
   ...grantRoutes,
   ...secretRoutes,
   ...suspensionRoutes,
@@ -39,7 +39,7 @@ export const ROUTES: readonly Route[] = [
   ...explainRoutes,
   ...exportRoutes,
   ...auditRoutes,
-  ...faultRoutes,
+  ...errorRoutes,
   ...usageRoutes,
   ...callAuditRoutes,
   ...webhookRoutes,

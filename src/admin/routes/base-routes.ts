@@ -1,58 +1,58 @@
 // Routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied next, or all of
 // them by a rollout.
 
-import { remote } from "../../tenants/authority/tables.ts";
-import { baseTables } from "../platform/base-tables.ts";
-import { brokenBase } from "../apply/document-rules.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { baseStore } from "../platform/base-tables.ts";
+import { baseDocumentErrors } from "../apply/document-rules.ts";
 import { rolloutsOf } from "../apply/stopped-everywhere.ts";
-import { changedMeanwhile, ifMatchOf, quoted } from "../etag.ts";
-import { pageFrom, positionOf } from "../page.ts";
-import { platformOf } from "../platform/platform-door.ts";
+import { preconditionFailed, ifMatchOf, quoteEtag } from "../etag.ts";
+import { paginateRows, parsePosition } from "../page.ts";
+import { platformStubOf } from "../platform/platform-door.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { routes, type AdminEnv, type Desk } from "../route.ts";
-import { anyOf, namedBy } from "../apply/tenant-access.ts";
+import { defineRoutes, type AdminEnv, type AdminContext } from "../route.ts";
+import { policyOfAnyUid, findTenantByName } from "../apply/tenant-access.ts";
 import { BASE_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
 
-const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
+const baseRpcOf = (env: AdminEnv) => createRpcClient(platformStubOf(env), baseStore);
 
-export const baseRoutes = routes(BASE_ENDPOINTS, {
+export const baseRoutes = defineRoutes(BASE_ENDPOINTS, {
   "GET /bases": async ({ env, query }) => {
-    const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);
-    return { body: pageFrom("bases", rows, query.limit, ({ name }) => name) };
+    const rows = await baseRpcOf(env).bases(parsePosition("bases", query) ?? "", query.limit + 1);
+    return { body: paginateRows("bases", rows, query.limit, ({ name }) => name) };
   },
   "GET /bases/{name}": async ({ env, params }) => {
-    const base = await basesOf(env).base(params.name);
+    const base = await baseRpcOf(env).base(params.name);
     if (!base) throw notFound(`base ${params.name}`);
-    return { body: base.document, headers: { etag: quoted(base.revision) } };
+    return { body: base.document, headers: { etag: quoteEtag(base.revision) } };
   },
-  "PUT /bases/{name}": async (call) => {
-    const { env, caller, request } = call;
-    const { name } = call.params;
-    const document = call.body;
-    const stored = await basesOf(env).base(name);
-    const errors = brokenBase(call, document, stored?.document ?? {});
+  "PUT /bases/{name}": async (context) => {
+    const { env, caller, request } = context;
+    const { name } = context.params;
+    const document = context.body;
+    const stored = await baseRpcOf(env).base(name);
+    const errors = baseDocumentErrors(context, document, stored?.document ?? {});
     if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
     const expected = await expectedRevision(env, name, ifMatchOf(request));
-    const done = await basesOf(env).putBase(name, document, expected, caller);
-    if (done.state === "conflict") throw changedMeanwhile(done.revision === 0 ? null : done.revision);
-    const created = done.state === "written" && done.created;
+    const result = await baseRpcOf(env).putBase(name, document, expected, caller);
+    if (result.state === "conflict") throw preconditionFailed(result.revision === 0 ? null : result.revision);
+    const created = result.state === "written" && result.created;
     return {
       status: created ? 201 : 200,
-      body: { revision: done.revision, changed: done.state === "written", effectiveAt: null },
-      headers: { etag: quoted(done.revision) },
+      body: { revision: result.revision, changed: result.state === "written", effectiveAt: null },
+      headers: { etag: quoteEtag(result.revision) },
     };
   },
   "POST /bases/{name}/rollout": async ({ env, params, body, caller }) => {
-    const rollout = await rolloutsOf(env).rollOut(params.name, body.dryRun ?? false, caller);
+    const rollout = await rolloutsOf(env).startRollout(params.name, body.dryRun ?? false, caller);
     if (rollout === undefined) throw notFound(`base ${params.name}`);
     return { status: 202, body: { rollout } };
   },
-  "DELETE /bases/{name}": async (call) => {
-    const { name } = call.params;
-    await forgetUses(call, name);
-    const left = await basesOf(call.env).removeBase(name, call.caller);
-    if (left === null) throw notFound(`base ${name}`);
-    if (left > 0) throw new ProblemError("conflict", { detail: `Tenants extend it still: ${left}` });
+  "DELETE /bases/{name}": async (context) => {
+    const { name } = context.params;
+    await removeStaleUses(context, name);
+    const remaining = await baseRpcOf(context.env).removeBase(name, context.caller);
+    if (remaining === null) throw notFound(`base ${name}`);
+    if (remaining > 0) throw new ProblemError("conflict", { detail: `Tenants extend it still: ${remaining}` });
     return {};
   },
 });
@@ -64,23 +64,23 @@ async function expectedRevision(
   ifMatch: readonly string[] | null,
 ): Promise<number | null> {
   if (ifMatch === null) return null;
-  const revision = (await basesOf(env).base(name))?.revision;
-  if (revision === undefined) throw changedMeanwhile(null);
-  if (!ifMatch.includes("*") && !ifMatch.includes(String(revision))) throw changedMeanwhile(revision);
+  const revision = (await baseRpcOf(env).base(name))?.revision;
+  if (revision === undefined) throw preconditionFailed(null);
+  if (!ifMatch.includes("*") && !ifMatch.includes(String(revision))) throw preconditionFailed(revision);
   return revision;
 }
 
 /** How many tenants are asked whether they still extend a base. */
-const CHECKED = 20;
+const MAX_CHECKED_USES = 20;
 
 /** Forgets uses that their tenants do not have: a write that was refused or cut off leaves such a use behind. */
-async function forgetUses(desk: Desk, base: string): Promise<void> {
-  const bases = basesOf(desk.env);
-  for (const { tenant, created } of await bases.uses(base, CHECKED)) {
-    const { entry, declared } = await namedBy(desk, tenant);
+async function removeStaleUses(context: AdminContext, base: string): Promise<void> {
+  const bases = baseRpcOf(context.env);
+  for (const { tenant, created } of await bases.listUsers(base, MAX_CHECKED_USES)) {
+    const { entry, declared } = await findTenantByName(context, tenant);
     // A tenant that was never made does not use a base.
-    const record = declared || entry ? await anyOf(desk, tenant, entry).read(entry === null) : undefined;
-    const isIt = record && ["", record.created].includes(created);
-    if (!isIt || !record.own.extends?.includes(base)) await bases.release(base, { id: tenant, created });
+    const record = declared || entry ? await policyOfAnyUid(context, tenant, entry).read(entry === null) : undefined;
+    const isSameTenant = record && ["", record.created].includes(created);
+    if (!isSameTenant || !record.own.extends?.includes(base)) await bases.removeUse(base, { id: tenant, created });
   }
 }

@@ -2,39 +2,39 @@
 // that records none.
 
 import type { RecordedCall } from "../../deployment/record-readers.ts";
-import { findManaged } from "../apply/tenant-access.ts";
+import { requireTenant } from "../apply/tenant-access.ts";
 import type { RecordedLine, Infer } from "../contract.ts";
 import { respondLines } from "../json-lines.ts";
-import { lackingFeature } from "../problem.ts";
-import { routes } from "../route.ts";
+import { missingFeature } from "../problem.ts";
+import { defineRoutes } from "../route.ts";
 import { CALL_AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
-type Line = Infer<typeof RecordedLine>;
+type CallLine = Infer<typeof RecordedLine>;
 
-export const callAuditRoutes = routes(CALL_AUDIT_ENDPOINTS, {
-  "GET /tenants/{id}/calls": async (call) => {
-    const audit = call.options.features?.find((feature) => feature.callAudit)?.callAudit;
-    if (!audit) throw lackingFeature("Recorded calls need the feature callAudit()");
-    const { stub } = await findManaged(call, call.params.id);
+export const callAuditRoutes = defineRoutes(CALL_AUDIT_ENDPOINTS, {
+  "GET /tenants/{id}/calls": async (context) => {
+    const audit = context.options.features?.find((feature) => feature.callAudit)?.callAudit;
+    if (!audit) throw missingFeature("Recorded calls need the feature callAudit()");
+    const { stub } = await requireTenant(context, context.params.id);
     const reader = audit(stub());
     const { head } = await reader.page(Number.MAX_SAFE_INTEGER);
-    const { last, after = last === undefined ? 0 : Math.max(0, head.sequence - last) } = call.query;
-    let at: number | undefined;
+    const { last, after = last === undefined ? 0 : Math.max(0, head.sequence - last) } = context.query;
+    let position: number | undefined;
     return respondLines(async () => {
-      if (at !== undefined && at >= head.sequence) return [];
-      const { anchor, calls } = await reader.page(at ?? after);
+      if (position !== undefined && position >= head.sequence) return [];
+      const { anchor, calls } = await reader.page(position ?? after);
       // What was to come next may have gone meanwhile.
-      const isAnchored = at === undefined ? anchor.sequence >= after : anchor.sequence > at;
-      const lines: Line[] = isAnchored ? [{ kind: "anchor", ...anchor }] : [];
-      lines.push(...calls.filter(({ sequence }) => sequence <= head.sequence).map(shown));
-      at = calls.at(-1)?.sequence ?? head.sequence;
-      if (at >= head.sequence) lines.push({ kind: "head", ...head });
+      const isAnchored = position === undefined ? anchor.sequence >= after : anchor.sequence > position;
+      const lines: CallLine[] = isAnchored ? [{ kind: "anchor", ...anchor }] : [];
+      lines.push(...calls.filter(({ sequence }) => sequence <= head.sequence).map(toLine));
+      position = calls.at(-1)?.sequence ?? head.sequence;
+      if (position >= head.sequence) lines.push({ kind: "head", ...head });
       return lines;
     });
   },
 });
 
-function shown({ sequence, hash, text }: RecordedCall): Line {
+function toLine({ sequence, hash, text }: RecordedCall): CallLine {
   let entry: unknown = null;
   try {
     entry = JSON.parse(text);

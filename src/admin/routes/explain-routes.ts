@@ -1,88 +1,107 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
-import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
+import { findHidden, type HiddenDefinitions } from "../../content/serve/hidden.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
-import type { Offer } from "../../content/serve/sources.ts";
-import { viewOf, type View } from "../../content/serve/view.ts";
+import type { TenantCatalog } from "../../content/serve/sources.ts";
+import { createView, type View } from "../../content/serve/view.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { nearName } from "../near-name.ts";
+import { suggestName } from "../near-name.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { DeprecatedName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { judge, type Eyes } from "../../tenants/document/visibility.ts";
-import type { Explained, Infer } from "../contract.ts";
+import { explainVisibility, type AccessFilter } from "../../tenants/document/visibility.ts";
+import type { Explanation, Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
-import { routes, type Desk } from "../route.ts";
-import { askerOf, type Asker } from "../apply/explain-asker.ts";
+import { defineRoutes, type AdminContext } from "../route.ts";
+import { resolveSubject, type ExplainSubject } from "../apply/explain-asker.ts";
 import { sourceReasons } from "../apply/explain-sources.ts";
-import { verdictOf } from "../apply/explain-verdict.ts";
-import { limitUse } from "../apply/limit-rules.ts";
-import { changedNames, tenantOffer } from "../apply/tenant-offer.ts";
-import { onItsWay, withBlocks } from "../apply/stopped-everywhere.ts";
-import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { explainDecision } from "../apply/explain-verdict.ts";
+import { getLimitUsage } from "../apply/limit-rules.ts";
+import { namesByListedName, loadTenantCatalog } from "../apply/tenant-offer.ts";
+import { getPendingSuspensions, withBlocks } from "../apply/stopped-everywhere.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
 import type { ExplainQuery } from "../endpoints/record-endpoints.ts";
 import { EXPLAIN_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
-type Ask = Infer<typeof ExplainQuery>;
+type ExplainRequest = Infer<typeof ExplainQuery>;
 
-export const explainRoutes = routes(EXPLAIN_ENDPOINTS, {
-  "GET /tenants/{id}/explain": async (call) => ({
-    body: await explain(call, await findManaged(call, call.params.id), call.query),
+export const explainRoutes = defineRoutes(EXPLAIN_ENDPOINTS, {
+  "GET /tenants/{id}/explain": async (context) => ({
+    body: await explain(context, await requireTenant(context, context.params.id), context.query),
   }),
 });
 
-async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<typeof Explained>> {
-  const stored = await readRecord(managed);
+async function explain(
+  context: AdminContext,
+  handle: TenantHandle,
+  request: ExplainRequest,
+): Promise<Infer<typeof Explanation>> {
+  const stored = await requireRecord(handle);
   const record = withBlocks(stored);
-  const offer = await tenantOffer(desk, managed, record);
-  const { document } = offer;
-  const ask = { ...asked, name: policyNameOf(asked.name, offer) };
-  const { profile = null } = ask;
+  const catalog = await loadTenantCatalog(context, handle, record);
+  const { document } = catalog;
+  const query = { ...request, name: sourceNameOf(request.name, catalog) };
+  const { profile = null } = query;
   const { profiles = {} } = document;
   if (profile !== null && !Object.hasOwn(profiles, profile)) {
-    throw notFound(`profile ${profile}`, nearName(profile, Object.keys(profiles)));
+    throw notFound(`profile ${profile}`, suggestName(profile, Object.keys(profiles)));
   }
-  const asker = await askerOf(desk, managed, document, ask);
-  const { scopes, viewer, keyRequired } = asker;
-  const barred = [...asker.barred, ...suspendedBy(record, asker.id, profile)];
-  const view = viewOf(offer, { profile, scopes });
-  const lookIn = async (seen: View) =>
-    ask.kind === "resources"
-      ? lookForResource(seen, managed, ask.name)
-      : lookForName(seen, { ...ask, kind: ask.kind }, record.retired);
-  const found = await lookIn(view);
-  const hidden = hiddenBefore(offer, viewer, profile);
-  const seen = hidden ? await lookIn(viewOf(offer, { profile, scopes, hidden })) : found;
-  const isHidden = seen.listedAs !== found.listedAs;
-  const { reasons, against, ofScopes } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
-  const { target, listedAs } = found;
-  const sources = sourceReasons(view.sources, document, { ...ask, target, isListed: listedAs !== null });
-  const code = isHidden ? { reason: hiddenText(viewer), isKnown: typeof viewer !== "string" } : undefined;
-  const isLetIn = barred.length === 0;
-  const outcome = {
-    visible: isLetIn && seen.listedAs !== null,
-    callable: isLetIn && !isHidden && seen.callable,
-    listedAs: seen.listedAs,
+  const subject = await resolveSubject(context, handle, document, query);
+  const { scopes, viewer, keyRequired } = subject;
+  const blockedBy = [...subject.blockedBy, ...suspensionReasons(record, subject.id, profile)];
+  const view = createView(catalog, { profile, scopes });
+  const findIn = async (seen: View) =>
+    query.kind === "resources"
+      ? findResource(seen, handle, query.name)
+      : findByName(seen, { ...query, kind: query.kind }, record.retired);
+  const match = await findIn(view);
+  const hiddenDefinitions = getHiddenDefinitions(catalog, viewer, profile);
+  const visibleMatch = hiddenDefinitions
+    ? await findIn(createView(catalog, { profile, scopes, hidden: hiddenDefinitions }))
+    : match;
+  const isHidden = visibleMatch.listedAs !== match.listedAs;
+  const { reasons, denials, scopeReason } = explainVisibility(
+    document,
+    accessFilterOf(document, profile, scopes),
+    query.kind,
+    match.target,
+  );
+  const { target, listedAs } = match;
+  const sources = sourceReasons(view.sources, document, { ...query, target, isListed: listedAs !== null });
+  const codeVisibility = isHidden ? { reason: hiddenReason(viewer), isKnown: typeof viewer !== "string" } : undefined;
+  const isAdmitted = blockedBy.length === 0;
+  const result = {
+    visible: isAdmitted && visibleMatch.listedAs !== null,
+    callable: isAdmitted && !isHidden && visibleMatch.callable,
+    listedAs: visibleMatch.listedAs,
   };
-  const { withheld, unread } = sources;
-  const findings = { barred, hidden: code, found: found.why, against, withheld, unread, unnamed: asker.unknown };
+  const { hiddenReasons, unreadSources } = sources;
+  const findings = {
+    blockedBy,
+    hidden: codeVisibility,
+    matchReasons: match.missingReasons,
+    denials,
+    hiddenReasons,
+    unreadSources,
+    unknownCaller: subject.unknown,
+  };
   return {
-    ...outcome,
+    ...result,
     reasons: [
-      ...barred,
-      ...(code ? [code.reason] : []),
-      ...found.reasons,
-      ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => reason !== ofScopes)),
+      ...blockedBy,
+      ...(codeVisibility ? [codeVisibility.reason] : []),
+      ...match.reasons,
+      ...(subject.unknown === undefined ? reasons : reasons.filter((reason) => reason !== scopeReason)),
       ...sources.all,
-      ...(await limitsMet(desk, managed)),
-      ...comingReasons(await onItsWay(desk.env, managed, stored), found.target),
+      ...(await exceededLimitReasons(context, handle)),
+      ...pendingSuspensionReasons(await getPendingSuspensions(context.env, handle, stored), match.target),
     ],
-    ...verdictOf(findings, {
-      isVisible: outcome.visible,
-      isCallable: outcome.callable,
-      isThere: isThere(view, ask, found),
+    ...explainDecision(findings, {
+      isVisible: result.visible,
+      isCallable: result.callable,
+      exists: exists(view, query, match),
     }),
     causes: [
       ...(keyRequired === undefined ? [] : [{ reason: keyRequired, code: "key-required" as const }]),
@@ -91,47 +110,55 @@ async function explain(desk: Desk, managed: Managed, asked: Ask): Promise<Infer<
   };
 }
 
-function comingReasons(coming: readonly Suspension[], target: string | undefined): readonly string[] {
-  const about = coming.filter(({ kind, name }) => kind === "tenant" || name === target);
-  return about.map(({ kind, name, note }) => `on its way to this tenant: ${kind} ${name} is suspended: ${note}`);
+function pendingSuspensionReasons(pending: readonly Suspension[], target: string | undefined): readonly string[] {
+  const matching = pending.filter(({ kind, name }) => kind === "tenant" || name === target);
+  return matching.map(({ kind, name, note }) => `on its way to this tenant: ${kind} ${name} is suspended: ${note}`);
 }
 
 /** What was asked may be the name under which it is listed. */
-function policyNameOf(name: string, { sources }: Offer): string {
-  return changedNames(sources).get(name) ?? name;
+function sourceNameOf(name: string, { sources }: TenantCatalog): string {
+  return namesByListedName(sources).get(name) ?? name;
 }
 
 /** Whether there is anything of the name before anybody's eyes are asked. */
-function isThere({ sources }: View, { kind }: Ask, { target, listedAs, isStored }: Found): boolean {
+function exists({ sources }: View, { kind }: ExplainRequest, { target, listedAs, isStored }: ExplainMatch): boolean {
   if (listedAs !== null || isStored === true) return true;
   return kind !== "resources" && sources.some((source) => source[kind].some(({ name }) => name === target));
 }
 
 /** What the author hides from them, where nobody is named all that is not for everybody. */
-function hiddenBefore(offer: Offer, viewer: Asker["viewer"], profile: string | null): Hidden | undefined {
+function getHiddenDefinitions(
+  offer: TenantCatalog,
+  viewer: ExplainSubject["viewer"],
+  profile: string | null,
+): HiddenDefinitions | undefined {
   const { catalog, tenant } = offer;
-  if (typeof viewer === "string") return catalog.guarded && { key: "", things: new Set(catalog.guarded) };
-  return hiddenOf(offer, { principal: viewer, tenant: { id: tenant.id, profile } }, () => {});
+  if (typeof viewer === "string") return catalog.guarded && { key: "", definitions: new Set(catalog.guarded) };
+  return findHidden(offer, { principal: viewer, tenant: { id: tenant.id, profile } }, () => {});
 }
 
-function hiddenText(viewer: Asker["viewer"]): string {
+function hiddenReason(viewer: ExplainSubject["viewer"]): string {
   return `code: visible ${typeof viewer === "string" ? `decides, and ${viewer}` : "hides it"}`;
 }
 
 /** Which limits refused somebody lately: what is visible may have been refused for that. */
-async function limitsMet(desk: Desk, managed: Managed): Promise<string[]> {
-  const { met } = await limitUse(desk, managed);
+async function exceededLimitReasons(context: AdminContext, handle: TenantHandle): Promise<string[]> {
+  const { met } = await getLimitUsage(context, handle);
   return met.map(({ name, most, who, at }) => `limit: ${name} of ${most} was met by ${who}, noted last at ${at}`);
 }
 
-function eyesOf(document: TenantDocument, profile: string | null, scopes: readonly string[] | undefined): Eyes {
+function accessFilterOf(
+  document: TenantDocument,
+  profile: string | null,
+  scopes: readonly string[] | undefined,
+): AccessFilter {
   return {
     profile: profile === null ? undefined : document.profiles?.[profile],
     scopes: scopes?.flatMap((name) => document.scopes?.[name] ?? []),
   };
 }
 
-function suspendedBy({ suspensions }: TenantRecord, principal: string, profile: string | null): string[] {
+function suspensionReasons({ suspensions }: TenantRecord, principal: string, profile: string | null): string[] {
   return suspensions
     .filter(
       ({ kind, name }) =>
@@ -140,89 +167,96 @@ function suspendedBy({ suspensions }: TenantRecord, principal: string, profile: 
     .map(({ kind, note }) => `${kind}: suspended, ${note}`);
 }
 
-interface Found {
+interface ExplainMatch {
   /** The name before any renaming. */
   readonly target: string;
   readonly listedAs: string | null;
   readonly callable: boolean;
   readonly reasons: readonly string[];
   /** Those of them that say why there is nothing to call. */
-  readonly why: readonly string[];
+  readonly missingReasons: readonly string[];
   /** Of a resource: whether it is there, whoever sees it. */
   readonly isStored?: boolean;
 }
 
-type NameAsk = Ask & { readonly kind: "tools" | "prompts" };
+type NameRequest = ExplainRequest & { readonly kind: "tools" | "prompts" };
 
-function lookForName(view: View, ask: NameAsk, retired: readonly RetiredName[]): Found {
-  const { kind, name, profile = null } = ask;
-  const left = retired.find((one) => one.kind === kind && one.profile === profile && one.name === name);
-  const there = findListed(view[kind], name, left);
-  const answered = callOf(view, kind, name) ?? (there && callOf(view, kind, there.wire.name));
-  const why = refusalText(answered, `${kind}: nothing is listed or callable as ${name}${alike(view, kind, name)}`);
+function findByName(view: View, request: NameRequest, deprecated: readonly DeprecatedName[]): ExplainMatch {
+  const { kind, name, profile = null } = request;
+  const deprecation = deprecated.find((one) => one.kind === kind && one.profile === profile && one.name === name);
+  const entry = findListed(view[kind], name, deprecation);
+  const callable = lookupCallable(view, kind, name) ?? (entry && lookupCallable(view, kind, entry.wire.name));
+  const reasons = rejectionReasons(
+    callable,
+    `${kind}: nothing is listed or callable as ${name}${suggestionText(view, kind, name)}`,
+  );
   return {
-    target: there?.target.name ?? left?.target ?? name,
-    listedAs: there?.wire.name ?? null,
-    callable: answered !== undefined && "target" in answered,
-    reasons: [...renamedText(there, name), ...(left ? [retiredText(left)] : []), ...why],
-    why,
+    target: entry?.target.name ?? deprecation?.target ?? name,
+    listedAs: entry?.wire.name ?? null,
+    callable: callable !== undefined && "target" in callable,
+    reasons: [...renameReasons(entry, name), ...(deprecation ? [deprecationReason(deprecation)] : []), ...reasons],
+    missingReasons: reasons,
   };
 }
 
-type Listing = View["tools"] | View["prompts"];
+type NamedListing = View["tools"] | View["prompts"];
 
 /** The entry that is listed under this name, else the one that the name stands for, renamed or retired. */
-function findListed(listing: Listing, name: string, left: RetiredName | undefined): Listing[number] | undefined {
-  const target = left?.target ?? name;
+function findListed(
+  listing: NamedListing,
+  name: string,
+  deprecation: DeprecatedName | undefined,
+): NamedListing[number] | undefined {
+  const target = deprecation?.target ?? name;
   return listing.find((entry) => entry.wire.name === name) ?? listing.find((entry) => entry.target.name === target);
 }
 
 /** What begins as the names of an upstream do is that one's, which says what it has. */
-function alike(view: View, kind: NameAsk["kind"], name: string): string {
+function suggestionText(view: View, kind: NameRequest["kind"], name: string): string {
   if (view.sources.some(({ id }) => name.startsWith(`${id}__`))) return "";
   const names = view[kind].map((entry) => entry.wire.name);
-  const near = names.includes(name) ? undefined : nearName(name, names);
-  return near === undefined ? "" : `: did you mean ${near}?`;
+  const suggestion = names.includes(name) ? undefined : suggestName(name, names);
+  return suggestion === undefined ? "" : `: did you mean ${suggestion}?`;
 }
 
-function callOf(view: View, kind: NameAsk["kind"], name: string) {
+function lookupCallable(view: View, kind: NameRequest["kind"], name: string) {
   return kind === "tools" ? view.tool(name, Date.now()) : view.prompt(name, Date.now());
 }
 
-function renamedText(there: Listing[number] | undefined, name: string): string[] {
-  const { listedName } = there?.target ?? {};
-  const by = there?.wire.name === listedName ? "gateway" : "profile";
-  const renamed = there && there.wire.name !== name ? [`${by}: listed as ${there.wire.name}`] : [];
-  return [...renamed, ...flagsText(there?.target.wire)];
+function renameReasons(entry: NamedListing[number] | undefined, name: string): string[] {
+  const { listedName } = entry?.target ?? {};
+  const by = entry?.wire.name === listedName ? "gateway" : "profile";
+  const renamed = entry && entry.wire.name !== name ? [`${by}: listed as ${entry.wire.name}`] : [];
+  return [...renamed, ...flagReasons(entry?.target.wire)];
 }
 
 /** Of what an upstream offers. */
-function flagsText(wire: JsonObject | undefined): string[] {
+function flagReasons(wire: JsonObject | undefined): string[] {
   const flags = isObject(wire?._meta) ? wire._meta[FLAGS_KEY] : undefined;
   return Array.isArray(flags) ? [`upstream: flagged, ${flags.join(", ")}`] : [];
 }
 
-function refusalText(answered: ReturnType<typeof callOf>, nothing: string): string[] {
-  if (answered === undefined) return [nothing];
-  return "target" in answered ? [] : [`call: ${answered.message ?? answered.error}`];
+function rejectionReasons(callable: ReturnType<typeof lookupCallable>, notFoundText: string): string[] {
+  if (callable === undefined) return [notFoundText];
+  return "target" in callable ? [] : [`call: ${callable.message ?? callable.error}`];
 }
 
-function retiredText({ name, successor, until }: RetiredName): string {
+function deprecationReason({ name, successor, until }: DeprecatedName): string {
   return `${name}: now ${successor}, callable until ${new Date(until).toISOString()}`;
 }
 
-async function lookForResource(view: View, { content }: Managed, name: string): Promise<Found> {
+async function findResource(view: View, { content }: TenantHandle, name: string): Promise<ExplainMatch> {
   const parsed = parseUri(name);
   const uri = "uri" in parsed ? parsed.uri : name;
-  const there = view.resourcesByUri.has(uri) || (await content.get(uri)) !== undefined;
-  const seen = view.sees(uri);
-  const why = there ? [] : [`resources: nothing is stored as ${uri}`];
+  const isStored = view.resourcesByUri.has(uri) || (await content.get(uri)) !== undefined;
+  const isVisible = view.sees(uri);
+  const reasons = isStored ? [] : [`resources: nothing is stored as ${uri}`];
   return {
     target: uri,
-    listedAs: there && seen ? uri : null,
-    callable: there && seen,
-    isStored: there,
-    reasons: [...(there ? flagsText(view.resourcesByUri.get(uri)?.wire) : []), ...why],
-    why,
+    listedAs: isStored && isVisible ? uri : null,
+    callable: isStored && isVisible,
+    isStored: isStored,
+    reasons: [...(isStored ? flagReasons(view.resourcesByUri.get(uri)?.wire) : []), ...reasons],
+    missingReasons: reasons,
   };
 }

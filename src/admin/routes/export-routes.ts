@@ -1,37 +1,38 @@
 // Owns a tenant's export: its own document, then a line for each resource, as they are found. Bodies are got one by
 // one, by hash, so that an export can be broken off and gone on with.
 
-import type { RemoteContent } from "../../content/store/content-tables.ts";
+import type { ContentRpc } from "../../content/store/content-tables.ts";
 import type { ExportLine, Infer } from "../contract.ts";
-import { aboutOf } from "./resource-routes.ts";
-import { routes } from "../route.ts";
-import { findManaged, placementOf, readRecord } from "../apply/tenant-access.ts";
+import { toResourceAbout } from "./resource-routes.ts";
+import { defineRoutes } from "../route.ts";
+import { requireTenant, placementOf, requireRecord } from "../apply/tenant-access.ts";
 import { EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 const PAGE = 500;
 
-export const exportRoutes = routes(EXPORT_ENDPOINTS, {
-  "GET /tenants/{id}/export": async (call) => {
-    const managed = await findManaged(call, call.params.id);
-    const { id, own, revision } = await readRecord(managed);
-    const first: Line = {
+export const exportRoutes = defineRoutes(EXPORT_ENDPOINTS, {
+  "GET /tenants/{id}/export": async (context) => {
+    const handle = await requireTenant(context, context.params.id);
+    const { id, own, revision } = await requireRecord(handle);
+    const first: ExportRow = {
       kind: "tenant",
       id,
-      ...placementOf(managed),
+      ...placementOf(handle),
       revision,
-      document: own as Extract<Line, { kind: "tenant" }>["document"],
+      document: own as Extract<ExportRow, { kind: "tenant" }>["document"],
     };
-    return new Response(linesOf(first, managed.content), {
+    return new Response(streamExport(first, handle.content), {
       headers: { "content-type": "application/x-ndjson" },
     });
   },
 });
 
-type Line = Infer<typeof ExportLine>;
+type ExportRow = Infer<typeof ExportLine>;
 
-function linesOf(first: Line, content: RemoteContent): ReadableStream<Uint8Array> {
+function streamExport(first: ExportRow, content: ContentRpc): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const encode = (lines: readonly Line[]) => encoder.encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const encode = (lines: readonly ExportRow[]) =>
+    encoder.encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   let after: string | null = null;
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -42,7 +43,7 @@ function linesOf(first: Line, content: RemoteContent): ReadableStream<Uint8Array
       const last = rows.at(-1);
       if (last) {
         after = last.uri;
-        controller.enqueue(encode(rows.map((row): Line => ({ kind: "resource", ...aboutOf(row) }))));
+        controller.enqueue(encode(rows.map((row): ExportRow => ({ kind: "resource", ...toResourceAbout(row) }))));
       }
       if (rows.length < PAGE) controller.close();
     },

@@ -2,47 +2,47 @@
 // at which nobody signs in.
 
 import type { GrantReport, LoginClientReport } from "../../deployment/deployment.ts";
-import { acknowledge } from "../apply/acknowledge.ts";
+import { confirmWithdrawal } from "../apply/acknowledge.ts";
 import { isoTime } from "../apply/in-force.ts";
-import { findManaged, readRecord } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord } from "../apply/tenant-access.ts";
 import type { GrantShape, LoginClientShape, Infer } from "../contract.ts";
-import { pageFrom, positionOf } from "../page.ts";
-import { lackingFeature } from "../problem.ts";
-import { routes, type Desk } from "../route.ts";
+import { paginateRows, parsePosition } from "../page.ts";
+import { missingFeature } from "../problem.ts";
+import { defineRoutes, type AdminContext } from "../route.ts";
 import { GRANT_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
-export const grantRoutes = routes(GRANT_ENDPOINTS, {
-  "GET /tenants/{id}/grants": async (call) => {
-    const { principal, limit } = call.query;
-    const { logins } = await reach(call, call.params.id);
-    const rows = await logins.grants(positionOf("grants", call.query) ?? "", limit + 1, principal);
-    return { body: pageFrom("grants", rows.map(grantShown), limit, ({ id }) => id) };
+export const grantRoutes = defineRoutes(GRANT_ENDPOINTS, {
+  "GET /tenants/{id}/grants": async (context) => {
+    const { principal, limit } = context.query;
+    const { logins } = await getLogins(context, context.params.id);
+    const rows = await logins.grants(parsePosition("grants", context.query) ?? "", limit + 1, principal);
+    return { body: paginateRows("grants", rows.map(toGrantShape), limit, ({ id }) => id) };
   },
-  "DELETE /tenants/{id}/grants/{grant}": async (call) => {
-    const { logins, managed } = await reach(call, call.params.id);
-    return acknowledge(managed, await logins.endGrant(call.params.grant, call.caller), call);
+  "DELETE /tenants/{id}/grants/{grant}": async (context) => {
+    const { logins, managed: handle } = await getLogins(context, context.params.id);
+    return confirmWithdrawal(handle, await logins.endGrant(context.params.grant, context.caller), context);
   },
-  "GET /tenants/{id}/login-clients": async (call) => {
-    const { limit } = call.query;
-    const { logins } = await reach(call, call.params.id);
-    const rows = await logins.clients(positionOf("login-clients", call.query) ?? "", limit + 1);
-    return { body: pageFrom("login-clients", rows.map(clientShown), limit, ({ id }) => id) };
+  "GET /tenants/{id}/login-clients": async (context) => {
+    const { limit } = context.query;
+    const { logins } = await getLogins(context, context.params.id);
+    const rows = await logins.clients(parsePosition("login-clients", context.query) ?? "", limit + 1);
+    return { body: paginateRows("login-clients", rows.map(toClientShape), limit, ({ id }) => id) };
   },
-  "DELETE /tenants/{id}/login-clients/{client}": async (call) => {
-    const { logins, managed } = await reach(call, call.params.id);
-    return acknowledge(managed, await logins.endClient(call.params.client, call.caller), call);
+  "DELETE /tenants/{id}/login-clients/{client}": async (context) => {
+    const { logins, managed: handle } = await getLogins(context, context.params.id);
+    return confirmWithdrawal(handle, await logins.endClient(context.params.client, context.caller), context);
   },
 });
 
-async function reach(desk: Desk, id: string) {
-  const logins = desk.options.features?.find((feature) => feature.logins)?.logins;
-  if (!logins) throw lackingFeature("Grants need the feature login()");
-  const managed = await findManaged(desk, id);
-  await readRecord(managed);
-  return { managed, logins: logins(managed.stub()) };
+async function getLogins(context: AdminContext, id: string) {
+  const logins = context.options.features?.find((feature) => feature.logins)?.logins;
+  if (!logins) throw missingFeature("Grants need the feature login()");
+  const handle = await requireTenant(context, id);
+  await requireRecord(handle);
+  return { managed: handle, logins: logins(handle.stub()) };
 }
 
-function grantShown(grant: GrantReport): Infer<typeof GrantShape> {
+function toGrantShape(grant: GrantReport): Infer<typeof GrantShape> {
   const { id, client, principal, person, resource, profile, scopes, narrowing, created, usedAt, expires } = grant;
   return {
     id,
@@ -61,6 +61,6 @@ function grantShown(grant: GrantReport): Infer<typeof GrantShape> {
   };
 }
 
-function clientShown({ id, kind, name, redirects, usedAt }: LoginClientReport): Infer<typeof LoginClientShape> {
+function toClientShape({ id, kind, name, redirects, usedAt }: LoginClientReport): Infer<typeof LoginClientShape> {
   return { id, kind, name, redirects: redirects as string[], lastUsed: isoTime(usedAt) };
 }

@@ -1,37 +1,37 @@
 // Owns the routes for operators: people and programs with a name, a role, and a token that is shown once.
 
 import { createKey } from "../../auth/api-key.ts";
-import { remote } from "../../tenants/authority/tables.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
 import { RESERVED_NAMES } from "../operator-login.ts";
 import type { NewOperator, Infer } from "../contract.ts";
-import { operatorTables } from "../platform/operator-tables.ts";
-import { pageOfAll } from "../page.ts";
-import { platformOf } from "../platform/platform-door.ts";
+import { operatorStore } from "../platform/operator-tables.ts";
+import { paginateArray } from "../page.ts";
+import { platformStubOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { routes, type AdminEnv } from "../route.ts";
+import { defineRoutes, type AdminEnv } from "../route.ts";
 import { OPERATOR_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
-const operatorsOf = (env: AdminEnv) => remote(platformOf(env), operatorTables);
+const operatorRpcOf = (env: AdminEnv) => createRpcClient(platformStubOf(env), operatorStore);
 
-export const operatorRoutes = routes(OPERATOR_ENDPOINTS, {
+export const operatorRoutes = defineRoutes(OPERATOR_ENDPOINTS, {
   "GET /operators": async ({ env, query }) => ({
-    body: pageOfAll("operators", await operatorsOf(env).operators(), query),
+    body: paginateArray("operators", await operatorRpcOf(env).operators(), query),
   }),
   "POST /operators": async ({ env, body, caller }) => {
-    check(body);
+    checkNewOperator(body);
     const { name, role, tenants = null, expires = null } = body;
     const { token, hash } = await createKey("operator");
-    const made = await operatorsOf(env).addOperator({ name, role, tenants, expires }, hash, caller);
-    if (!made) throw new ProblemError("conflict", { errors: [{ field: "name", rule: `${name} is taken` }] });
-    return { status: 201, body: { ...made, token } };
+    const created = await operatorRpcOf(env).addOperator({ name, role, tenants, expires }, hash, caller);
+    if (!created) throw new ProblemError("conflict", { errors: [{ field: "name", rule: `${name} is taken` }] });
+    return { status: 201, body: { ...created, token } };
   },
   "DELETE /operators/{name}": async ({ env, params, caller }) => {
-    if (!(await operatorsOf(env).removeOperator(params.name, caller))) throw notFound(`operator ${params.name}`);
+    if (!(await operatorRpcOf(env).removeOperator(params.name, caller))) throw notFound(`operator ${params.name}`);
     return {};
   },
 });
 
-function check({ name, role, tenants, expires }: Infer<typeof NewOperator>): void {
+function checkNewOperator({ name, role, tenants, expires }: Infer<typeof NewOperator>): void {
   if (RESERVED_NAMES.includes(name)) throw invalidFields(["name", "is a reserved word"]);
   if (role === "tenant-admin" && tenants === undefined) throw invalidFields(["tenants", "a tenant-admin needs them"]);
   if (role !== "tenant-admin" && tenants !== undefined)

@@ -1,25 +1,25 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
-import { limitsInForce } from "../../limits/limit-table.ts";
+import { resolveLimits } from "../../limits/limit-table.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
-import { MAX_RESOURCE_BYTES, openStore, digestOf, fullText } from "../../content/store/open-store.ts";
+import { MAX_RESOURCE_BYTES, createResourceStore, digestOf, storageFullText } from "../../content/store/open-store.ts";
 import { storeBody, type StoreResult } from "../../content/store/bodies.ts";
 import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { ResourceAbout, Infer } from "../contract.ts";
-import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
-import { pageFrom, positionOf } from "../page.ts";
+import { preconditionFailed, ifAbsentOf, ifMatchOf, matchesIfNoneMatch, quoteEtag } from "../etag.ts";
+import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { routes, type AdminEnv, type RouteAnswer, type Desk } from "../route.ts";
+import { defineRoutes, type AdminEnv, type RouteResponse, type AdminContext } from "../route.ts";
 
-import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 import type { PutQuery } from "../endpoints/resource-endpoints.ts";
 import { RESOURCE_ENDPOINTS } from "../endpoints/resource-endpoints.ts";
 
 /** A URI in its normal form. What is none was refused before. */
-function normal(text: string): string {
+function normalizeUri(text: string): string {
   const parsed = parseUri(text);
   return "uri" in parsed ? parsed.uri : text;
 }
@@ -27,36 +27,37 @@ function normal(text: string): string {
 /** How much of a text is indexed for search. */
 const SEARCHED_BYTES = 1024 * 1024;
 
-export const resourceRoutes = routes(RESOURCE_ENDPOINTS, {
-  "GET /tenants/{id}/resources": async (call) => {
-    const { content } = await findManaged(call, call.params.id);
-    const { limit, prefix = "" } = call.query;
-    const after = positionOf("resources", call.query) ?? null;
+export const resourceRoutes = defineRoutes(RESOURCE_ENDPOINTS, {
+  "GET /tenants/{id}/resources": async (context) => {
+    const { content } = await requireTenant(context, context.params.id);
+    const { limit, prefix = "" } = context.query;
+    const after = parsePosition("resources", context.query) ?? null;
     const rows = await content.list({ prefix, tag: null, after, limit: limit + 1 });
-    const { items, ...more } = pageFrom("resources", rows, limit, ({ uri }) => uri);
-    return { body: { items: items.map(aboutOf), ...more } };
+    const { items, ...more } = paginateRows("resources", rows, limit, ({ uri }) => uri);
+    return { body: { items: items.map(toResourceAbout), ...more } };
   },
-  "GET /tenants/{id}/resources/content": async (call) => {
-    const managed = await findManaged(call, call.params.id);
-    const uri = normal(call.query.uri);
-    const row = await managed.content.get(uri);
+  "GET /tenants/{id}/resources/content": async (context) => {
+    const handle = await requireTenant(context, context.params.id);
+    const uri = normalizeUri(context.query.uri);
+    const row = await handle.content.get(uri);
     if (!row) throw notFound(`resource ${uri}`);
-    if (isKnown(call.request, etagOf(row))) return { status: 304, headers: { etag: quoted(etagOf(row)) } };
-    return new Response(await bodyOf(call.env, managed, row), { headers: headersOf(row) });
+    if (matchesIfNoneMatch(context.request, etagOf(row)))
+      return { status: 304, headers: { etag: quoteEtag(etagOf(row)) } };
+    return new Response(await readBodyOf(context.env, handle, row), { headers: headersOf(row) });
   },
-  "PUT /tenants/{id}/resources/content": async (call) =>
-    putResource(call, await findManaged(call, call.params.id), call.query),
-  "DELETE /tenants/{id}/resources/content": async (call) => {
-    const { content } = await findManaged(call, call.params.id);
-    const uri = normal(call.query.uri);
-    const done = await content.removeAs(uri, { actor: call.caller.name, ifMatch: ifMatchOf(call.request) });
-    if (done.state === "conflict") throw changedMeanwhile(done.etag);
-    if (done.state === "absent") throw notFound(`resource ${uri}`);
+  "PUT /tenants/{id}/resources/content": async (context) =>
+    putResource(context, await requireTenant(context, context.params.id), context.query),
+  "DELETE /tenants/{id}/resources/content": async (context) => {
+    const { content } = await requireTenant(context, context.params.id);
+    const uri = normalizeUri(context.query.uri);
+    const result = await content.removeAs(uri, { actor: context.caller.name, ifMatch: ifMatchOf(context.request) });
+    if (result.state === "conflict") throw preconditionFailed(result.etag);
+    if (result.state === "absent") throw notFound(`resource ${uri}`);
     return {};
   },
 });
 
-export function aboutOf(row: ResourceRow): Infer<typeof ResourceAbout> {
+export function toResourceAbout(row: ResourceRow): Infer<typeof ResourceAbout> {
   const { uri, name, title, description, mimeType, binary, size, hash, lastModified, audience, priority, tags } = row;
   return {
     uri,
@@ -67,7 +68,7 @@ export function aboutOf(row: ResourceRow): Infer<typeof ResourceAbout> {
     binary,
     size,
     sha256: hash,
-    etag: quoted(etagOf(row)),
+    etag: quoteEtag(etagOf(row)),
     lastModified,
     ...(audience === null ? {} : { audience: [...audience] as ("user" | "assistant")[] }),
     ...(priority === null ? {} : { priority }),
@@ -78,7 +79,7 @@ export function aboutOf(row: ResourceRow): Infer<typeof ResourceAbout> {
 /** What somebody stored must not act as a page of this origin. */
 function headersOf(row: ResourceRow): Record<string, string> {
   return {
-    etag: quoted(etagOf(row)),
+    etag: quoteEtag(etagOf(row)),
     "content-type": row.mimeType,
     "content-length": String(row.size),
     "last-modified": new Date(row.lastModified).toUTCString(),
@@ -88,55 +89,63 @@ function headersOf(row: ResourceRow): Record<string, string> {
   };
 }
 
-async function bodyOf({ BODIES }: AdminEnv, { kept, content }: Managed, row: ResourceRow): Promise<BodyInit> {
-  const stream = await BODIES.get(bodyKey(kept, row.hash), "stream").catch(() => null);
+async function readBodyOf(
+  { BODIES }: AdminEnv,
+  { storageKey, content }: TenantHandle,
+  row: ResourceRow,
+): Promise<BodyInit> {
+  const stream = await BODIES.get(bodyKey(storageKey, row.hash), "stream").catch(() => null);
   if (stream) return stream;
   // KV may not show a new body here yet, or be away. The store knows where else to look.
-  const found = await openStore({ kept, content, bodies: BODIES }).read(row.uri);
+  const found = await createResourceStore({ storageKey, content, bodies: BODIES }).read(row.uri);
   if (!found) throw notFound(`resource ${row.uri}`);
   return found.text ?? found.blob;
 }
 
-async function putResource(desk: Desk, managed: Managed, query: Infer<typeof PutQuery>): Promise<RouteAnswer> {
-  const { request, env } = desk;
+async function putResource(
+  context: AdminContext,
+  handle: TenantHandle,
+  query: Infer<typeof PutQuery>,
+): Promise<RouteResponse> {
+  const { request, env } = context;
   const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
-  const { effective } = await readRecord(managed);
-  const limits = limitsInForce(desk.options.catalog.limits, mergeDocuments([managed.tenant.base, effective]).limits);
-  const uri = normal(query.uri);
+  const { effective } = await requireRecord(handle);
+  const limits = resolveLimits(context.options.catalog.limits, mergeDocuments([handle.tenant.base, effective]).limits);
+  const uri = normalizeUri(query.uri);
   // A condition that does not hold is refused before the body is read.
-  if (ifMatch !== null || ifAbsent) await checkEarly(managed, uri, { ifMatch, ifAbsent });
+  if (ifMatch !== null || ifAbsent) await checkPreconditions(handle, uri, { ifMatch, ifAbsent });
   const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes));
   try {
     const { bytes } = upload;
     const binary = isBinary(mimeType, bytes, query.binary);
-    const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await digestOf(bytes) };
+    const row = { ...rowFieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await digestOf(bytes) };
     const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
-    const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
-    const most = { maxResources: limits.resources, maxBytes: limits.storedBytes };
-    const to = { kept: managed.kept, content: managed.content, bodies: env.BODIES };
-    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, ...most }), limits);
+    const edit = { actor: context.caller.name, ifMatch, ifAbsent };
+    const maxima = { maxResources: limits.resources, maxBytes: limits.storedBytes };
+    const location = { storageKey: handle.storageKey, content: handle.content, bodies: env.BODIES };
+    return toRouteResponse(row, await storeBody(location, { row, bytes, searchText }, { edit, ...maxima }), limits);
   } finally {
     upload.release();
   }
 }
 
-async function checkEarly(
-  { content }: Managed,
+async function checkPreconditions(
+  { content }: TenantHandle,
   uri: string,
   { ifMatch, ifAbsent }: { ifMatch: readonly string[] | null; ifAbsent: boolean },
 ): Promise<void> {
   const row = await content.get(uri);
   const current = row ? etagOf(row) : null;
   const matches = ifMatch === null || (current !== null && (ifMatch.includes("*") || ifMatch.includes(current)));
-  if (!matches || (ifAbsent && row)) throw changedMeanwhile(current);
+  if (!matches || (ifAbsent && row)) throw preconditionFailed(current);
 }
 
-function fieldsOf(query: Infer<typeof PutQuery>) {
+function rowFieldsOf(query: Infer<typeof PutQuery>) {
   const { name, title, description, audience, priority, tag, lastModified } = query;
-  const uri = normal(query.uri);
+  const uri = normalizeUri(query.uri);
   return {
     uri,
-    name: name ?? lastPartOf(uri),
+    name: name ?? lastPathSegment(uri),
     title: title ?? null,
     description: description ?? null,
     audience: audience === undefined || audience.length === 0 ? null : [...new Set(audience)],
@@ -146,7 +155,7 @@ function fieldsOf(query: Infer<typeof PutQuery>) {
   };
 }
 
-function lastPartOf(uri: string): string {
+function lastPathSegment(uri: string): string {
   const part = /[^/:?#]+(?=\/*(?:[?#].*)?$)/.exec(uri)?.[0] ?? uri;
   try {
     return decodeURIComponent(part).slice(0, 500);
@@ -155,27 +164,31 @@ function lastPartOf(uri: string): string {
   }
 }
 
-type Written = Omit<ResourceRow, "lastModified" | "revision">;
+type NewResourceRow = Omit<ResourceRow, "lastModified" | "revision">;
 
-function answerOf(row: Written, done: StoreResult, limits: Limits): RouteAnswer {
-  switch (done.state) {
+function toRouteResponse(row: NewResourceRow, result: StoreResult, limits: Limits): RouteResponse {
+  switch (result.state) {
     case "stored": {
-      const { lastModified, revision, created } = done;
+      const { lastModified, revision, created } = result;
       const stored = { ...row, lastModified, revision };
-      return { status: created ? 201 : 200, body: aboutOf(stored), headers: { etag: quoted(etagOf(stored)) } };
+      return {
+        status: created ? 201 : 200,
+        body: toResourceAbout(stored),
+        headers: { etag: quoteEtag(etagOf(stored)) },
+      };
     }
     case "same":
-      return { body: aboutOf(done.row), headers: { etag: quoted(etagOf(done.row)) } };
+      return { body: toResourceAbout(result.row), headers: { etag: quoteEtag(etagOf(result.row)) } };
     case "present":
-      throw changedMeanwhile(null);
+      throw preconditionFailed(null);
     case "conflict":
-      throw changedMeanwhile(done.etag);
+      throw preconditionFailed(result.etag);
     case "full":
       throw new ProblemError("conflict", {
         errors: [
           {
-            field: done.of === "storedBytes" ? "limits.storedBytes" : "limits.resources",
-            rule: fullText(done, limits),
+            field: result.of === "storedBytes" ? "limits.storedBytes" : "limits.resources",
+            rule: storageFullText(result, limits),
           },
         ],
       });

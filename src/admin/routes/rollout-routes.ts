@@ -2,37 +2,37 @@
 
 import { rolloutsOf } from "../apply/stopped-everywhere.ts";
 import type { RolloutRecord } from "../platform/rollout-tables.ts";
-import { NUMBER, pageFrom, positionOf } from "../page.ts";
+import { NUMBER_POSITION, paginateRows, parsePosition } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { routes } from "../route.ts";
+import { defineRoutes } from "../route.ts";
 import { ROLLOUT_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
 
-export const rolloutRoutes = routes(ROLLOUT_ENDPOINTS, {
+export const rolloutRoutes = defineRoutes(ROLLOUT_ENDPOINTS, {
   "GET /rollouts": async ({ env, query }) => {
     const limit = Math.min(query.limit, 50);
-    const before = positionOf("rollouts", query, NUMBER);
+    const before = parsePosition("rollouts", query, NUMBER_POSITION);
     const rows = await rolloutsOf(env).rollouts(before === undefined ? null : Number(before), limit + 1);
-    const { items, ...more } = pageFrom("rollouts", rows, limit, ({ version }) => String(version));
-    return { body: { items: items.map(shown), ...more } };
+    const { items, ...more } = paginateRows("rollouts", rows, limit, ({ version }) => String(version));
+    return { body: { items: items.map(toRollout), ...more } };
   },
   "GET /rollouts/{version}": async ({ env, params }) => {
     const found = await rolloutsOf(env).rollout(Number(params.version));
     if (!found) throw notFound(`rollout ${params.version}`);
-    return { body: shown(found) };
+    return { body: toRollout(found) };
   },
   "POST /rollouts/{version}/stop": async ({ env, params }) => {
     const version = Number(params.version);
-    const isStopped = await rolloutsOf(env).stop(version);
+    const isStopped = await rolloutsOf(env).stopRollout(version);
     const found = await rolloutsOf(env).rollout(version);
     if (!found) throw notFound(`rollout ${params.version}`);
     if (!isStopped && found.state !== "stopped") {
       throw new ProblemError("conflict", { detail: "Only the rollout of a base that is under way can be stopped" });
     }
-    return { body: shown(found) };
+    return { body: toRollout(found) };
   },
 });
 
-function shown(found: RolloutRecord): Omit<RolloutRecord, "leftMs"> {
+function toRollout(found: RolloutRecord): Omit<RolloutRecord, "leftMs"> {
   const { version, about, state, actor, begun, tenants, missing, refused, changes } = found;
   return { version, about, state, actor, begun, tenants, missing, refused, ...(changes && { changes }) };
 }

@@ -2,73 +2,79 @@
 
 import { diffDocuments, mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
-import { askedDirectory } from "../apply/asked-directory.ts";
-import type { NamedHere } from "../../tenants/directory/directory-object.ts";
+import { retryingDirectory } from "../apply/asked-directory.ts";
+import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { catalogNames } from "../apply/tenant-offer.ts";
-import { applyDocument, isOvertakenBy, resolveDocument, type Intent } from "../apply/apply-document.ts";
-import { baseTables } from "../platform/base-tables.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { getCatalogNames } from "../apply/tenant-offer.ts";
+import { applyDocument, isBaseOutdated, resolveDocument, type Intent } from "../apply/apply-document.ts";
+import { baseStore } from "../platform/base-tables.ts";
 import type { NewTenant, TenantSummary, Infer } from "../contract.ts";
-import { declaredIn } from "../apply/declared-tenants.ts";
-import { warned } from "../apply/named-things.ts";
-import { inLanes } from "../apply/lanes.ts";
+import { resolveDeclaredTenant } from "../apply/declared-tenants.ts";
+import { warningsMember } from "../apply/named-things.ts";
+import { mapConcurrent } from "../apply/lanes.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
-import { announceNames, checkNames, claimNames, giveBack, type Replaced } from "../apply/hostnames.ts";
-import { listDeclared, listEntries, listOfIds, type NamesAsk } from "../apply/listed-names.ts";
-import { pageFrom, positionOf, type PageAsk } from "../page.ts";
-import { platformOf } from "../platform/platform-door.ts";
-import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { routes, type Desk } from "../route.ts";
 import {
-  anyOf,
-  lookUpTenant,
-  managedOf,
-  namedBy,
+  publishHostnames,
+  checkHostnames,
+  reserveHostnames,
+  releaseUnwrittenHostnames,
+  type PreviousRecord,
+} from "../apply/hostnames.ts";
+import { listDeclared, listEntries, listByIds, type ListRequest } from "../apply/listed-names.ts";
+import { paginateRows, parsePosition, type PageParams } from "../page.ts";
+import { platformStubOf } from "../platform/platform-door.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
+import { defineRoutes, type AdminContext } from "../route.ts";
+import {
+  policyOfAnyUid,
+  getTenantHandle,
+  createTenantHandle,
+  findTenantByName,
   placementOf,
-  readRecord,
-  type Managed,
+  requireRecord,
+  type TenantHandle,
 } from "../apply/tenant-access.ts";
 import { TENANT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
-export const tenantRoutes = routes(TENANT_ENDPOINTS, {
-  "GET /tenants": async (call) => ({ body: await listTenants(call, call.query) }),
-  "POST /tenants": async (call) => {
-    const { dryRun, unknownNames } = call.query;
-    const asked = { ...call.body, unknownNames };
-    if (dryRun) return { body: await supposeTenant(call, asked) };
-    const made = await createTenant(call, asked);
+export const tenantRoutes = defineRoutes(TENANT_ENDPOINTS, {
+  "GET /tenants": async (context) => ({ body: await listTenants(context, context.query) }),
+  "POST /tenants": async (context) => {
+    const { dryRun, unknownNames } = context.query;
+    const input = { ...context.body, unknownNames };
+    if (dryRun) return { body: await previewTenant(context, input) };
+    const created = await createTenant(context, input);
     return {
       status: 201,
-      body: made,
-      headers: { location: `${call.options.path ?? ""}/admin/v1/tenants/${made.id}` },
+      body: created,
+      headers: { location: `${context.options.path ?? ""}/admin/v1/tenants/${created.id}` },
     };
   },
-  "GET /tenants/{id}": async (call) => ({ body: await showTenant(call, call.params.id) }),
-  "DELETE /tenants/{id}": async (call) => {
-    const managed = await lookUpTenant(call, call.params.id);
-    refuseOther(managed, call.query.created);
-    await deleteTenant(call, managed);
+  "GET /tenants/{id}": async (context) => ({ body: await showTenant(context, context.params.id) }),
+  "DELETE /tenants/{id}": async (context) => {
+    const handle = await getTenantHandle(context, context.params.id);
+    checkCreated(handle, context.query.created);
+    await deleteTenant(context, handle);
     return {};
   },
 });
 
 /** Throws where a tenant is named by when it was made, and another one has its name now. */
-function refuseOther({ id, created }: Managed, named: string | undefined): void {
-  if (named === undefined || named === created) return;
+function checkCreated({ id, created }: TenantHandle, expected: string | undefined): void {
+  if (expected === undefined || expected === created) return;
   throw new ProblemError("precondition-failed", { detail: `The tenant ${id} is another one now, made ${created}` });
 }
 
 type Summary = Infer<typeof TenantSummary>;
 
-async function listTenants(desk: Desk, query: PageAsk) {
-  const after = positionOf("tenants", query);
-  const { caller, options } = desk;
-  const asked = { after: after ?? null, limit: query.limit + 1 };
+async function listTenants(context: AdminContext, query: PageParams) {
+  const after = parsePosition("tenants", query);
+  const { caller, options } = context;
+  const input = { after: after ?? null, limit: query.limit + 1 };
   const isAfter = (id: string) => after === undefined || id > after;
-  const own = caller.tenants?.filter(isAfter);
-  const { entries, declared } = own ? await ownTenants(desk, own) : await allTenants(desk, asked);
+  const ownIds = caller.tenants?.filter(isAfter);
+  const { entries, declared } = ownIds ? await ownTenants(context, ownIds) : await allTenants(context, input);
   const names = new Set([...options.tenants.keys(), ...declared]);
   const inCode = [...names].map((id): Summary => ({
     id,
@@ -76,66 +82,74 @@ async function listTenants(desk: Desk, query: PageAsk) {
     state: "code",
     suspended: null,
   }));
-  const entered = entries.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
-  const isMade = new Set(entered.map(({ id }) => id));
-  const visible = [...inCode.filter(({ id }) => !isMade.has(id)), ...entered]
-    .filter(({ id }) => isAfter(id) && (own?.includes(id) ?? true))
+  const directoryTenants = entries.filter(({ id }) => !options.tenants.has(id)).map(toSummary);
+  const directoryIds = new Set(directoryTenants.map(({ id }) => id));
+  const visible = [...inCode.filter(({ id }) => !directoryIds.has(id)), ...directoryTenants]
+    .filter(({ id }) => isAfter(id) && (ownIds?.includes(id) ?? true))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const page = pageFrom("tenants", visible, query.limit, ({ id }) => id);
-  return { ...page, items: await inLanes(page.items, (item) => withState(desk, item)) };
+  const page = paginateRows("tenants", visible, query.limit, ({ id }) => id);
+  return { ...page, items: await mapConcurrent(page.items, (item) => withState(context, item)) };
 }
 
 /** What the author's function says now of one that it declared when it was asked for last. */
-async function withState(desk: Desk, item: Summary): Promise<Summary> {
-  if (item.state !== "code" || desk.options.tenants.has(item.id)) return item;
+async function withState(context: AdminContext, item: Summary): Promise<Summary> {
+  if (item.state !== "code" || context.options.tenants.has(item.id)) return item;
   // Told to `onError` where it failed. Here the list says that it is not known.
-  const declared = await declaredIn(desk, item.id).catch(() => null);
+  const declared = await resolveDeclaredTenant(context, item.id).catch(() => null);
   return declared ? item : { ...item, state: declared === null ? "unknown" : "gone" };
 }
 
 /** Of those that the author's function declares, all that were ever asked for. */
-async function allTenants({ env, options }: Desk, asked: NamesAsk): Promise<NamedHere> {
+async function allTenants({ env, options }: AdminContext, input: ListRequest): Promise<KnownTenants> {
   const [entries, declared] = await Promise.all([
-    listEntries(env, asked),
-    options.asked ? listDeclared(env, asked) : [],
+    listEntries(env, input),
+    options.tenantResolver ? listDeclared(env, input) : [],
   ]);
   return { entries, declared };
 }
 
 /** Of those that the author's function declares, also those that nobody asked for yet. */
-async function ownTenants(desk: Desk, ids: readonly string[]): Promise<NamedHere> {
-  const { entries, declared } = await listOfIds(desk.env, ids);
-  if (!desk.options.asked) return { entries, declared: [] };
-  const known = new Set([...entries.map(({ id }) => id), ...declared]);
-  const unknown = ids.filter((id) => !known.has(id));
-  const said = await Promise.all(unknown.map(async (id) => ((await declaredIn(desk, id)) ? [id] : [])));
-  return { entries, declared: [...declared, ...said.flat()] };
+async function ownTenants(context: AdminContext, ids: readonly string[]): Promise<KnownTenants> {
+  const { entries, declared } = await listByIds(context.env, ids);
+  if (!context.options.tenantResolver) return { entries, declared: [] };
+  const knownIds = new Set([...entries.map(({ id }) => id), ...declared]);
+  const unresolvedIds = ids.filter((id) => !knownIds.has(id));
+  const resolved = await Promise.all(
+    unresolvedIds.map(async (id) => ((await resolveDeclaredTenant(context, id)) ? [id] : [])),
+  );
+  return { entries, declared: [...declared, ...resolved.flat()] };
 }
 
-function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary {
+function toSummary({ id, created, state, isSuspended }: DirectoryEntry): Summary {
   return { id, created, state, suspended: isSuspended };
 }
 
-async function showTenant(desk: Desk, id: string) {
-  const managed = await lookUpTenant(desk, id);
-  const record = await managed.policy.read(managed.entry === null);
-  if (record) return tenantOf(desk, managed, record);
-  const { entry } = managed;
+async function showTenant(context: AdminContext, id: string) {
+  const handle = await getTenantHandle(context, id);
+  const record = await handle.policy.read(handle.entry === null);
+  if (record) return toTenantShape(context, handle, record);
+  const { entry } = handle;
   if (entry?.state !== "deleting") throw notFound(`tenant ${id}`);
-  return tenantOf(desk, managed, { created: entry.created, revision: 0, own: {}, effective: {}, suspensions: [] });
+  return toTenantShape(context, handle, {
+    created: entry.created,
+    revision: 0,
+    own: {},
+    effective: {},
+    suspensions: [],
+  });
 }
 
-type Shown = Pick<TenantRecord, "created" | "revision" | "own" | "effective" | "suspensions">;
+type ShownRecord = Pick<TenantRecord, "created" | "revision" | "own" | "effective" | "suspensions">;
 
-function tenantOf(desk: Desk, managed: Managed, record: Shown) {
-  const { id, entry, tenant } = managed;
+function toTenantShape(context: AdminContext, handle: TenantHandle, record: ShownRecord) {
+  const { id, entry, tenant } = handle;
   const { created, revision, own, effective, suspensions } = record;
   return {
     id,
     created,
-    state: entry === null ? (managed.isGone ? ("gone" as const) : ("code" as const)) : entry.state,
-    ...placementOf(managed),
-    url: `${new URL(desk.request.url).origin}${desk.options.path ?? ""}/mcp/${id}`,
+    state: entry === null ? (handle.isOrphaned ? ("gone" as const) : ("code" as const)) : entry.state,
+    ...placementOf(handle),
+    url: `${new URL(context.request.url).origin}${context.options.path ?? ""}/mcp/${id}`,
     revision,
     own,
     effective: mergeDocuments([tenant.base, effective]),
@@ -143,74 +157,95 @@ function tenantOf(desk: Desk, managed: Managed, record: Shown) {
   };
 }
 
-type Asked = Infer<typeof NewTenant> & Pick<Intent, "unknownNames">;
+type TenantCreation = Infer<typeof NewTenant> & Pick<Intent, "unknownNames">;
 
 /** A dry run of `createTenant`: refused as that would be, and nothing is written. */
-async function supposeTenant(desk: Desk, asked: Asked) {
-  const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = asked;
-  const managed = await findPlace(desk, { id, region, jurisdiction });
-  const names = await catalogNames(desk, managed, null);
-  const { whole, warnings } = await resolveDocument(desk, managed, { own, names }, { dryRun: true, unknownNames });
-  await checkNames(desk, managed, whole);
-  const said = { changes: [...diffDocuments({}, own)], ...warned(warnings) };
-  return { revision: 0, changed: true, dryRun: true, effectiveAt: null, ...said };
+async function previewTenant(context: AdminContext, input: TenantCreation) {
+  const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = input;
+  const handle = await reserveTenant(context, { id, region, jurisdiction });
+  const names = await getCatalogNames(context, handle, null);
+  const { merged, warnings } = await resolveDocument(context, handle, { own, names }, { dryRun: true, unknownNames });
+  await checkHostnames(context, handle, merged);
+  const details = { changes: [...diffDocuments({}, own)], ...warningsMember(warnings) };
+  return { revision: 0, changed: true, dryRun: true, effectiveAt: null, ...details };
 }
 
-async function createTenant(desk: Desk, asked: Asked) {
-  const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = asked;
-  const place = await findPlace(desk, { id, region, jurisdiction });
+async function createTenant(context: AdminContext, input: TenantCreation) {
+  const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = input;
+  const newHandle = await reserveTenant(context, { id, region, jurisdiction });
   // 1. Everything is checked, before anything is written.
-  const names = await catalogNames(desk, place, null);
-  const { whole, warnings } = await resolveDocument(desk, place, { own, names }, { dryRun: true, unknownNames });
-  await checkNames(desk, place, whole);
+  const names = await getCatalogNames(context, newHandle, null);
+  const { merged, warnings } = await resolveDocument(
+    context,
+    newHandle,
+    { own, names },
+    { dryRun: true, unknownNames },
+  );
+  await checkHostnames(context, newHandle, merged);
   // 2. The directory decides which tenant of the name it is, and the tenant's own object follows.
-  const directory = askedDirectory(desk.env, id);
+  const directory = retryingDirectory(context.env, id);
   const entry = await directory.add(id, { region, jurisdiction });
-  const managed = managedOf(desk, id, { entry, created: entry.created });
-  const { effective, bases } = await resolveDocument(desk, managed, { own, names }, { dryRun: false, unknownNames });
-  await claimNames(desk, managed, whole, NOTHING);
-  const birth = { created: entry.created, blocks: entry.blocks, own, effective, actor: desk.caller, action: "create" };
-  const written = await anyOf(desk, id, entry).create(birth);
-  if (written.state !== "written") {
-    await giveBack(desk, managed, whole, NOTHING);
-    throw taken(id);
+  const handle = createTenantHandle(context, id, { entry, created: entry.created });
+  const { effective, bases } = await resolveDocument(context, handle, { own, names }, { dryRun: false, unknownNames });
+  await reserveHostnames(context, handle, merged, NO_RECORD);
+  const creation = {
+    created: entry.created,
+    blocks: entry.blocks,
+    own,
+    effective,
+    actor: context.caller,
+    action: "create",
+  };
+  const result = await policyOfAnyUid(context, id, entry).create(creation);
+  if (result.state !== "written") {
+    await releaseUnwrittenHostnames(context, handle, merged, NO_RECORD);
+    throw tenantIdTaken(id);
   }
   // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
-  if (own.extends) await remote(platformOf(desk.env), baseTables).take({ id, created: entry.created }, own.extends, 1);
+  if (own.extends)
+    await createRpcClient(platformStubOf(context.env), baseStore).resolveAndUse(
+      { id, created: entry.created },
+      own.extends,
+      1,
+    );
   // 3. A run may have written one meanwhile, and looked here before there was a tenant.
-  if (await isOvertakenBy(desk.env, { own, bases })) {
-    const again = { ifMatch: null, dryRun: false, wait: "never", action: "create" } as const;
-    await applyDocument(desk, managed, { ...again, edit: (now) => now });
+  if (await isBaseOutdated(context.env, { own, bases })) {
+    const intent = { ifMatch: null, dryRun: false, wait: "never", action: "create" } as const;
+    await applyDocument(context, handle, { ...intent, edit: (now) => now });
   }
   forgetName(id);
-  await announceNames(desk, managed, NOTHING, { whole, revision: written.revision });
-  const record = await readRecord(managed);
-  return { ...tenantOf(desk, managed, record), ...warned(warnings) };
+  await publishHostnames(context, handle, NO_RECORD, { merged, revision: result.revision });
+  const record = await requireRecord(handle);
+  return { ...toTenantShape(context, handle, record), ...warningsMember(warnings) };
 }
 
 /** What the first document of a tenant replaces. */
-const NOTHING: Replaced = { revision: 0, effective: { mode: "open" } };
+const NO_RECORD: PreviousRecord = { revision: 0, effective: { mode: "open" } };
 
-type Placed = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
+type NewTenantPlacement = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
 
 /** A tenant to be made. An entry without a tenant behind it is left from a try that was cut off, and is used again. */
-async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
-  const { id, jurisdiction } = place;
-  const { entry, declared } = await namedBy(desk, id);
-  if (declared) throw taken(id);
-  if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
-  const managed = birthOf(desk, id, entry ?? { ...place, created: "", state: "active", isSuspended: false });
-  if (entry && (await anyOf(desk, id, entry).read(false))) throw taken(id);
-  return managed;
+async function reserveTenant(context: AdminContext, placement: NewTenantPlacement): Promise<TenantHandle> {
+  const { id, jurisdiction } = placement;
+  const { entry, declared } = await findTenantByName(context, id);
+  if (declared) throw tenantIdTaken(id);
+  if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw tenantIdTaken(id);
+  const handle = newTenantHandle(
+    context,
+    id,
+    entry ?? { ...placement, created: "", state: "active", isSuspended: false },
+  );
+  if (entry && (await policyOfAnyUid(context, id, entry).read(false))) throw tenantIdTaken(id);
+  return handle;
 }
 
-function taken(id: string): ProblemError {
+function tenantIdTaken(id: string): ProblemError {
   return new ProblemError("conflict", { errors: [{ field: "id", rule: `${id} is taken` }] });
 }
 
-function birthOf(desk: Desk, id: string, entry: DirectoryEntry): Managed {
+function newTenantHandle(context: AdminContext, id: string, entry: DirectoryEntry): TenantHandle {
   try {
-    return managedOf(desk, id, { entry, created: entry.created });
+    return createTenantHandle(context, id, { entry, created: entry.created });
   } catch (error) {
     if (entry.jurisdiction === null) throw error;
     throw invalidFields(["jurisdiction", `${entry.jurisdiction} is not available here`]);

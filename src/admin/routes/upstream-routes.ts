@@ -1,128 +1,137 @@
 // Owns the routes for a tenant's upstreams: what is known of each, writing one into the tenant's document, and having one
 // tried or read now. What is configured is the document's alone; approving definitions is not decided here.
 
-import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
-import { nearest } from "../../protocol/nearest.ts";
+import type { UpstreamContent, UpstreamContext, UpstreamReport } from "../../deployment/deployment.ts";
+import { nearestName } from "../../protocol/nearest.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
-import { findManaged } from "../apply/tenant-access.ts";
-import { upstreamGround, upstreamOperations } from "../apply/upstream-access.ts";
-import { boundsJudge } from "../apply/upstream-bounds.ts";
-import type { UpstreamRefreshed, UpstreamShape, UpstreamSummary, UpstreamTested, Infer } from "../contract.ts";
-import { pageOfAll } from "../page.ts";
+import { deadlineFrom, isoTime, waitForLeases } from "../apply/in-force.ts";
+import { requireTenant } from "../apply/tenant-access.ts";
+import { getUpstreamContext, requireUpstreamOperations } from "../apply/upstream-access.ts";
+import { createBoundsChecker } from "../apply/upstream-bounds.ts";
+import type { UpstreamRefreshResult, UpstreamShape, UpstreamSummary, UpstreamTestResult, Infer } from "../contract.ts";
+import { paginateArray } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { routes, type Desk } from "../route.ts";
-import { applied } from "./document-routes.ts";
-import type { UpstreamParams, WriteQuery } from "../endpoints/upstream-endpoints.ts";
+import { defineRoutes, type AdminContext } from "../route.ts";
+import { editDocument } from "./document-routes.ts";
+import type { UpstreamParams, UpstreamWriteQuery } from "../endpoints/upstream-endpoints.ts";
 import { UPSTREAM_ENDPOINTS } from "../endpoints/upstream-endpoints.ts";
 
 type Upstreams = NonNullable<TenantDocument["upstreams"]>;
 
-export const upstreamRoutes = routes(UPSTREAM_ENDPOINTS, {
-  "GET /tenants/{id}/upstreams": async (call) => {
-    const all = await lookAt(call, call.params.id);
+export const upstreamRoutes = defineRoutes(UPSTREAM_ENDPOINTS, {
+  "GET /tenants/{id}/upstreams": async (context) => {
+    const all = await readUpstreamStates(context, context.params.id);
     const sorted = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    return { body: pageOfAll("upstreams", sorted.map(summaryOf), call.query) };
+    return { body: paginateArray("upstreams", sorted.map(toUpstreamSummary), context.query) };
   },
-  "GET /tenants/{id}/upstreams/{upstream}": async (call) => {
-    const { id, upstream } = call.params;
-    return { body: named(await lookAt(call, id), upstream) };
+  "GET /tenants/{id}/upstreams/{upstream}": async (context) => {
+    const { id, upstream } = context.params;
+    return { body: requireUpstreamState(await readUpstreamStates(context, id), upstream) };
   },
-  "PUT /tenants/{id}/upstreams/{upstream}": async (call) => {
-    const { id, upstream } = call.params;
-    const written = call.body;
-    return write(call, id, { action: "upstream.write", change: (all) => ({ ...all, [upstream]: written }) });
+  "PUT /tenants/{id}/upstreams/{upstream}": async (context) => {
+    const { id, upstream } = context.params;
+    const upstreamDocument = context.body;
+    return editUpstreams(context, id, {
+      action: "upstream.write",
+      change: (all) => ({ ...all, [upstream]: upstreamDocument }),
+    });
   },
-  "DELETE /tenants/{id}/upstreams/{upstream}": async (call) => {
-    const { id, upstream } = call.params;
+  "DELETE /tenants/{id}/upstreams/{upstream}": async (context) => {
+    const { id, upstream } = context.params;
     const change = (all: Upstreams) => {
       if (!Object.hasOwn(all, upstream)) throw notFound(`upstream ${upstream} in the tenant's own document`);
       return Object.fromEntries(Object.entries(all).filter(([other]) => other !== upstream));
     };
-    return write(call, id, { action: "upstream.delete", change });
+    return editUpstreams(context, id, { action: "upstream.delete", change });
   },
-  "POST /tenants/{id}/upstreams/{upstream}/test": async (call) => {
-    const { id, upstream } = call.params;
-    const { ground } = await upstreamGround(call, await findManaged(call, id));
-    namedIn(ground, upstream);
-    return { body: testedOf(await upstreamOperations(call).test(ground, upstream)) };
+  "POST /tenants/{id}/upstreams/{upstream}/test": async (context) => {
+    const { id, upstream } = context.params;
+    const { upstreamContext } = await getUpstreamContext(context, await requireTenant(context, id));
+    requireUpstream(upstreamContext, upstream);
+    return { body: toTestResult(await requireUpstreamOperations(context).test(upstreamContext, upstream)) };
   },
-  "POST /tenants/{id}/upstreams/{upstream}/refresh": async (call) => ({
-    body: await refresh(call, call.params, call.query),
+  "POST /tenants/{id}/upstreams/{upstream}/refresh": async (context) => ({
+    body: await refreshUpstream(context, context.params, context.query),
   }),
 });
 
-interface Edit {
+interface UpstreamEdit {
   readonly action: string;
   readonly change: (upstreams: Upstreams) => Upstreams;
 }
 
-async function write(call: Desk & { readonly query: Infer<typeof WriteQuery> }, id: string, { action, change }: Edit) {
-  const judge = await boundsJudge(call, id);
+async function editUpstreams(
+  context: AdminContext & { readonly query: Infer<typeof UpstreamWriteQuery> },
+  id: string,
+  { action, change }: UpstreamEdit,
+) {
+  const checkBounds = await createBoundsChecker(context, id);
   const edit = (own: TenantDocument): TenantDocument => {
     const { upstreams: before = {}, ...others } = own;
     const upstreams = change(before);
     // A document that says nothing of upstreams any more is as it was before it did.
     const next = Object.keys(upstreams).length === 0 ? others : { ...own, upstreams };
-    const errors = judge(own, next);
+    const errors = checkBounds(own, next);
     if (errors.length > 0) throw new ProblemError("forbidden", { errors });
     return next;
   };
-  return applied(call, id, { edit, action, ...call.query });
+  return editDocument(context, id, { edit, action, ...context.query });
 }
 
-async function refresh(
-  call: Desk,
+async function refreshUpstream(
+  context: AdminContext,
   { id, upstream }: Infer<typeof UpstreamParams>,
   { wait }: { readonly wait?: boolean },
-): Promise<Infer<typeof UpstreamRefreshed>> {
-  const operations = upstreamOperations(call);
-  const managed = await findManaged(call, id);
-  const { ground } = await upstreamGround(call, managed);
-  if (namedIn(ground, upstream).enabled === false) {
+): Promise<Infer<typeof UpstreamRefreshResult>> {
+  const operations = requireUpstreamOperations(context);
+  const handle = await requireTenant(context, id);
+  const { upstreamContext } = await getUpstreamContext(context, handle);
+  if (requireUpstream(upstreamContext, upstream).enabled === false) {
     throw new ProblemError("conflict", { detail: `The upstream ${upstream} is switched off` });
   }
-  if (!(await operations.refresh(ground, upstream))) {
+  if (!(await operations.refresh(upstreamContext, upstream))) {
     throw new ProblemError("conflict", { detail: `The upstream ${upstream} was configured anew meanwhile` });
   }
-  const after = named(await lookAt(call, id), upstream);
-  const inForceAt = fromNow(await managed.policy.leftMs());
-  if (wait === true) await untilInForce(inForceAt);
-  const effectiveAt = inForceAt > Date.now() ? isoTime(inForceAt) : null;
+  const after = requireUpstreamState(await readUpstreamStates(context, id), upstream);
+  const leasesEndAt = deadlineFrom(await handle.policy.leftMs());
+  if (wait === true) await waitForLeases(leasesEndAt);
+  const effectiveAt = leasesEndAt > Date.now() ? isoTime(leasesEndAt) : null;
   return { read: after.since === null && after.content !== null, effectiveAt, upstream: after };
 }
 
-function namedIn({ document: { upstreams = {} } }: UpstreamGround, name: string): UpstreamDocument {
+function requireUpstream({ document: { upstreams = {} } }: UpstreamContext, name: string): UpstreamDocument {
   const upstream = Object.hasOwn(upstreams, name) ? upstreams[name] : undefined;
-  if (!upstream) throw notFound(`upstream ${name}`, nearest(name, Object.keys(upstreams)));
+  if (!upstream) throw notFound(`upstream ${name}`, nearestName(name, Object.keys(upstreams)));
   return upstream;
 }
 
-type Shown = Infer<typeof UpstreamShape>;
+type UpstreamState = Infer<typeof UpstreamShape>;
 
-async function lookAt(desk: Desk, id: string): Promise<readonly Shown[]> {
-  const operations = upstreamOperations(desk);
-  const { ground, record } = await upstreamGround(desk, await findManaged(desk, id));
-  const reports = await operations.report(ground);
-  return [...reports].map(([name, report]) => shown(name, namedIn(ground, name), { report, record }));
+async function readUpstreamStates(context: AdminContext, id: string): Promise<readonly UpstreamState[]> {
+  const operations = requireUpstreamOperations(context);
+  const { upstreamContext, record } = await getUpstreamContext(context, await requireTenant(context, id));
+  const reports = await operations.report(upstreamContext);
+  return [...reports].map(([name, report]) =>
+    toUpstreamState(name, requireUpstream(upstreamContext, name), { report, record }),
+  );
 }
 
-function named(all: readonly Shown[], name: string): Shown {
-  const found = all.find(({ id }) => id === name);
-  if (!found) {
+function requireUpstreamState(all: readonly UpstreamState[], name: string): UpstreamState {
+  const state = all.find(({ id }) => id === name);
+  if (!state) {
     const ids = all.map(({ id }) => id);
-    throw notFound(`upstream ${name}`, nearest(name, ids));
+    throw notFound(`upstream ${name}`, nearestName(name, ids));
   }
-  return found;
+  return state;
 }
 
-function shown(
+function toUpstreamState(
   id: string,
   { url, service, path = "/mcp", enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
   { report, record }: { readonly report: UpstreamReport; readonly record: TenantRecord },
-): Shown {
-  const { state, why, causes, reading } = report;
+): UpstreamState {
+  const { state, why: reason, causes, reading } = report;
   return {
     id,
     url: url ?? `service:${service}${path}`,
@@ -130,7 +139,7 @@ function shown(
     setBy: setBy(id, record),
     trust,
     state,
-    why,
+    why: reason,
     causes: causes.map((one) => ({ ...one })),
     since: isoTime(report.since),
     lastRead: isoTime(report.lastRead),
@@ -138,11 +147,11 @@ function shown(
     reading,
     era,
     headers: Object.keys(headers),
-    content: report.content && contentShown(report.content),
+    content: report.content && toContentShape(report.content),
   };
 }
 
-function contentShown({ flagged, ...content }: UpstreamContent): NonNullable<Shown["content"]> {
+function toContentShape({ flagged, ...content }: UpstreamContent): NonNullable<UpstreamState["content"]> {
   return {
     ...content,
     quarantined: content.quarantined.map((one) => ({ ...one })),
@@ -150,32 +159,32 @@ function contentShown({ flagged, ...content }: UpstreamContent): NonNullable<Sho
   };
 }
 
-function setBy(id: string, { own, effective }: TenantRecord): Shown["setBy"] {
+function setBy(id: string, { own, effective }: TenantRecord): UpstreamState["setBy"] {
   if (Object.hasOwn(own.upstreams ?? {}, id)) return "tenant";
   return Object.hasOwn(effective.upstreams ?? {}, id) ? "base" : "code";
 }
 
-function summaryOf({ content, ...about }: Shown): Infer<typeof UpstreamSummary> {
+function toUpstreamSummary({ content, ...about }: UpstreamState): Infer<typeof UpstreamSummary> {
   if (!content) return { ...about, content };
   const { way, revision, counts, quarantined, unnamed } = content;
   return { ...about, content: { way, revision, counts, quarantined: quarantined.length + unnamed } };
 }
 
-function testedOf(
-  trial: Awaited<ReturnType<ReturnType<typeof upstreamOperations>["test"]>>,
-): Infer<typeof UpstreamTested> {
-  const milliseconds = trial.ms;
-  const causes = trial.causes.map((one) => ({ ...one }));
-  if ("fault" in trial) return { works: false, fault: trial.fault, causes, milliseconds, server: null, content: null };
-  const { content, server } = trial;
-  const refused = trial.refused.map((one) => ({ ...one }));
+function toTestResult(
+  test: Awaited<ReturnType<ReturnType<typeof requireUpstreamOperations>["test"]>>,
+): Infer<typeof UpstreamTestResult> {
+  const milliseconds = test.ms;
+  const causes = test.causes.map((one) => ({ ...one }));
+  if ("fault" in test) return { works: false, fault: test.fault, causes, milliseconds, server: null, content: null };
+  const { content, server } = test;
+  const refused = test.refused.map((one) => ({ ...one }));
   return {
     works: true,
     fault: null,
     causes,
     milliseconds,
     server: { ...server },
-    content: contentShown(content),
+    content: toContentShape(content),
     refused,
   };
 }

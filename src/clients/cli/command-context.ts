@@ -4,14 +4,14 @@
 import type { Command } from "commander";
 import { createAdminApi, type AdminApi } from "./admin/admin-client.ts";
 import { findTarget } from "./config.ts";
-import { asTyped } from "./terminal/as-typed.ts";
-import type { ShownLine } from "./terminal/output.ts";
+import { rewriteInvocation } from "./terminal/as-typed.ts";
+import type { OutputLine } from "./terminal/output.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { ask, isInteractive, type Terminal } from "./terminal/terminal.ts";
 import { usageError } from "./exit.ts";
 import { isLoopback } from "./server-url.ts";
 
-export interface Globals {
+export interface GlobalOptions {
   readonly url?: string;
   readonly token?: string;
   readonly json?: true;
@@ -25,10 +25,10 @@ export interface CommandContext {
   readonly json: boolean;
   readonly quiet: boolean;
   /** Whether --url was given, as opposed to a server found in the configuration. */
-  readonly namesServer: boolean;
+  readonly hasUrlOption: boolean;
   readonly api: AdminApi;
   /** To stdout: the value itself with --json, else what a person reads. */
-  show(value: unknown, human: () => string | readonly ShownLine[]): void;
+  show(value: unknown, human: () => string | readonly OutputLine[]): void;
   /** To stderr, for a person only: what happened beside the result. */
   note(text: string): void;
   /** To stderr, whoever reads: what happens while a command goes on and on. */
@@ -38,27 +38,28 @@ export interface CommandContext {
 }
 
 /** `run` declares the types of its arguments (in order) and options (in camel case). Nothing checks these types. */
-export function act(
+export function runCommand(
   command: Command,
   terminal: Terminal,
   run: (context: CommandContext, args: never, options: never) => Promise<void>,
 ): Command {
   return command.action(async () => {
-    const context = await openContext(terminal, command.optsWithGlobals<Globals>());
+    const context = await createCommandContext(terminal, command.optsWithGlobals<GlobalOptions>());
     await run(context, command.processedArgs as never, command.opts<never>());
   });
 }
 
-async function openContext(terminal: Terminal, globals: Globals): Promise<CommandContext> {
+async function createCommandContext(terminal: Terminal, globals: GlobalOptions): Promise<CommandContext> {
   const target = await findTarget(globals, terminal);
   const json = globals.json === true;
   const quiet = globals.quiet === true;
-  const warn = (text: string) => void terminal.stderr.write(`tenantry: ${oneLine(asTyped(text, terminal.env))}\n`);
+  const warn = (text: string) =>
+    void terminal.stderr.write(`tenantry: ${oneLine(rewriteInvocation(text, terminal.env))}\n`);
   const log = (text: string) => {
     if (!quiet) warn(text);
   };
   const note = (text: string) => {
-    if (!json && !quiet) terminal.stderr.write(`${oneLine(asTyped(text, terminal.env))}\n`);
+    if (!json && !quiet) terminal.stderr.write(`${oneLine(rewriteInvocation(text, terminal.env))}\n`);
   };
   if (target.token !== undefined && target.url.startsWith("http:") && !isLoopback(target.url)) {
     note(`Warning: the token goes to ${target.url} unencrypted`);
@@ -67,7 +68,7 @@ async function openContext(terminal: Terminal, globals: Globals): Promise<Comman
     terminal,
     json,
     quiet,
-    namesServer: globals.url !== undefined,
+    hasUrlOption: globals.url !== undefined,
     api: createAdminApi(target, terminal.signal),
     note,
     log,
@@ -87,12 +88,12 @@ export async function confirm(context: CommandContext, question: string, yes: bo
 }
 
 /** The first of a list that is asked for one more than `limit`, and a word where there is that one. */
-export function newestOf<T>(context: CommandContext, found: readonly T[], limit: number): readonly T[] {
-  if (found.length > limit) context.log(`the newest ${limit}; --limit shows more`);
-  return found.slice(0, limit);
+export function takeNewest<T>(context: CommandContext, items: readonly T[], limit: number): readonly T[] {
+  if (items.length > limit) context.log(`the newest ${limit}; --limit shows more`);
+  return items.slice(0, limit);
 }
 
 /** Collects the values of an option that may be given several times. */
-export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
+export function collectOption(value: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...(previous ?? []), value];
 }

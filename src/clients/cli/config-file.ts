@@ -6,12 +6,12 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileError } from "./admin/file-error.ts";
 import { CliError, EXIT, usageError } from "./exit.ts";
-import { isRunning, runOf, type Run } from "./local/run.ts";
+import { isRunning, processIdentityOf, type ProcessIdentity } from "./local/run.ts";
 import type { SignInClient } from "./sign-in/issuer-client.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** A sign-in as it is kept; its token is with the others. */
-export interface KeptSignIn extends SignInClient {
+export interface SavedSignIn extends SignInClient {
   /** Milliseconds since the epoch. */
   readonly expires: number;
   /** From then on another one is got. */
@@ -23,22 +23,22 @@ export interface Config {
   readonly url?: string;
   /** Keyed by the URL of the server, as those below. */
   readonly tokens?: Readonly<Record<string, string>>;
-  readonly signIns?: Readonly<Record<string, KeptSignIn>>;
+  readonly signIns?: Readonly<Record<string, SavedSignIn>>;
 }
 
-export type ConfigPlace = Pick<Terminal, "env" | "cwd" | "signal">;
+export type ConfigContext = Pick<Terminal, "env" | "cwd" | "signal">;
 
 /** Longer than any change takes, a renewal with its three requests too. Where the system does not say whose a lock is, it is left then. */
 const STALE_MS = 180_000;
-const LOOKS_EVERY_MS = 50;
+const LOCK_POLL_MS = 50;
 
-export function configFile({ env }: ConfigPlace): string {
+export function configFile({ env }: ConfigContext): string {
   const folder = env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config");
   return join(folder, "tenantry", "config.json");
 }
 
-export async function loadConfig(place: ConfigPlace): Promise<Config> {
-  const file = configFile(place);
+export async function loadConfig(context: ConfigContext): Promise<Config> {
+  const file = configFile(context);
   let text: string;
   try {
     text = await readFile(file, "utf8");
@@ -57,15 +57,15 @@ export async function loadConfig(place: ConfigPlace): Promise<Config> {
 
 /** Nobody else changes it meanwhile. What `change` returns is written, unless it is what it was given. */
 export async function changeConfig(
-  place: ConfigPlace,
+  context: ConfigContext,
   change: (config: Config) => Config | Promise<Config>,
 ): Promise<string> {
-  const file = configFile(place);
-  const unlock = await lock(file, place.signal);
+  const file = configFile(context);
+  const unlock = await lock(file, context.signal);
   try {
-    const before = await loadConfig(place);
+    const before = await loadConfig(context);
     const after = await change(before);
-    if (after !== before) await save(file, after);
+    if (after !== before) await writeConfig(file, after);
   } finally {
     await unlock();
   }
@@ -73,44 +73,44 @@ export async function changeConfig(
 }
 
 async function lock(file: string, signal: AbortSignal): Promise<() => Promise<void>> {
-  const held = `${file}.lock`;
+  const lockFile = `${file}.lock`;
   for (;;) {
     try {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      await writeFile(held, JSON.stringify(runOf(process.pid)), { flag: "wx", mode: 0o600 });
-      return () => rm(held, { force: true });
+      await writeFile(lockFile, JSON.stringify(processIdentityOf(process.pid)), { flag: "wx", mode: 0o600 });
+      return () => rm(lockFile, { force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw fileError(error, file);
     }
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
-    if (await isLeft(held)) await rm(held, { force: true });
-    else await new Promise((resolve) => setTimeout(resolve, LOOKS_EVERY_MS));
+    if (await isStaleLock(lockFile)) await rm(lockFile, { force: true });
+    else await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
   }
 }
 
 /** Whoever was interrupted leaves it behind. One that is being written is nobody's yet, and one that is gone is free. */
-async function isLeft(held: string): Promise<boolean> {
+async function isStaleLock(lockFile: string): Promise<boolean> {
   try {
-    const run = JSON.parse(await readFile(held, "utf8")) as Run;
+    const run = JSON.parse(await readFile(lockFile, "utf8")) as ProcessIdentity;
     if (!isRunning(run)) return true;
     if (run.began !== "") return false;
   } catch {
     // Its age decides.
   }
-  return stat(held).then(
+  return stat(lockFile).then(
     ({ mtimeMs }) => Date.now() - mtimeMs > STALE_MS,
     () => false,
   );
 }
 
 /** Written to a file beside it first, so that it is never half-written. */
-async function save(file: string, config: Config): Promise<void> {
-  const fresh = `${file}.${process.pid}`;
+async function writeConfig(file: string, config: Config): Promise<void> {
+  const temporary = `${file}.${process.pid}`;
   try {
-    await writeFile(fresh, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
-    await rename(fresh, file);
+    await writeFile(temporary, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+    await rename(temporary, file);
   } catch (error) {
-    await rm(fresh, { force: true });
+    await rm(temporary, { force: true });
     throw fileError(error, file);
   }
 }

@@ -4,17 +4,17 @@ import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 
 const MISSING = "tenantry/missing";
 
-export interface ListLack {
+export interface MissingUpstream {
   /** The upstream. */
   readonly source: string;
   readonly why: string;
 }
 
 /** Whatever server it is: what says nothing that can be read says nothing. */
-export function lacksOfList({ _meta }: JsonObject): readonly ListLack[] {
-  const found: unknown = isObject(_meta) ? _meta[MISSING] : undefined;
-  if (!Array.isArray(found)) return [];
-  return (found as readonly unknown[]).flatMap((one) => {
+export function missingUpstreamsOf({ _meta }: JsonObject): readonly MissingUpstream[] {
+  const missing: unknown = isObject(_meta) ? _meta[MISSING] : undefined;
+  if (!Array.isArray(missing)) return [];
+  return (missing as readonly unknown[]).flatMap((one) => {
     if (!isObject(one) || typeof one.source !== "string" || typeof one.why !== "string") return [];
     return { source: one.source, why: one.why };
   });

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The entry of `tenantry`: hands the process to the program and ends with its exit code. No logic.
 
-import { run } from "./program.ts";
+import { runCommandLine } from "./program.ts";
 
 const interrupt = new AbortController();
 // The first signal lets the command clean up; a second one ends the process at once.
@@ -11,7 +11,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.
 // A closed stderr is ignored: the command goes on without its log.
 process.stderr.on("error", () => {});
 
-process.exitCode = await run(process.argv.slice(2), {
+process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,
@@ -20,8 +20,8 @@ process.exitCode = await run(process.argv.slice(2), {
   signal: interrupt.signal,
 });
 // Node waits until stdout is read. Whoever interrupts us does not want to wait for that.
-const leave = () => process.exit();
-interrupt.signal.addEventListener("abort", leave);
-if (interrupt.signal.aborted) leave();
+const exit = () => process.exit();
+interrupt.signal.addEventListener("abort", exit);
+if (interrupt.signal.aborted) exit();
 // A stdin that nobody reads to its end must not keep the process alive.
 process.stdin.unref?.();

@@ -1,22 +1,25 @@
 // A conversation with any MCP endpoint: in era 2026, which needs no handshake, or in whatever older way the server speaks.
 
-import { orOlder } from "../../mcp-client/connect.ts";
-import { beginLink2026, surveyLink, type LinkHow, type UpstreamLink } from "../../gateway/upstream-link.ts";
+import { withOlderFallback } from "../../mcp-client/connect.ts";
+import { openLink2026, openCatalogLink, type LinkConfig, type UpstreamLink } from "../../gateway/upstream-link.ts";
 
 /** The first request finds out which it is. It is sent once more to a server that did not understand it. */
-export function openConnection(how: Omit<LinkHow, "way">, signal: AbortSignal): Pick<UpstreamLink, "ask" | "close"> {
+export function openConnection(
+  options: Omit<LinkConfig, "transport">,
+  signal: AbortSignal,
+): Pick<UpstreamLink, "request" | "close"> {
   let link: UpstreamLink | undefined;
   return {
-    ask: async (asked, asking) => {
-      if (link) return link.ask(asked, asking);
-      const newest = beginLink2026({ ...how, way: "2026" });
+    request: async (request, askOptions) => {
+      if (link) return link.request(request, askOptions);
+      const link2026 = openLink2026({ ...options, transport: "2026" });
       try {
-        const answered = await newest.ask(asked, asking);
-        link = newest;
-        return answered;
+        const response = await link2026.request(request, askOptions);
+        link = link2026;
+        return response;
       } catch (error) {
-        link = await orOlder(error, async () => surveyLink(how, "2025", { signal }));
-        return link.ask(asked, asking);
+        link = await withOlderFallback(error, async () => openCatalogLink(options, "2025", { signal }));
+        return link.request(request, askOptions);
       }
     },
     close: async () => link?.close(),

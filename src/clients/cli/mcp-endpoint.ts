@@ -3,27 +3,27 @@
 
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { SYSTEM_CLOCK } from "../../mcp-client/clock.ts";
-import type { GivenKey } from "./commands/key-option.ts";
+import type { KeyInput } from "./commands/key-option.ts";
 import { usageError } from "./exit.ts";
-import { parseUrl } from "./server-url.ts";
+import { parseServerUrl } from "./server-url.ts";
 
 export interface McpEndpoint extends RemoteEndpoint {
   /** With what its key was given; undefined: it has none. */
-  readonly keyFrom: string | undefined;
+  readonly keySource: string | undefined;
 }
 
 /** A person, or the program that started us, knows better than we how long is too long. */
-const PATIENCE = { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity };
-const SIZES = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024, lines: Infinity };
+const TIMEOUTS = { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity };
+const SIZE_LIMITS = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024, lines: Infinity };
 
-export function mcpEndpoint(url: string, key: GivenKey | undefined): McpEndpoint {
+export function createMcpEndpoint(url: string, key: KeyInput | undefined): McpEndpoint {
   return {
     url,
-    keyFrom: key?.from,
+    keySource: key?.source,
     headers: key === undefined ? {} : { authorization: `Bearer ${key.token}` },
     fetch: async (to, init) => fetch(to, init),
     clock: SYSTEM_CLOCK,
-    limits: { ...PATIENCE, ...SIZES },
+    limits: { ...TIMEOUTS, ...SIZE_LIMITS },
   };
 }
 
@@ -31,16 +31,16 @@ export function mcpEndpoint(url: string, key: GivenKey | undefined): McpEndpoint
 const HOST_AND_PATH = /^(?:[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:))(?::\d+)?\/\S/i;
 
 /** `base` is the server; it may be a whole endpoint itself where nothing else names one. */
-export function endpointUrl(base: string, where: string | undefined): string {
-  if (where === undefined) return /\/mcp(?:\/|$)/.test(new URL(base).pathname) ? base : `${base}/mcp`;
-  if (/^https?:\/\//i.test(where)) {
-    if (URL.canParse(where)) return where;
-  } else if (/^[\w-]+(?:\/[\w-]+)?$/.test(where)) {
-    return `${base}/mcp/${where}`;
-  } else if (HOST_AND_PATH.test(where)) {
-    return parseUrl(where);
+export function endpointUrl(base: string, reference: string | undefined): string {
+  if (reference === undefined) return /\/mcp(?:\/|$)/.test(new URL(base).pathname) ? base : `${base}/mcp`;
+  if (/^https?:\/\//i.test(reference)) {
+    if (URL.canParse(reference)) return reference;
+  } else if (/^[\w-]+(?:\/[\w-]+)?$/.test(reference)) {
+    return `${base}/mcp/${reference}`;
+  } else if (HOST_AND_PATH.test(reference)) {
+    return parseServerUrl(reference);
   }
-  throw usageError(`${where}: must be a tenant, tenant/profile, or a URL`);
+  throw usageError(`${reference}: must be a tenant, tenant/profile, or a URL`);
 }
 
 let lastId = 0;

@@ -2,13 +2,13 @@
 
 import type { Command } from "commander";
 
-export interface NamedCommand {
+export interface CommandMatch {
   readonly command: Command;
   /** Its words, such as `key create`; none for the program itself. */
   readonly words: readonly string[];
 }
 
-export function commandIn(program: Command, args: readonly string[]): NamedCommand {
+export function findCommand(program: Command, args: readonly string[]): CommandMatch {
   let command = program;
   const words = args.filter((arg) => {
     const next = command.commands.find((one) => one.name() === arg);

@@ -17,7 +17,7 @@ import { addGrantCommands } from "./commands/grant.ts";
 import { addInitCommand } from "./commands/init.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addLimitsCommand } from "./commands/limits.ts";
-import { addLogsCommands } from "./commands/logs.ts";
+import { addErrorsCommands } from "./commands/logs.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
@@ -30,30 +30,30 @@ import { addUpstreamCommands } from "./commands/upstream.ts";
 import { addUpstreamReviewCommands } from "./commands/upstream-review.ts";
 import { addWebhookCommands } from "./commands/webhook.ts";
 import { addUsageCommand } from "./commands/usage.ts";
-import { addWatchCommand } from "./commands/watch.ts";
+import { addListenCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
-import { asTyped } from "./terminal/as-typed.ts";
-import { refuseRepeated } from "./given-once.ts";
-import { commandIn } from "./named-command.ts";
+import { rewriteInvocation } from "./terminal/as-typed.ts";
+import { rejectRepeatedOptions } from "./given-once.ts";
+import { findCommand } from "./named-command.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
-import { RulesBroken, ServerRefused } from "./terminal/problem.ts";
-import { openTerminal, type Surroundings, type Terminal } from "./terminal/terminal.ts";
+import { ValidationError, ResponseError } from "./terminal/problem.ts";
+import { createTerminal, type ProcessContext, type Terminal } from "./terminal/terminal.ts";
 import { GETTING_STARTED, TOPICS } from "./commands/help-topics.ts";
 import { VERSION } from "./version.ts";
 
 /** Runs one command line to its end; never throws. */
-export async function run(args: readonly string[], around: Surroundings): Promise<ExitCode> {
-  const terminal = openTerminal(around);
+export async function runCommandLine(args: readonly string[], processContext: ProcessContext): Promise<ExitCode> {
+  const terminal = createTerminal(processContext);
   const program = createProgram(terminal);
   try {
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: "user" });
     return EXIT.ok;
   } catch (error) {
-    const { exit, message } = failureOf(error, terminal, (code) => adviceFor(program, args, code));
+    const { exit, message } = failureOf(error, terminal, (code) => helpHint(program, args, code));
     if (message === "") return exit;
     if (args.includes("--json")) terminal.stderr.write(`${printableJson(failureJson(error, { exit, message }))}\n`);
-    else terminal.stderr.write(`tenantry: ${oneLine(asTyped(message, around.env))}\n`);
+    else terminal.stderr.write(`tenantry: ${oneLine(rewriteInvocation(message, processContext.env))}\n`);
     return exit;
   }
 }
@@ -72,8 +72,8 @@ export function createProgram(terminal: Terminal): Command {
     .option("-q, --quiet", "no notes on stderr, only errors")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void terminal.stdout.write(asTyped(text, terminal.env)),
-      writeErr: (text) => void terminal.stderr.write(asTyped(text, terminal.env)),
+      writeOut: (text) => void terminal.stdout.write(rewriteInvocation(text, terminal.env)),
+      writeErr: (text) => void terminal.stderr.write(rewriteInvocation(text, terminal.env)),
       outputError: () => {},
       getOutHelpWidth: () => terminal.stdout.columns || 100,
       getErrHelpWidth: () => terminal.stderr.columns || 100,
@@ -86,7 +86,7 @@ export function createProgram(terminal: Terminal): Command {
     for (const add of adders) add(program, terminal);
   }
   for (const command of [program, ...program.commands]) command.helpCommand(false);
-  refuseRepeated(program);
+  rejectRepeatedOptions(program);
   return program;
 }
 
@@ -102,9 +102,9 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
   ],
   "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
   "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
-  "Trying out": [addCallCommand, addWatchCommand, addDoctorCommand],
+  "Trying out": [addCallCommand, addListenCommand, addDoctorCommand],
   Clients: [addConnectCommand, addStdioCommand],
-  "The whole server": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
+  "The whole server": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addErrorsCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
 
@@ -115,7 +115,7 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
     .argument("[words...]", "such as resource put")
     .action((words: readonly string[]) => {
       const topic = TOPICS[words.join("-")];
-      if (topic !== undefined) return void terminal.stdout.write(`${asTyped(topic, terminal.env)}\n`);
+      if (topic !== undefined) return void terminal.stdout.write(`${rewriteInvocation(topic, terminal.env)}\n`);
       let command = program;
       for (const word of words) {
         const next = command.commands.find((one) => one.name() === word);
@@ -127,8 +127,8 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
 }
 
 /** What a person is told beside commander's words: an option that it would find too late, and where the right ones stand. */
-function adviceFor(program: Command, args: readonly string[], code: string): string {
-  const { command, words } = commandIn(program, args);
+function helpHint(program: Command, args: readonly string[], code: string): string {
+  const { command, words } = findCommand(program, args);
   const known = [...command.options, ...program.options].flatMap(({ short, long }) => [short, long]);
   const flags = args.flatMap((arg) => /^--[a-z][^=]*/.exec(arg) ?? []);
   const unknown = flags.find((flag) => !known.includes(flag));
@@ -139,8 +139,8 @@ function adviceFor(program: Command, args: readonly string[], code: string): str
 
 /** What a program reads with --json in the place of the line: what the server said is told apart from what we did. */
 function failureJson(error: unknown, failure: { readonly exit: ExitCode; readonly message: string }): object {
-  const status = error instanceof ServerRefused ? { status: error.status } : {};
-  const errors = error instanceof RulesBroken ? { errors: error.rules } : {};
+  const status = error instanceof ResponseError ? { status: error.status } : {};
+  const errors = error instanceof ValidationError ? { errors: error.memberErrors } : {};
   return { error: { ...failure, ...status, ...errors } };
 }
 
@@ -148,17 +148,17 @@ function failureJson(error: unknown, failure: { readonly exit: ExitCode; readonl
 function failureOf(
   error: unknown,
   terminal: Terminal,
-  advice: (code: string) => string,
+  hintFor: (code: string) => string,
 ): { exit: ExitCode; message: string } {
   if (error instanceof CliError) return { exit: error.exit, message: error.message };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exit: EXIT.ok, message: "" };
     // A group such as `tenantry key` was called without a subcommand; its help has been printed.
     if (error.code === "commander.help") return { exit: EXIT.usage, message: "" };
-    const said = error.message.replace(/^error: /, "").replace(/\.$/, "");
-    return { exit: EXIT.usage, message: said + advice(error.code) };
+    const message = error.message.replace(/^error: /, "").replace(/\.$/, "");
+    return { exit: EXIT.usage, message: message + hintFor(error.code) };
   }
   if (terminal.signal.aborted) return { exit: EXIT.interrupted, message: "interrupted" };
-  const what = error instanceof Error ? error.message : String(error);
-  return { exit: EXIT.refused, message: `unexpected: ${what}` };
+  const message = error instanceof Error ? error.message : String(error);
+  return { exit: EXIT.refused, message: `unexpected: ${message}` };
 }

@@ -6,7 +6,7 @@ import { usageError } from "./exit.ts";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Origin and path, without that of the admin API, which is added; without a scheme it is https, or http on this machine. */
-export function parseUrl(text: string): string {
+export function parseServerUrl(text: string): string {
   const scheme = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(text) ? "http" : "https";
   const full = /^[a-z]+:\/\//i.test(text) ? text : `${scheme}://${text}`;
   if (!/^https?:/i.test(full) || !URL.canParse(full)) throw usageError(`--url: ${text} is not an http or https URL`);

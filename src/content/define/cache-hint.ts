@@ -1,6 +1,6 @@
 // Owns how long clients may keep what an author's resource answers. Refuses to have anything shared that is not everybody's.
 
-import type { CallHost } from "../../calls/call-host.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
 
 export interface CacheOptions {
@@ -17,8 +17,12 @@ export function checkCache(what: string, cache: CacheOptions | undefined): void 
   }
 }
 
-export function withCache<T extends CallOutcome>(outcome: T, cache: CacheOptions | undefined, host: CallHost): T {
+export function withCache<T extends CallOutcome>(
+  outcome: T,
+  cache: CacheOptions | undefined,
+  requestScope: RequestScope,
+): T {
   if (!cache || outcome.kind !== "complete") return outcome;
   const { ttlMs, scope } = cache;
-  return { ...outcome, cache: { ttlMs, cacheScope: scope === "public" ? host.sight.cacheScope : "private" } };
+  return { ...outcome, cache: { ttlMs, cacheScope: scope === "public" ? requestScope.access.cacheScope : "private" } };
 }

@@ -1,7 +1,7 @@
 // Owns what a Worker's author wrote in code, for all of its tenants. Refuses to know which tenant has which part.
 
-import type { Configured } from "../../calls/configured.ts";
-import type { Guarded } from "../../calls/guarded.ts";
+import type { TypedConfig } from "../../calls/configured.ts";
+import type { AccessRules } from "../../calls/guarded.ts";
 import type { ServerInfo } from "../../protocol/definition.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import type { Limits } from "../../tenants/document/tenant-document.ts";
@@ -17,12 +17,12 @@ export interface Catalog {
   /** What holds for every tenant whose document says nothing else. */
   readonly limits?: Limits | undefined;
   /** How what tenants say for all of it is read; without it as it was written. */
-  readonly settings?: Configured | undefined;
+  readonly settings?: TypedConfig | undefined;
   /** Who may see any of it is said for each request, so nothing of it is for caches that many share. */
   readonly isPrivate?: boolean;
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
   /** Those of the three that are not there for everybody. */
-  readonly guarded?: readonly Guarded<never>[] | undefined;
+  readonly guarded?: readonly AccessRules<never>[] | undefined;
   readonly resources: readonly (Resource | ResourceTemplate)[];
 }

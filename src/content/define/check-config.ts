@@ -3,28 +3,28 @@
 
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { settingOf } from "../../tenants/document/visibility.ts";
-import type { BrokenConfig, Configured } from "../../calls/configured.ts";
+import type { ConfigViolation, TypedConfig } from "../../calls/configured.ts";
 import type { Catalog } from "./catalog.ts";
 
 /** A tenant under one version of its document. */
-export interface ConfiguredPlace {
+export interface ConfiguredTenant {
   readonly catalog: Catalog;
   readonly document: TenantDocument;
   readonly tenant: { readonly id: string };
 }
 
 /** What a tool reads; undefined where nothing is written and no schema says what that means. Throws a `ConfigFault`. */
-export function toolConfig({ catalog, document, tenant }: ConfiguredPlace, tool: string): unknown {
-  const found = settingOf(document, tool);
+export function toolConfig({ catalog, document, tenant }: ConfiguredTenant, tool: string): unknown {
+  const toolSetting = settingOf(document, tool);
   const schema = catalog.tools.find(({ name }) => name === tool)?.config;
-  const raw = found?.setting.config;
-  return schema ? schema.read(raw, `tenant "${tenant.id}": tools.${found?.by ?? tool}.config`) : raw;
+  const raw = toolSetting?.setting.config;
+  return schema ? schema.read(raw, `tenant "${tenant.id}": tools.${toolSetting?.by ?? tool}.config`) : raw;
 }
 
 const NO_SETTINGS = {};
 
 /** Throws a `ConfigFault`. */
-export function tenantSettings({ catalog, document, tenant }: ConfiguredPlace): unknown {
+export function tenantSettings({ catalog, document, tenant }: ConfiguredTenant): unknown {
   const raw = document.settings ?? NO_SETTINGS;
   return catalog.settings ? catalog.settings.read(raw, `tenant "${tenant.id}": settings`) : raw;
 }
@@ -33,35 +33,37 @@ export function tenantSettings({ catalog, document, tenant }: ConfiguredPlace): 
  * What of a document the schemas refuse, by field. `has`: whether the tenant has a tool. `isWhole`: nobody can write more, so
  * what is not there is refused too.
  */
-export function configFaults(
+export function configErrors(
   { tools, settings }: Pick<Catalog, "tools" | "settings">,
   document: TenantDocument,
-  { has, isWhole }: { readonly has: (tool: string) => boolean; readonly isWhole: boolean },
+  { has, isComplete }: { readonly has: (tool: string) => boolean; readonly isComplete: boolean },
 ): readonly { readonly field: string; readonly rule: string }[] {
-  const look = (schema: Configured | undefined, raw: unknown, field: string) =>
-    schema && (isWhole || raw !== undefined) ? schema.faultsOf(raw).map((broken) => placed(field, broken)) : [];
+  const check = (schema: TypedConfig | undefined, raw: unknown, field: string) =>
+    schema && (isComplete || raw !== undefined)
+      ? schema.violationsOf(raw).map((error) => toFieldError(field, error))
+      : [];
   return [
-    ...look(settings, document.settings, "settings"),
+    ...check(settings, document.settings, "settings"),
     ...tools.flatMap(({ name, config }) => {
       const { by = name, setting } = settingOf(document, name) ?? {};
-      return has(name) && setting?.enabled !== false ? look(config, setting?.config, `tools.${by}.config`) : [];
+      return has(name) && setting?.enabled !== false ? check(config, setting?.config, `tools.${by}.config`) : [];
     }),
   ];
 }
 
 /** What of a document the schemas know nothing of, by field: a name that is misspelt. */
-export function strayConfig(
+export function unknownConfigMembers(
   { tools, settings }: Pick<Catalog, "tools" | "settings">,
   document: TenantDocument,
 ): readonly { readonly field: string; readonly rule: string }[] {
-  const look = (schema: Configured | undefined, raw: unknown, field: string) =>
-    schema?.strayMembers(raw).map((stray) => placed(field, stray)) ?? [];
+  const check = (schema: TypedConfig | undefined, raw: unknown, field: string) =>
+    schema?.unknownMembers(raw).map((stray) => toFieldError(field, stray)) ?? [];
   return [
-    ...look(settings, document.settings, "settings"),
-    ...tools.flatMap(({ name, config }) => look(config, document.tools?.[name]?.config, `tools.${name}.config`)),
+    ...check(settings, document.settings, "settings"),
+    ...tools.flatMap(({ name, config }) => check(config, document.tools?.[name]?.config, `tools.${name}.config`)),
   ];
 }
 
-function placed(field: string, { path, rule }: BrokenConfig) {
+function toFieldError(field: string, { path, rule }: ConfigViolation) {
   return { field: [field, path].filter(Boolean).join("."), rule };
 }

@@ -2,7 +2,7 @@
 // reads one wrong member refuses the whole list.
 
 import { writeJson } from "../../calls/as-json.ts";
-import { checkMembers, checkShape, refuseStray } from "../../protocol/members.ts";
+import { assertTypes, assertMemberTypes, assertKnownKeys } from "../../protocol/members.ts";
 
 const ANNOTATIONS = "title readOnlyHint destructiveHint idempotentHint openWorldHint audience priority lastModified";
 
@@ -10,30 +10,30 @@ const ANNOTATIONS = "title readOnlyHint destructiveHint idempotentHint openWorld
  * Throws a TypeError that names the member and the rule. `needed`: members that must be there; `known`: what may be there
  * beside what every definition may have.
  */
-export function checkListed(what: string, options: object, needed: readonly string[], known?: string): void {
-  if (known !== undefined)
-    refuseStray(what, options, `name ${known} title description annotations icons meta visible around`);
-  checkMembers(what, options, needed);
-  const { annotations, icons, meta, arguments: declared = {} } = options as Readonly<Record<string, object>>;
-  if (Array.isArray(declared)) throw new TypeError(`${what}: arguments is an object by name`);
-  for (const [name, argument] of Object.entries(declared)) checkArgument(`${what}: arguments.${name}`, argument);
+export function checkDefinition(what: string, options: object, required: readonly string[], optional?: string): void {
+  if (optional !== undefined)
+    assertKnownKeys(what, options, `name ${optional} title description annotations icons meta visible around`);
+  assertTypes(what, options, required);
+  const { annotations, icons, meta, arguments: promptArguments = {} } = options as Readonly<Record<string, object>>;
+  if (Array.isArray(promptArguments)) throw new TypeError(`${what}: arguments is an object by name`);
+  for (const [name, argument] of Object.entries(promptArguments)) checkArgument(`${what}: arguments.${name}`, argument);
   for (const [member, value] of Object.entries({ annotations, icons, meta })) writeJson(value, [`${what}: ${member}`]);
-  refuseStray(`${what}: annotations`, annotations ?? {}, ANNOTATIONS, true);
-  checkMembers(`${what}: annotations`, annotations ?? {});
+  assertKnownKeys(`${what}: annotations`, annotations ?? {}, ANNOTATIONS, true);
+  assertTypes(`${what}: annotations`, annotations ?? {});
   for (const [at, icon] of Object.entries(icons ?? {})) {
-    checkShape(`${what}: icons.${at}`, icon, "src mimeType sizes theme", ["src"]);
+    assertMemberTypes(`${what}: icons.${at}`, icon, "src mimeType sizes theme", ["src"]);
   }
 }
 
 function checkArgument(what: string, argument: unknown): void {
-  checkShape(what, argument, "title description required complete");
+  assertMemberTypes(what, argument, "title description required complete");
   const { complete } = argument as { readonly complete?: unknown };
   if (complete !== undefined) checkCompleters(what, { complete }, "complete");
 }
 
 /** Throws a TypeError for a completer of what there is not, and for one that is none. `names`: with blanks between. */
 export function checkCompleters(what: string, completers: object, names: string): void {
-  refuseStray(what, completers, names);
+  assertKnownKeys(what, completers, names);
   for (const [name, completer] of Object.entries(completers)) {
     if (typeof completer !== "function") throw new TypeError(`${what}: ${name} is a function`);
   }

@@ -4,7 +4,7 @@
 import { toBase64 } from "../../auth/seal.ts";
 import { readBytes, type Bytes } from "../../calls/read-bytes.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 
 /** One content; what it leaves out is as it was asked for, or declared. */
 export type ResourceContent = {
@@ -15,49 +15,49 @@ export type ResourceContent = {
 
 export type ReadReturn = string | Bytes | ResourceContent | readonly ResourceContent[];
 
-export interface ReadingFor {
+export interface ReadContext {
   /** As the client wrote it. */
   readonly uri: string;
   readonly mimeType: string | undefined;
   /** Bytes. */
-  readonly most: number;
+  readonly maxBytes: number;
   readonly signal: () => AbortSignal;
 }
 
 /** The result of resources/read. Rejects where there is too much of it, and where it is nothing that can be read. */
-export async function readResult(returned: ReadReturn, asked: ReadingFor): Promise<JsonObject> {
+export async function toReadResult(returned: ReadReturn, context: ReadContext): Promise<JsonObject> {
   if (typeof returned === "string" || returned instanceof Uint8Array) {
-    return resourceContents(asked.uri, asked.mimeType, returned);
+    return resourceContents(context.uri, context.mimeType, returned);
   }
-  const whole = (Array.isArray(returned) ? returned : [returned]) as readonly (ResourceContent | Bytes)[];
-  return readParts(whole, asked);
+  const parts = (Array.isArray(returned) ? returned : [returned]) as readonly (ResourceContent | Bytes)[];
+  return encodeParts(parts, context);
 }
 
 /** The result of resources/read for one body; `uri` is as the client wrote it. */
 export function resourceContents(uri: string, mimeType: string | undefined, body: string | Uint8Array): JsonObject {
   const content = typeof body === "string" ? { text: body } : { blob: toBase64(body) };
-  return { contents: [given({ uri, mimeType, ...content })] };
+  return { contents: [omitUndefined({ uri, mimeType, ...content })] };
 }
 
-async function readParts(parts: readonly (ResourceContent | Bytes)[], asked: ReadingFor): Promise<JsonObject> {
+async function encodeParts(parts: readonly (ResourceContent | Bytes)[], context: ReadContext): Promise<JsonObject> {
   const contents: JsonObject[] = [];
-  let { most } = asked;
+  let { maxBytes: remainingBytes } = context;
   for (const part of parts) {
     if (Object(part) !== part) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
-    const { blob, text, uri = asked.uri, _meta, mimeType = typeOf(part) ?? asked.mimeType } = contentOf(part);
-    const bytes = blob && (await readBytes(blob, most, asked.signal));
-    most -= bytes?.byteLength ?? 0;
-    contents.push(given({ uri, mimeType, _meta, text, blob: bytes && toBase64(bytes) }));
+    const { blob, text, uri = context.uri, _meta, mimeType = blobTypeOf(part) ?? context.mimeType } = toContent(part);
+    const bytes = blob && (await readBytes(blob, remainingBytes, context.signal));
+    remainingBytes -= bytes?.byteLength ?? 0;
+    contents.push(omitUndefined({ uri, mimeType, _meta, text, blob: bytes && toBase64(bytes) }));
   }
   return { contents };
 }
 
-function contentOf(part: ResourceContent | Bytes): ResourceContent {
+function toContent(part: ResourceContent | Bytes): ResourceContent {
   return "blob" in part || ("text" in part && typeof part.text === "string") ? part : { blob: part };
 }
 
 /** What a `Blob` says of itself. */
-function typeOf(part: ResourceContent | Bytes): string | undefined {
+function blobTypeOf(part: ResourceContent | Bytes): string | undefined {
   const body = "blob" in part ? part.blob : part;
   return body instanceof Blob && body.type !== "" ? body.type : undefined;
 }

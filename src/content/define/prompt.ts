@@ -1,18 +1,18 @@
 // Owns `definePrompt`: what the author of a prompt writes, and the definition that is listed.
 
-import type { CallHost } from "../../calls/call-host.ts";
-import { guardsOf, type Guarded } from "../../calls/guarded.ts";
-import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import { accessRulesOf, type AccessRules } from "../../calls/guarded.ts";
+import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
 import type { Context, Wants } from "../../calls/typed-context.ts";
-import type { Call } from "../../protocol/call.ts";
+import type { McpRequest } from "../../protocol/call.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 import { invalid } from "../../protocol/methods/params.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
-import type { AskedValue, ServedPrompt } from "../../protocol/source.ts";
-import { checkListed } from "./check-listed.ts";
-import { defined } from "./refuse.ts";
+import type { CompletionQuery, ServedPrompt } from "../../protocol/source.ts";
+import { checkDefinition } from "./check-listed.ts";
+import { createDefinition } from "./refuse.ts";
 import { promptResult, type PromptReturn } from "./results.ts";
 
 /** `Name`: of all the arguments of the prompt, of which a completer is told what was chosen before. */
@@ -36,7 +36,7 @@ export interface PromptOptions<
   Name extends string = string,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
-> extends Guarded<Settings> {
+> extends AccessRules<Settings> {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -49,7 +49,7 @@ export interface PromptOptions<
 }
 
 export interface Prompt<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedPrompt<CallHost>, Wants<Env, Settings>, Guarded<never> {
+  extends ServedPrompt<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "prompt";
 }
 
@@ -60,61 +60,62 @@ export function definePrompt<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 >(options: PromptOptions<Declared, Name, Env, Settings>): Prompt<Env, Settings> {
-  return defined(() => createPrompt(options as never) as Prompt<Env, Settings>);
+  return createDefinition(() => createPrompt(options as never) as Prompt<Env, Settings>);
 }
 
 declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
 
 /** What was written, whatever TypeScript makes of its functions. */
-interface WrittenPrompt extends Omit<PromptOptions, "arguments" | "handler"> {
+interface UntypedPromptOptions extends Omit<PromptOptions, "arguments" | "handler"> {
   readonly arguments?: Readonly<Record<string, PromptArgument>>;
   readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
 }
 
 /** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
-export function createPrompt(options = {} as WrittenPrompt): Prompt<never, never> {
+export function createPrompt(options = {} as UntypedPromptOptions): Prompt<never, never> {
   const { name, title, description, icons } = options;
-  checkListed(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");
+  checkDefinition(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
   const declared = options.arguments ?? {};
-  const listed = Object.entries(declared).map(([argument, { title: called, description: about, required = false }]) =>
-    given({ name: argument, title: called, description: about, required }),
+  const listed = Object.entries(declared).map(
+    ([argument, { title: argumentTitle, description: argumentDescription, required = false }]) =>
+      omitUndefined({ name: argument, title: argumentTitle, description: argumentDescription, required }),
   );
   return {
     kind: "prompt",
-    ...guardsOf(options),
+    ...accessRulesOf(options),
     name,
-    get: (args, call, host) => getPrompt(options, args, call, host),
-    complete: (asked, call, host) => completeArgument(declared, asked, call, host),
-    wire: given({ name, title, description: description ?? title ?? name, arguments: listed, icons }),
+    get: (args, request, requestScope) => getPrompt(options, args, request, requestScope),
+    complete: (query, request, requestScope) => completeArgument(declared, query, request, requestScope),
+    wire: omitUndefined({ name, title, description: description ?? title ?? name, arguments: listed, icons }),
   };
 }
 
 function getPrompt(
-  { name, title, description, handler }: WrittenPrompt,
+  { name, title, description, handler }: UntypedPromptOptions,
   args: Readonly<Record<string, string>>,
-  call: Call,
-  host: CallHost,
+  request: McpRequest,
+  requestScope: RequestScope,
 ): Promise<CallOutcome> {
-  return handle(
+  return runHandlerCall(
     {
       name,
       timeoutMs: DEFAULT_TIMEOUT_MS,
-      work: (ctx) => handler({ ...args }, ctx as never),
-      finish: (returned) => promptResult(returned, description ?? title ?? name),
+      handler: (ctx) => handler({ ...args }, ctx as never),
+      toResult: (returned) => promptResult(returned, description ?? title ?? name),
     },
-    call,
-    host,
+    request,
+    requestScope,
   );
 }
 
 async function completeArgument(
   declared: Readonly<Record<string, PromptArgument>>,
-  asked: AskedValue,
-  call: Call,
-  host: CallHost,
+  query: CompletionQuery,
+  request: McpRequest,
+  requestScope: RequestScope,
 ): Promise<readonly string[] | CallOutcome> {
-  if (!Object.hasOwn(declared, asked.name)) return invalid("argument.name", "is no argument of the prompt");
-  const completer = declared[asked.name]?.complete;
-  return completer ? runCompleter(completer, asked, call, host) : [];
+  if (!Object.hasOwn(declared, query.name)) return invalid("argument.name", "is no argument of the prompt");
+  const completer = declared[query.name]?.complete;
+  return completer ? runCompleter(completer, query, request, requestScope) : [];
 }

@@ -4,13 +4,13 @@
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** Bound: as many as the definitions of a script. */
-const faults: Error[] = [];
+const errors: Error[] = [];
 
 /**
  * Whether this was built to be deployed. wrangler writes the value into the bundle in the place of `process.env.NODE_ENV`. Elsewhere
  * `process` may be absent.
  */
-export function isDeployed(): boolean {
+export function isProduction(): boolean {
   try {
     return process.env.NODE_ENV === "production";
   } catch {
@@ -19,7 +19,7 @@ export function isDeployed(): boolean {
 }
 
 /** Asked by itself: a bundler sees then what a deployment has no use for. */
-function isDeveloped(): boolean {
+function isDevelopment(): boolean {
   try {
     return process.env.NODE_ENV === "development";
   } catch {
@@ -28,17 +28,17 @@ function isDeveloped(): boolean {
 }
 
 /** What `make` returns. Under `wrangler dev` undefined where it threw: then nothing is served that could meet it. */
-export function defined<T>(make: () => T): T {
+export function createDefinition<T>(make: () => T): T {
   try {
     return make();
   } catch (error) {
-    if (!isDeveloped() || !(error instanceof Error)) throw error;
-    faults.push(error);
+    if (!isDevelopment() || !(error instanceof Error)) throw error;
+    errors.push(error);
     return undefined as T;
   }
 }
 
 /** The mistakes that were kept. While there is one, the Worker answers every request with it. */
-export function definitionFaults(): readonly Error[] {
-  return faults;
+export function definitionErrors(): readonly Error[] {
+  return errors;
 }

@@ -1,32 +1,32 @@
 // Owns `defineResource` and `defineTemplate`: resources that live in code, and templates over code or stored ones.
 
-import type { CallHost } from "../../calls/call-host.ts";
-import { surrounded } from "../../calls/around.ts";
-import { guardsOf, type Guarded } from "../../calls/guarded.ts";
-import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import { applyAround } from "../../calls/around.ts";
+import { accessRulesOf, type AccessRules } from "../../calls/guarded.ts";
+import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
 import type { Context, Wants } from "../../calls/typed-context.ts";
-import type { Call } from "../../protocol/call.ts";
+import type { McpRequest } from "../../protocol/call.ts";
 import { failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 import { invalid } from "../../protocol/methods/params.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
-import type { AskedUri, AskedValue, ServedResource, ServedTemplate } from "../../protocol/source.ts";
+import type { ResourceRef, CompletionQuery, ServedResource, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.ts";
-import { checkCompleters, checkListed } from "./check-listed.ts";
-import { defined } from "./refuse.ts";
+import { checkCompleters, checkDefinition } from "./check-listed.ts";
+import { createDefinition } from "./refuse.ts";
 import { checkCache, withCache, type CacheOptions } from "./cache-hint.ts";
-import { readResult, type ReadReturn } from "./contents.ts";
-import { listingOf, type TemplateLister } from "./template-listing.ts";
+import { toReadResult, type ReadReturn } from "./contents.ts";
+import { createTemplateListing, type TemplateLister } from "./template-listing.ts";
 import type { TemplateVariable, TemplateVariables } from "./template-variables.ts";
 
 /** How many stored URIs are looked at for one completion. */
-const MAX_STORED = 2000;
-const DESCRIBED = "read mimeType cache";
+const MAX_STORED_URIS = 2000;
+const COMMON_OPTIONS = "read mimeType cache";
 
-export interface ResourceDescription<Settings = Tenantry.Settings> extends Guarded<Settings> {
+export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -52,7 +52,7 @@ export interface ResourceOptions<
 }
 
 export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedResource<CallHost>, Wants<Env, Settings>, Guarded<never> {
+  extends ServedResource<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "resource";
 }
 
@@ -76,17 +76,17 @@ export interface TemplateOptions<
 }
 
 export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedTemplate<CallHost>, Wants<Env, Settings>, Guarded<never> {
+  extends ServedTemplate<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "template";
 }
 
 /** What was written, whatever TypeScript makes of its functions. */
-type WrittenTemplate = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
+type UntypedTemplateOptions = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
   readonly list?: TemplateLister<never, never>;
   readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;
 };
 
-function aboutWire({
+function describeResource({
   name,
   title,
   description,
@@ -95,31 +95,33 @@ function aboutWire({
   icons,
   meta,
 }: ResourceDescription<never>): JsonObject {
-  return given({ name, title, description, mimeType, annotations, icons, _meta: meta });
+  return omitUndefined({ name, title, description, mimeType, annotations, icons, _meta: meta });
 }
 
 /** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
 export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Settings>(
   options: ResourceOptions<Env, Settings>,
 ): Resource<Env, Settings> {
-  return defined(() => createResource(options as never) as Resource<Env, Settings>);
+  return createDefinition(() => createResource(options as never) as Resource<Env, Settings>);
 }
 
 function createResource(options = {} as ResourceOptions<never, never>): Resource<never, never> {
-  checkListed(`resource "${options.uri}"`, options, ["name", "uri"], `uri text blob ${DESCRIBED}`);
+  checkDefinition(`resource "${options.uri}"`, options, ["name", "uri"], `uri text blob ${COMMON_OPTIONS}`);
   checkCache(`resource "${options.uri}"`, options.cache);
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
-  const fixed = options.read ? undefined : (options.text ?? options.blob);
-  const read = options.read ?? (fixed === undefined ? undefined : () => fixed);
+  const staticBody = options.read ? undefined : (options.text ?? options.blob);
+  const read = options.read ?? (staticBody === undefined ? undefined : () => staticBody);
   if (!read) throw new TypeError(`resource "${options.uri}": needs text, blob or read`);
-  const size = typeof fixed === "string" ? new TextEncoder().encode(fixed).byteLength : fixed?.byteLength;
+  const size =
+    typeof staticBody === "string" ? new TextEncoder().encode(staticBody).byteLength : staticBody?.byteLength;
   return {
     kind: "resource",
-    ...guardsOf(options),
+    ...accessRulesOf(options),
     uri: parsed.uri,
-    wire: given({ uri: parsed.uri, ...aboutWire(options), size }),
-    read: (asked, call, host) => readThrough(read, options, { asked, call, host }) as Promise<CallOutcome>,
+    wire: omitUndefined({ uri: parsed.uri, ...describeResource(options), size }),
+    read: (ref, request, requestScope) =>
+      runRead(read, options, { ref, request, requestScope }) as Promise<CallOutcome>,
   };
 }
 
@@ -127,12 +129,12 @@ function createResource(options = {} as ResourceOptions<never, never>): Resource
 export function defineTemplate<const Template extends string, Env = Cloudflare.Env, Settings = Tenantry.Settings>(
   options: TemplateOptions<Template, Env, Settings>,
 ): ResourceTemplate<Env, Settings> {
-  return defined(() => createTemplate(options as never) as ResourceTemplate<Env, Settings>);
+  return createDefinition(() => createTemplate(options as never) as ResourceTemplate<Env, Settings>);
 }
 
-function createTemplate(options = {} as WrittenTemplate): ResourceTemplate<never, never> {
+function createTemplate(options = {} as UntypedTemplateOptions): ResourceTemplate<never, never> {
   const what = `template "${options.uriTemplate}"`;
-  checkListed(what, options, ["name", "uriTemplate"], `uriTemplate complete list ${DESCRIBED}`);
+  checkDefinition(what, options, ["name", "uriTemplate"], `uriTemplate complete list ${COMMON_OPTIONS}`);
   checkCache(what, options.cache);
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`${what}: ${template.broken}`);
@@ -143,92 +145,101 @@ function createTemplate(options = {} as WrittenTemplate): ResourceTemplate<never
   if (list && !read) throw new TypeError(`${what}: list is a function, and needs read`);
   return {
     kind: "template",
-    ...guardsOf(options),
-    wire: { uriTemplate, ...aboutWire(options) },
+    ...accessRulesOf(options),
+    wire: { uriTemplate, ...describeResource(options) },
     ...(read && { glob: template.glob, matches: (uri) => template.match(uri) !== undefined }),
-    ...(list && { listing: listingOf(uriTemplate, template, list) }),
-    read: async (asked, call, host) => {
-      const variables = read && template.match(asked.uri);
-      return variables && readTemplate(options, variables, { asked, call, host });
+    ...(list && { listing: createTemplateListing(uriTemplate, template, list) }),
+    read: async (ref, request, requestScope) => {
+      const variables = read && template.match(ref.uri);
+      return variables && readTemplate(options, variables, { ref, request, requestScope });
     },
-    complete: (asked, call, host) => completeVariable(options, template, asked, { call, host }),
+    complete: (query, request, requestScope) => completeVariable(options, template, query, { request, requestScope }),
   };
 }
 
 /** What is around a template's own reads is known only when it has matched. */
 async function readTemplate(
-  { read, around, ...about }: WrittenTemplate,
+  { read, around, ...about }: UntypedTemplateOptions,
   variables: Record<string, string>,
-  asking: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
+  callContext: { readonly ref: ResourceRef; readonly request: McpRequest; readonly requestScope: RequestScope },
 ): Promise<CallOutcome | undefined> {
-  const { asked, call, host } = asking;
-  const none = failure("resourceNotFound", "Resource not found", { uri: asked.asked });
-  const found = async () => (await readThrough((ctx) => read?.(variables, ctx), about, asking)) ?? none;
-  const surrounding = { name: asked.uri, call, host, own: around, repeatable: true, isInner: true };
-  const outcome = await surrounded(surrounding, found);
-  return outcome === none ? undefined : outcome;
+  const { ref, request, requestScope } = callContext;
+  const notFound = failure("resourceNotFound", "Resource not found", { uri: ref.asked });
+  const readMatched = async () => (await runRead((ctx) => read?.(variables, ctx), about, callContext)) ?? notFound;
+  const aroundCall = { name: ref.uri, call: request, requestScope, own: around, repeatable: true, isInner: true };
+  const outcome = await applyAround(aroundCall, readMatched);
+  return outcome === notFound ? undefined : outcome;
 }
 
 /** undefined: the `read` of a template gave nothing. */
-async function readThrough(
+async function runRead(
   read: (ctx: never) => ReadReturn | undefined | Promise<ReadReturn | undefined>,
   about: ResourceDescription<never>,
-  { asked, call, host }: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
+  {
+    ref,
+    request,
+    requestScope,
+  }: { readonly ref: ResourceRef; readonly request: McpRequest; readonly requestScope: RequestScope },
 ): Promise<CallOutcome | undefined> {
   const { mimeType, cache } = about;
-  let missing = false;
-  const most = host.limits.resultBytes;
-  const outcome = await handle(
+  let isMissing = false;
+  const maxBytes = requestScope.limits.resultBytes;
+  const outcome = await runHandlerCall(
     {
       timeoutMs: DEFAULT_TIMEOUT_MS,
-      name: asked.uri,
+      name: ref.uri,
       // Bytes that come later come within the time of the call.
-      work: async (ctx) => {
+      handler: async (ctx) => {
         const body = await read(ctx as never);
-        missing = body === undefined && "uriTemplate" in about;
-        return readResult(missing ? "" : (body as ReadReturn), {
-          uri: asked.asked,
+        isMissing = body === undefined && "uriTemplate" in about;
+        return toReadResult(isMissing ? "" : (body as ReadReturn), {
+          uri: ref.asked,
           mimeType,
-          most,
+          maxBytes,
           signal: () => ctx.signal,
         });
       },
-      finish: (result) => ({ result }),
+      toResult: (result) => ({ result }),
     },
-    call,
-    host,
+    request,
+    requestScope,
   );
-  return missing ? undefined : withCache(outcome, cache, host);
+  return isMissing ? undefined : withCache(outcome, cache, requestScope);
 }
 
 async function completeVariable(
-  { complete = {} }: WrittenTemplate,
+  { complete = {} }: UntypedTemplateOptions,
   template: UriTemplate,
-  asked: AskedValue,
-  { call, host }: { readonly call: Call; readonly host: CallHost },
+  query: CompletionQuery,
+  { request, requestScope }: { readonly request: McpRequest; readonly requestScope: RequestScope },
 ): Promise<readonly string[] | CallOutcome> {
-  const { name } = asked;
+  const { name } = query;
   if (!template.variables.includes(name)) return invalid("argument.name", "is no variable of the template");
-  const own = Object.hasOwn(complete, name) ? complete[name] : undefined;
-  return runCompleter(own ?? (() => storedValues(template, asked, host)), asked, call, host);
+  const completer = Object.hasOwn(complete, name) ? complete[name] : undefined;
+  return runCompleter(
+    completer ?? (() => completeFromStored(template, query, requestScope)),
+    query,
+    request,
+    requestScope,
+  );
 }
 
 /** The values of one variable among stored URIs that agree with the variables already chosen. */
-async function storedValues(
+async function completeFromStored(
   template: UriTemplate,
-  { name, value, known }: AskedValue,
-  host: CallHost,
+  { name, value, known: chosenValues }: CompletionQuery,
+  requestScope: RequestScope,
 ): Promise<readonly string[]> {
   // What was typed up to the first reserved character: a URI may hold that one as it is or escaped.
-  const [plain = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
-  const typed = template.leadingVariable === name ? encodeURIComponent(plain) : "";
-  const uris = await host.resources().uris(template.literalPrefix + typed, MAX_STORED);
+  const [unreserved = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
+  const encodedPrefix = template.leadingVariable === name ? encodeURIComponent(unreserved) : "";
+  const uris = await requestScope.resources().uris(template.literalPrefix + encodedPrefix, MAX_STORED_URIS);
   const values = new Set<string>();
   for (const uri of uris) {
     const variables = template.match(uri);
     const candidate = variables?.[name];
     if (!variables || candidate === undefined || !candidate.startsWith(value)) continue;
-    if (Object.entries(known).every(([other, chosen]) => other === name || variables[other] === chosen)) {
+    if (Object.entries(chosenValues).every(([other, chosen]) => other === name || variables[other] === chosen)) {
       values.add(candidate);
     }
   }

@@ -29,27 +29,30 @@ type HintedMember = "" | 0 | false | null | undefined | ReturnHint | readonly Hi
 /** `unknown` where a handler may return `Returned`, else a text that no function is: the mistake. */
 export type CheckedReturn<Output, Returned> = 0 extends 1 & Returned
   ? unknown
-  : [ReturnFault<Output, Returned>] extends [never]
+  : [ReturnError<Output, Returned>] extends [never]
     ? unknown
-    : ReturnFault<Output, Returned>;
+    : ReturnError<Output, Returned>;
 
 /** Of a schema that is only known when the Worker runs, its tool is asked for nothing here. */
-type ReturnFault<Output, Returned> = [unknown] extends [FromInput<Output>]
-  ? FreeFault<Returned>
-  : BoundFault<Returned, FromInput<Output>>;
+type ReturnError<Output, Returned> = [unknown] extends [FromInput<Output>]
+  ? UnschemedReturnError<Returned>
+  : SchemedReturnError<Returned, FromInput<Output>>;
 
-type There = object | string | number | boolean | bigint | null;
-type IsResult = { readonly content: There } | { readonly structuredContent: There } | { readonly isError: There };
+type Present = object | string | number | boolean | bigint | null;
+type ResultLike =
+  | { readonly content: Present }
+  | { readonly structuredContent: Present }
+  | { readonly isError: Present };
 
 /** Without an `output` schema. */
-type FreeFault<R> = R extends string
+type UnschemedReturnError<R> = R extends string
   ? never
   : R extends readonly (infer Block)[]
-    ? BlockFault<Block>
+    ? ContentBlockError<Block>
     : R extends { readonly type: string }
-      ? BlockFault<R>
-      : R extends IsResult
-        ? ResultFault<R>
+      ? ContentBlockError<R>
+      : R extends ResultLike
+        ? ResultError<R>
         : R extends (...args: never) => unknown
           ? "a function is no result"
           : R extends object
@@ -57,23 +60,23 @@ type FreeFault<R> = R extends string
             : "a tool returns a text, content or an object";
 
 /** With an `output` schema: an object is the structured content, unless it says that it is the whole result. */
-type BoundFault<R, Product> = R extends { readonly isError: infer Failed }
+type SchemedReturnError<R, Product> = R extends { readonly isError: infer Failed }
   ? true extends Failed
-    ? ResultFault<R>
-    : SuccessFault<R, Product>
-  : SuccessFault<R, Product>;
+    ? ResultError<R>
+    : SuccessError<R, Product>
+  : SuccessError<R, Product>;
 
-type SuccessFault<R, Product> = R extends unknown
-  ? R extends { readonly structuredContent: infer Given extends There }
-    ? ProductFault<Given, Product> | ResultFault<R>
+type SuccessError<R, Product> = R extends unknown
+  ? R extends { readonly structuredContent: infer Given extends Present }
+    ? StructuredContentError<Given, Product> | ResultError<R>
     : R extends object
       ? [Extract<keyof Product, "isError" | "structuredContent">] extends [never]
-        ? ProductFault<R, Product>
+        ? StructuredContentError<R, Product>
         : "output has a member of a result: return { structuredContent: ... }"
       : "output: an object is returned, or { structuredContent: ... }"
   : never;
 
-type ProductFault<R, Product> = R extends Product
+type StructuredContentError<R, Product> = R extends Product
   ? never
   : R extends readonly unknown[]
     ? "output: a list does not fit it"
@@ -81,14 +84,14 @@ type ProductFault<R, Product> = R extends Product
       ? Product extends object
         ? string extends keyof Product
           ? never
-          : Named<"output", Misfit<R, Product>>
+          : Named<"output", MismatchedKeys<R, Product>>
         : "output: an object does not fit it"
       : "output: structuredContent does not fit it";
 
 type Named<What extends string, Member> = Member extends string ? `${What}: ${Member} is missing or wrong` : never;
 
 /** The members of `Wanted` that the value lacks, or has otherwise. */
-type Misfit<R, Wanted> = Wanted extends unknown
+type MismatchedKeys<R, Wanted> = Wanted extends unknown
   ? {
       [K in keyof Wanted & string]-?: K extends keyof R
         ? R[K] extends Wanted[K]
@@ -101,41 +104,43 @@ type Misfit<R, Wanted> = Wanted extends unknown
   : never;
 
 /** The members that `Known` does not have. Where a type has any member, none is known to be wrong. */
-type Stray<R, Known> = string extends keyof R
+type ExtraKeys<R, Known> = string extends keyof R
   ? never
   : {
       [K in keyof R & string]-?: K extends keyof Known ? never : R[K] extends undefined ? never : K;
     }[keyof R & string];
 
-type ResultFault<R> = R extends IsResult
-  ? (R extends { readonly content: infer Content extends There } ? ContentFault<Content> : never) | StrayFault<R>
+type ResultError<R> = R extends ResultLike
+  ?
+      | (R extends { readonly content: infer Content extends Present } ? ContentError<Content> : never)
+      | ExtraMemberError<R>
   : never;
 
-type StrayFault<R> =
-  Stray<R, CallToolReturn> extends infer Member
+type ExtraMemberError<R> =
+  ExtraKeys<R, CallToolReturn> extends infer Member
     ? Member extends string
       ? `a result has no ${Member}: put it into structuredContent`
       : never
     : never;
 
-type ContentFault<Content> = Content extends string
+type ContentError<Content> = Content extends string
   ? never
   : Content extends readonly (infer Block)[]
-    ? BlockFault<Block>
-    : BlockFault<Content>;
+    ? ContentBlockError<Block>
+    : ContentBlockError<Content>;
 
-type OfType<Type> = Extract<ContentBlock, { readonly type: Type }>;
+type BlockOfType<Type> = Extract<ContentBlock, { readonly type: Type }>;
 
-type BlockFault<Block> = Block extends { readonly type: infer Type extends string }
+type ContentBlockError<Block> = Block extends { readonly type: infer Type extends string }
   ? string extends Type
     ? never
-    : [OfType<Type>] extends [never]
+    : [BlockOfType<Type>] extends [never]
       ? `no content block has the type ${Type}`
-      : Block extends OfType<Type>
-        ? BlockStray<Stray<Block, OfType<Type>>, Type>
-        : Named<`content of type ${Type}`, Misfit<Block, OfType<Type>>>
+      : Block extends BlockOfType<Type>
+        ? ExtraBlockMemberError<ExtraKeys<Block, BlockOfType<Type>>, Type>
+        : Named<`content of type ${Type}`, MismatchedKeys<Block, BlockOfType<Type>>>
   : "a content block is an object with a type: write { items: [...] } for other lists";
 
-type BlockStray<Member, Type extends string> = Member extends string
+type ExtraBlockMemberError<Member, Type extends string> = Member extends string
   ? `content of type ${Type} has no ${Member}`
   : never;

@@ -1,18 +1,18 @@
 // Owns what a template lists: its author's function, asked for a page at a time, for a bounded time. What it gives that no
 // client could read, or the template would not, is left out and told to the operator. Refuses it questions.
 
-import type { CallHost } from "../../calls/call-host.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
 import { eventOf } from "../../calls/fault.ts";
-import { runAside } from "../../calls/run-completer.ts";
+import { runNonInteractive } from "../../calls/run-completer.ts";
 import type { Context } from "../../calls/typed-context.ts";
-import type { Call } from "../../protocol/call.ts";
+import type { McpRequest } from "../../protocol/call.ts";
 import type { ResourceDefinition } from "../../protocol/definition.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
-import type { Listing, ShelfAsk, ShelfPage } from "../../protocol/source.ts";
+import { omitUndefined } from "../../protocol/members.ts";
+import type { ResourceLister, PageRequest, ResourcePage } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { UriTemplate } from "../../protocol/uri-template.ts";
-import { checkListed } from "./check-listed.ts";
+import { checkDefinition } from "./check-listed.ts";
 
 export interface ListedResource {
   readonly uri: string;
@@ -45,84 +45,91 @@ export type TemplateLister<Env = Cloudflare.Env, Settings = Tenantry.Settings> =
 const TIMEOUT_MS = 5000;
 const MAX_CURSOR_CHARACTERS = 4096;
 
-export function listingOf(
+export function createTemplateListing(
   uriTemplate: string,
   template: UriTemplate,
   list: TemplateLister<never, never>,
-): Listing<CallHost> {
+): ResourceLister<RequestScope> {
   const what = `template "${uriTemplate}": list`;
   return {
-    list: async (ask, call, host) => {
-      const place = placeOf(ask);
-      const page = await pageOf(list, { what, place, limit: ask.limit, call, host });
-      const items = page.resources.slice(place.skip, place.skip + ask.limit).flatMap((one) => {
+    list: async (pageRequest, request, requestScope) => {
+      const position = parsePosition(pageRequest);
+      const page = await callLister(list, { what, position, limit: pageRequest.limit, request, requestScope });
+      const items = page.resources.slice(position.skip, position.skip + pageRequest.limit).flatMap((one) => {
         try {
-          return [listedOf(what, template, one)];
+          return [toResourceDefinition(what, template, one)];
         } catch (error) {
-          host.hooks.onError?.(error, eventOf({ name: uriTemplate, call, host }));
+          requestScope.hooks.onError?.(error, eventOf({ name: uriTemplate, call: request, requestScope }));
           return [];
         }
       });
-      return given({ items, next: nextOf(page, place, ask.limit) });
+      return omitUndefined({ items, next: nextCursorOf(page, position, pageRequest.limit) });
     },
   };
 }
 
 /** Where a page begins: after so many resources of the author's page after this cursor. */
-interface Place {
+interface PagePosition {
   readonly cursor?: string | undefined;
   readonly skip: number;
 }
 
-function placeOf({ cursor }: ShelfAsk): Place {
-  return cursor === undefined ? { skip: 0 } : (JSON.parse(cursor) as Place);
+function parsePosition({ cursor }: PageRequest): PagePosition {
+  return cursor === undefined ? { skip: 0 } : (JSON.parse(cursor) as PagePosition);
 }
 
-interface Asking {
+interface ListContext {
   readonly what: string;
-  readonly place: Place;
+  readonly position: PagePosition;
   readonly limit: number;
-  readonly call: Call;
-  readonly host: CallHost;
+  readonly request: McpRequest;
+  readonly requestScope: RequestScope;
 }
 
 /** Throws what the author's function threw, and where it took too long or gave no page. */
-async function pageOf(
+async function callLister(
   list: TemplateLister<never, never>,
-  { what, place, limit, call, host }: Asking,
+  { what, position, limit, request, requestScope }: ListContext,
 ): Promise<ListedPage> {
-  const { cursor } = place;
-  const ended = await runAside((ctx) => list(given({ cursor, limit }), ctx as never), {
+  const { cursor } = position;
+  const run = await runNonInteractive((ctx) => list(omitUndefined({ cursor, limit }), ctx as never), {
     name: what,
     timeoutMs: TIMEOUT_MS,
-    call,
-    host,
+    call: request,
+    requestScope,
   });
-  if (ended.kind === "threw") throw ended.error;
-  if (ended.kind !== "returned") throw new Error(`${what}: no page within ${TIMEOUT_MS} ms`);
-  const { resources, nextCursor } = ended.value as Partial<ListedPage>;
+  if (run.kind === "threw") throw run.error;
+  if (run.kind !== "returned") throw new Error(`${what}: no page within ${TIMEOUT_MS} ms`);
+  const { resources, nextCursor } = run.value as Partial<ListedPage>;
   if (!Array.isArray(resources)) throw new TypeError(`${what}: it returned no { resources: [...] }`);
   if (nextCursor !== undefined && !(nextCursor !== cursor && nextCursor.length <= MAX_CURSOR_CHARACTERS)) {
     throw new TypeError(
       `${what}: nextCursor is another text than before, of at most ${MAX_CURSOR_CHARACTERS} characters`,
     );
   }
-  return ended.value;
+  return run.value;
 }
 
-function nextOf({ resources, nextCursor }: ListedPage, { cursor, skip }: Place, limit: number): ShelfPage["next"] {
-  const next: Place = { cursor, skip: skip + limit };
+function nextCursorOf(
+  { resources, nextCursor }: ListedPage,
+  { cursor, skip }: PagePosition,
+  limit: number,
+): ResourcePage["next"] {
+  const next: PagePosition = { cursor, skip: skip + limit };
   if (next.skip < resources.length) return JSON.stringify(next);
   return nextCursor === undefined ? undefined : JSON.stringify({ cursor: nextCursor, skip: 0 });
 }
 
-function listedOf(what: string, template: UriTemplate, listed: ListedResource): ResourceDefinition {
-  const { uri: written, name, title, description, mimeType, size, annotations, icons, meta } = listed;
-  checkListed(`${what}: "${written}"`, listed, ["name"]);
-  const parsed = parseUri(written);
+function toResourceDefinition(what: string, template: UriTemplate, listed: ListedResource): ResourceDefinition {
+  const { uri: uriText, name, title, description, mimeType, size, annotations, icons, meta } = listed;
+  checkDefinition(`${what}: "${uriText}"`, listed, ["name"]);
+  const parsed = parseUri(uriText);
   if ("broken" in parsed || !template.match(parsed.uri)) {
-    throw new TypeError(`${what}: "${written}" is no URI of the template`);
+    throw new TypeError(`${what}: "${uriText}" is no URI of the template`);
   }
   const { uri } = parsed;
-  return { uri, wire: given({ uri, name, title, description, mimeType, size, annotations, icons, _meta: meta }) };
+  return {
+    uri,
+    wire: omitUndefined({ uri, name, title, description, mimeType, size, annotations, icons, _meta: meta }),
+  };
 }

@@ -4,7 +4,7 @@
 /** Any text where the template is no literal. */
 export type TemplateVariable<Template extends string> = string extends Template
   ? string
-  : NamesIn<ExpressionsIn<Template>>;
+  : VariablesIn<ExpressionsIn<Template>>;
 
 /**
  * What matched, as texts. Every URI has the first variable of `{a}` and `{+a}`; what comes after it, and what begins with
@@ -13,7 +13,7 @@ export type TemplateVariable<Template extends string> = string extends Template
 export type TemplateVariables<Template extends string> = string extends Template
   ? Readonly<Record<string, string>>
   : {
-      readonly [Name in TemplateVariable<Template>]: Name extends SureIn<ExpressionsIn<Template>>
+      readonly [Name in TemplateVariable<Template>]: Name extends RequiredVariablesIn<ExpressionsIn<Template>>
         ? string
         : string | undefined;
     };
@@ -23,26 +23,28 @@ type ExpressionsIn<Template extends string> = Template extends `${string}{${infe
   ? Inside | ExpressionsIn<Rest>
   : never;
 
-type NamesIn<Expression extends string> = Expression extends `${Operator}${infer Names}`
-  ? NamesOf<Names>
-  : NamesOf<Expression>;
+type VariablesIn<Expression extends string> = Expression extends `${Operator}${infer Names}`
+  ? VariablesOf<Names>
+  : VariablesOf<Expression>;
 
-type SureIn<Expression extends string> = Expression extends `+${infer Names}`
-  ? FirstOf<Names>
+type RequiredVariablesIn<Expression extends string> = Expression extends `+${infer Names}`
+  ? FirstVariable<Names>
   : Expression extends `${Operator}${string}`
     ? never
-    : FirstOf<Expression>;
+    : FirstVariable<Expression>;
 
 type Operator = "+" | "#" | "." | "/" | ";" | "?" | "&";
 
-type NamesOf<Names extends string> = Names extends `${infer First},${infer Rest}`
-  ? Plain<First> | NamesOf<Rest>
-  : Plain<Names>;
+type VariablesOf<Names extends string> = Names extends `${infer First},${infer Rest}`
+  ? WithoutModifier<First> | VariablesOf<Rest>
+  : WithoutModifier<Names>;
 
-type FirstOf<Names extends string> = Names extends `${infer First},${string}` ? Plain<First> : Plain<Names>;
+type FirstVariable<Names extends string> = Names extends `${infer First},${string}`
+  ? WithoutModifier<First>
+  : WithoutModifier<Names>;
 
 /** Without the modifier: `{a*}`, `{a:3}`. */
-type Plain<Name extends string> = Name extends `${infer Start}*`
+type WithoutModifier<Name extends string> = Name extends `${infer Start}*`
   ? Start
   : Name extends `${infer Start}:${string}`
     ? Start

@@ -1,21 +1,21 @@
 // Owns `defineTool`: what the author of a tool writes, checked once, and the definition that is listed.
 
-import type { CallHost } from "../../calls/call-host.ts";
-import { guardsOf, type Guarded } from "../../calls/guarded.ts";
-import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import { accessRulesOf, type AccessRules } from "../../calls/guarded.ts";
+import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "../../calls/handle.ts";
 import { hasAtMost } from "../../calls/json-schema.ts";
-import { configuredBy, type Configured } from "../../calls/configured.ts";
+import { createTypedConfig, type TypedConfig } from "../../calls/configured.ts";
 import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
 import type { Context, Wants } from "../../calls/typed-context.ts";
-import type { Call } from "../../protocol/call.ts";
+import type { McpRequest } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { checkShape, given } from "../../protocol/members.ts";
+import { assertMemberTypes, omitUndefined } from "../../protocol/members.ts";
 import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
-import { checkListed } from "./check-listed.ts";
-import { defined } from "./refuse.ts";
+import { checkDefinition } from "./check-listed.ts";
+import { createDefinition } from "./refuse.ts";
 import { toolResult } from "./results.ts";
 import type { CheckedReturn, Returnable } from "./returned.ts";
 
@@ -33,7 +33,7 @@ export type ToolArguments<Input> = Infer<Input> extends object ? Infer<Input> : 
 export type ToolHandler<Args, Ctx, Returned> = (args: Args, ctx: Ctx) => Returned | Promise<Returned>;
 
 /** What a `config` schema reads; `unknown` without one. */
-type ConfigBy<Config> = [Config] extends [undefined] ? unknown : Infer<Config>;
+type ConfigOf<Config> = [Config] extends [undefined] ? unknown : Infer<Config>;
 
 export interface ToolOptions<
   Input = AnySchema,
@@ -42,7 +42,7 @@ export interface ToolOptions<
   Returned = unknown,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
-> extends Guarded<Settings> {
+> extends AccessRules<Settings> {
   /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; known clients refuse all tools for one with a `.` or more than 64. */
   readonly name: string;
   readonly title?: string;
@@ -64,19 +64,19 @@ export interface ToolOptions<
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /** A thrown UserError becomes a result with `isError` and its text; of any other error the client learns only an id. */
-  readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigBy<Config>>, Returned> &
+  readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigOf<Config>>, Returned> &
     CheckedReturn<Output, Returned>;
 }
 
 /** `Env`, `Settings`: what its handler reads of the Worker and its tenants. */
 export interface Tool<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedTool<CallHost>, Wants<Env, Settings>, Guarded<never> {
+  extends ServedTool<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "tool";
-  readonly config?: Configured | undefined;
+  readonly config?: TypedConfig | undefined;
 }
 
 /** What a call needs to know of its tool. */
-interface Written {
+interface ToolDefinitionParts {
   readonly name: string;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
@@ -85,12 +85,12 @@ interface Written {
 }
 
 const MAX_TIMEOUT_MS = 3_600_000;
-const RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
+const DEFAULT_RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 const MAX_RETRY_MS = 60_000;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 /** How many values the arguments of one call may hold: the time to validate them grows faster than their number. */
 const MAX_MEMBERS = 20_000;
-const TOO_MANY = {
+const TOO_MANY_VALUES = {
   path: "",
   expected: `at most ${MAX_MEMBERS} values`,
   received: "more",
@@ -108,16 +108,16 @@ export function defineTool<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 >(options: ToolOptions<Input, Output, Config, Returned, Env, Settings>): Tool<Env, Settings> {
-  return defined(() => createTool(options as never) as Tool<Env, Settings>);
+  return createDefinition(() => createTool(options as never) as Tool<Env, Settings>);
 }
 
 /** What was written, whatever TypeScript makes of its handler. */
-type WrittenOptions = Omit<ToolOptions, "handler"> & Pick<Written, "handler">;
+type UntypedToolOptions = Omit<ToolOptions, "handler"> & Pick<ToolDefinitionParts, "handler">;
 
-function createTool(options = {} as WrittenOptions): Tool<never, never> {
+function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
   const { name } = options;
-  const known = "handler input output config timeoutMs resumable";
-  checkListed(`tool "${name}"`, options, ["name", "handler"], known);
+  const optionNames = "handler input output config timeoutMs resumable";
+  checkDefinition(`tool "${name}"`, options, ["name", "handler"], optionNames);
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
@@ -125,55 +125,56 @@ function createTool(options = {} as WrittenOptions): Tool<never, never> {
   }
   const input = compileFor(`tool "${name}": input`, options.input ?? NO_ARGUMENTS);
   const output = options.output && compileFor(`tool "${name}": output`, options.output);
-  const config = options.config && saidOf(`tool "${name}": config`, () => configuredBy(options.config as AnySchema));
-  const written: Written = { name, input, output, timeoutMs, handler: options.handler };
+  const config =
+    options.config && withErrorPrefix(`tool "${name}": config`, () => createTypedConfig(options.config as AnySchema));
+  const parts: ToolDefinitionParts = { name, input, output, timeoutMs, handler: options.handler };
   return {
     kind: "tool",
     name,
-    ...guardsOf(options),
+    ...accessRulesOf(options),
     config,
-    ...describe(options, input, output),
+    ...describeTool(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
     // A handler of era 2026 runs again after each answer, so what must not be done twice is in `ctx.once` anyway.
     repeatable: true,
-    call: (args, call, host) => callTool(written, args, call, host),
+    call: (args, request, requestScope) => callTool(parts, args, request, requestScope),
   };
 }
 
 async function callTool(
-  { name, input, output, timeoutMs, handler }: Written,
+  { name, input, output, timeoutMs, handler }: ToolDefinitionParts,
   args: JsonObject,
-  call: Call,
-  host: CallHost,
+  request: McpRequest,
+  requestScope: RequestScope,
 ): Promise<CallOutcome | InvalidArguments> {
-  if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY] };
+  if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY_VALUES] };
   const checked = await input.validate(args);
   if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };
-  return handle(
+  return runHandlerCall(
     {
       name,
       timeoutMs,
-      work: (ctx) => handler(checked.value as never, ctx as never),
-      finish: (returned) => toolResult(returned, output),
+      handler: (ctx) => handler(checked.value as never, ctx as never),
+      toResult: (returned) => toolResult(returned, output),
       hasOutput: output !== undefined,
     },
-    call,
-    host,
+    request,
+    requestScope,
   );
 }
 
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {
   if (resumable === false) return undefined;
-  if (resumable !== true) checkShape(`tool "${tool}": resumable`, resumable, "closeAfterMs retryMs");
-  const whole = { ...RESUMABLE, ...(resumable === true ? {} : resumable) };
-  const { closeAfterMs, retryMs } = whole;
-  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return whole;
+  if (resumable !== true) assertMemberTypes(`tool "${tool}": resumable`, resumable, "closeAfterMs retryMs");
+  const complete = { ...DEFAULT_RESUMABLE, ...(resumable === true ? {} : resumable) };
+  const { closeAfterMs, retryMs } = complete;
+  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return complete;
   throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 
 /** Writes the JSON Schema at definition, so that a schema that has none is refused there and not at a request. */
 function compileFor(what: string, schema: AnySchema): CompiledSchema {
-  return saidOf(what, () => {
+  return withErrorPrefix(what, () => {
     const compiled = compileSchema(schema);
     const { json } = compiled;
     return { ...compiled, json };
@@ -181,17 +182,17 @@ function compileFor(what: string, schema: AnySchema): CompiledSchema {
 }
 
 /** What `make` returns; where it throws, that says of what. */
-export function saidOf<T>(what: string, make: () => T): T {
+export function withErrorPrefix<T>(what: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
-    const why = (error as Error).message;
-    throw new TypeError(/^[\w$.]+: /.test(why) ? `${what}.${why}` : `${what}: ${why}`, { cause: error });
+    const reason = (error as Error).message;
+    throw new TypeError(/^[\w$.]+: /.test(reason) ? `${what}.${reason}` : `${what}: ${reason}`, { cause: error });
   }
 }
 
-function describe(
-  options: WrittenOptions,
+function describeTool(
+  options: UntypedToolOptions,
   input: CompiledSchema,
   output: CompiledSchema | undefined,
 ): { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } {
@@ -202,7 +203,7 @@ function describe(
   const { name, title, description, icons, annotations, meta } = options;
   return {
     paramHeaders,
-    wire: given({
+    wire: omitUndefined({
       name,
       title,
       description: description ?? title ?? name,

@@ -1,6 +1,6 @@
 // Owns the source of what an author wrote in code: the part of the catalog that a tenant was given.
 
-import type { CallHost } from "../../calls/call-host.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
 import type { Source } from "../../protocol/source.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import type { Tenant } from "../../tenants/document/tenant-definition.ts";
@@ -8,11 +8,11 @@ import { matchesAny } from "../../tenants/document/glob.ts";
 import type { Catalog } from "../define/catalog.ts";
 
 /** `replaced`: names of the tenant's own prompts, which take the place of those in code. */
-export function codeSource(
+export function createCodeSource(
   catalog: Catalog,
   { definition }: Tenant<NewResource>,
   replaced: ReadonlySet<string>,
-): Source<CallHost> {
+): Source<RequestScope> {
   const resources = catalog.resources.filter((entry) =>
     matchesAny(entry.kind === "resource" ? entry.uri : entry.wire.uriTemplate, definition?.resources),
   );

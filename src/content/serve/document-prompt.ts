@@ -2,18 +2,18 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { UserError } from "../../protocol/user-error.ts";
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
 import type { Context } from "../../calls/typed-context.ts";
 import type { ContentBlock } from "../../calls/content-block.ts";
 import { createPrompt, type Prompt } from "../define/prompt.ts";
 
-export function documentPrompt(name: string, document: PromptDocument): Prompt<never, never> {
+export function createDocumentPrompt(name: string, document: PromptDocument): Prompt<never, never> {
   const { title, description, messages } = document;
   return createPrompt({
     name,
-    ...given({ title, description }),
+    ...omitUndefined({ title, description }),
     arguments: Object.fromEntries((document.arguments ?? []).map(({ name: argument, ...about }) => [argument, about])),
     handler: (args, ctx) => {
       if (filledLength(messages, args) > MAX_CHARACTERS) {
@@ -21,23 +21,27 @@ export function documentPrompt(name: string, document: PromptDocument): Prompt<n
         throw new AppError("invalidParams", { message });
       }
       return Promise.all(
-        messages.map(async ({ role, content }) => ({ role, content: await contentOf(content, args, ctx) })),
+        messages.map(async ({ role, content }) => ({ role, content: await toContentBlock(content, args, ctx) })),
       );
     },
   });
 }
 
-async function contentOf(content: PromptContent, args: Record<string, string>, ctx: Context): Promise<ContentBlock> {
+async function toContentBlock(
+  content: PromptContent,
+  args: Record<string, string>,
+  ctx: Context,
+): Promise<ContentBlock> {
   switch (content.type) {
     case "text":
-      return { type: "text", text: fill(content.text, args) };
+      return { type: "text", text: fillPlaceholders(content.text, args) };
     case "image":
       return { ...content };
     case "resource": {
-      const uri = fill(content.uri, args);
-      const found = await ctx.resources.read(uri);
-      if (!found) throw new UserError(`the prompt needs the resource ${uri}, which is not there`);
-      const { mimeType, text, blob } = found;
+      const uri = fillPlaceholders(content.uri, args);
+      const resource = await ctx.resources.read(uri);
+      if (!resource) throw new UserError(`the prompt needs the resource ${uri}, which is not there`);
+      const { mimeType, text, blob } = resource;
       const body = text === undefined ? { blob: toBase64(blob) } : { text };
       return { type: "resource", resource: { uri, mimeType, ...body } };
     }
@@ -54,12 +58,12 @@ function filledLength(messages: PromptDocument["messages"], args: Readonly<Recor
     if (content.type === "image") return "";
     return content.type === "text" ? content.text : content.uri;
   });
-  const filled = (text: string) =>
+  const lengthOf = (text: string) =>
     [...text.matchAll(PLACEHOLDER)].reduce(
       (length, [whole, name = ""]) => length - whole.length + valueOf(args, name).length,
       text.length,
     );
-  return texts.reduce((sum, text) => sum + filled(text), 0);
+  return texts.reduce((sum, text) => sum + lengthOf(text), 0);
 }
 
 function valueOf(args: Readonly<Record<string, string>>, name: string): string {
@@ -67,6 +71,6 @@ function valueOf(args: Readonly<Record<string, string>>, name: string): string {
 }
 
 /** Puts arguments in the place of `{{name}}`; one that was not given becomes the empty text. */
-function fill(template: string, args: Readonly<Record<string, string>>): string {
+function fillPlaceholders(template: string, args: Readonly<Record<string, string>>): string {
   return template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueOf(args, name));
 }

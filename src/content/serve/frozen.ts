@@ -2,16 +2,16 @@
 
 import { isObject } from "../../protocol/jsonrpc.ts";
 
-const done = new WeakSet<object>();
+const frozenObjects = new WeakSet<object>();
 
 /**
  * The same value, with all of its plain data frozen. Functions and instances of classes are left as they are: only their
  * author knows what may change in them.
  */
-export function frozen(value: unknown): unknown {
+export function deepFreeze(value: unknown): unknown {
   const isPlain = Array.isArray(value) || (isObject(value) && Object.getPrototypeOf(value) === Object.prototype);
-  if (!isPlain || done.has(value)) return value;
-  done.add(value);
-  Object.values(value).forEach(frozen);
+  if (!isPlain || frozenObjects.has(value)) return value;
+  frozenObjects.add(value);
+  Object.values(value).forEach(deepFreeze);
   return Object.freeze(value);
 }

@@ -1,56 +1,56 @@
 // Owns what a caller does not see because the author of a definition says so. Asked of every definition that says it, at
 // every request: what somebody may see can be in their claims, and views are shared by who sees the same.
 
-import type { Guarded, Viewer } from "../../calls/guarded.ts";
+import type { AccessRules, Viewer } from "../../calls/guarded.ts";
 import type { Catalog } from "../define/catalog.ts";
-import { tenantSettings, type ConfiguredPlace } from "../define/check-config.ts";
-import { frozen } from "./frozen.ts";
+import { tenantSettings, type ConfiguredTenant } from "../define/check-config.ts";
+import { deepFreeze } from "./frozen.ts";
 
-export interface Hidden {
+export interface HiddenDefinitions {
   /** What is told apart from others by what is hidden. */
   readonly key: string;
-  readonly things: ReadonlySet<object>;
+  readonly definitions: ReadonlySet<object>;
 }
 
 /** Those that are not there for everybody; undefined: all are. */
-export function guardedIn({
+export function restrictedDefinitions({
   tools = [],
   prompts = [],
   resources = [],
-}: Partial<Catalog>): readonly Guarded<never>[] | undefined {
+}: Partial<Catalog>): readonly AccessRules<never>[] | undefined {
   // Of a definition with a mistake there is none under `wrangler dev`.
-  const guarded = [...tools, ...prompts, ...resources].filter((one: Guarded<never> | undefined) => one?.visible);
+  const guarded = [...tools, ...prompts, ...resources].filter((one: AccessRules<never> | undefined) => one?.visible);
   return guarded.length > 0 ? guarded : undefined;
 }
 
 /** Mistakes that were told: each request meets them. */
-const told = new WeakSet<object>();
+const reported = new WeakSet<object>();
 
 /** undefined: everything is there for everybody. */
-export function hiddenOf(
-  place: ConfiguredPlace,
-  who: Pick<Viewer, "principal" | "tenant">,
+export function findHidden(
+  tenantVersion: ConfiguredTenant,
+  subject: Pick<Viewer, "principal" | "tenant">,
   onError: (error: unknown) => void,
-): Hidden | undefined {
-  const { guarded } = place.catalog;
+): HiddenDefinitions | undefined {
+  const { guarded } = tenantVersion.catalog;
   if (!guarded) return undefined;
   const viewer = {
-    ...who,
+    ...subject,
     get settings() {
-      return frozen(tenantSettings(place)) as never;
+      return deepFreeze(tenantSettings(tenantVersion)) as never;
     },
   };
-  const sees = guarded.map((one) => {
+  const isVisible = guarded.map((one) => {
     try {
       return one.visible?.(viewer) === true;
     } catch (error) {
-      if (!told.has(one)) onError(error);
-      told.add(one);
+      if (!reported.has(one)) onError(error);
+      reported.add(one);
       return false;
     }
   });
   return {
-    key: sees.map(Number).join(""),
-    things: new Set(guarded.filter((_one, at) => !sees[at])),
+    key: isVisible.map(Number).join(""),
+    definitions: new Set(guarded.filter((_one, at) => !isVisible[at])),
   };
 }

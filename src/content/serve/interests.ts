@@ -1,42 +1,42 @@
 // Owns telling sources what one stream listens for: when it begins, when it wants something else, when it is over, and
 // when the sources themselves are others. Refuses to know what they do about it.
 
-import type { CallHost } from "../../calls/call-host.ts";
-import type { Interest, Source } from "../../protocol/source.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import type { NotificationFilter, Source } from "../../protocol/source.ts";
 
-export class Interests {
-  #sources: readonly Source<CallHost>[] = [];
-  #host: CallHost | undefined;
-  #wanted: Interest | undefined;
-  #ends: (() => void)[] = [];
-  #isOver = false;
+export class SourceSubscriptions {
+  #sources: readonly Source<RequestScope>[] = [];
+  #requestScope: RequestScope | undefined;
+  #filter: NotificationFilter | undefined;
+  #unsubscribes: (() => void)[] = [];
+  #isEnded = false;
 
   /** The sources from now on. `host`: whoever listens, as they were let in last. */
-  at(sources: readonly Source<CallHost>[], host: CallHost): void {
-    if (this.#isOver || sources === this.#sources) return;
+  setSources(sources: readonly Source<RequestScope>[], requestScope: RequestScope): void {
+    if (this.#isEnded || sources === this.#sources) return;
     this.#sources = sources;
-    this.#host = host;
-    this.#tell();
+    this.#requestScope = requestScope;
+    this.#resubscribe();
   }
 
-  want(wanted: Interest): void {
-    if (this.#isOver) return;
-    this.#wanted = wanted;
-    this.#tell();
+  setFilter(filter: NotificationFilter): void {
+    if (this.#isEnded) return;
+    this.#filter = filter;
+    this.#resubscribe();
   }
 
   /** For good: a stream that learns late what it wanted must not begin again after it was left. */
   end(): void {
-    this.#isOver = true;
-    this.#wanted = undefined;
-    this.#tell();
+    this.#isEnded = true;
+    this.#filter = undefined;
+    this.#resubscribe();
   }
 
   /** Begins the new interests before it ends the old ones, so that a source with both goes on without a break. */
-  #tell(): void {
-    const before = this.#ends;
-    const [wanted, host] = [this.#wanted, this.#host];
-    this.#ends = wanted && host ? this.#sources.flatMap((source) => source.interest?.(wanted, host) ?? []) : [];
-    for (const end of before) end();
+  #resubscribe(): void {
+    const previous = this.#unsubscribes;
+    const [filter, host] = [this.#filter, this.#requestScope];
+    this.#unsubscribes = filter && host ? this.#sources.flatMap((source) => source.interest?.(filter, host) ?? []) : [];
+    for (const end of previous) end();
   }
 }

@@ -1,54 +1,56 @@
 // Owns the source of what a tenant's operators and tools stored: prompts of its document, resources of its store, and
 // the built-in tools over them.
 
-import type { CallHost } from "../../calls/call-host.ts";
-import { reportEnd } from "../../calls/handle.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import { runAfterCall } from "../../calls/handle.ts";
 import type { ResourceMeta } from "../../calls/resource-store.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
-import type { Shelf, Source } from "../../protocol/source.ts";
+import { omitUndefined } from "../../protocol/members.ts";
+import type { PagedResources, Source } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { reached } from "../../tenants/isolate/in-time.ts";
+import { withTimeoutOrBusy } from "../../tenants/isolate/in-time.ts";
 import { resourceContents } from "../define/contents.ts";
-import { documentPrompt } from "./document-prompt.ts";
+import { createDocumentPrompt } from "./document-prompt.ts";
 import { searchTools } from "./search-tools.ts";
 
-export function storedSource({ prompts = {} }: TenantDocument): Source<CallHost> {
+export function createStoredSource({ prompts = {} }: TenantDocument): Source<RequestScope> {
   return {
     id: "stored",
     state: { kind: "fresh" },
     tools: searchTools,
-    prompts: Object.entries(prompts).map(([name, prompt]) => documentPrompt(name, prompt)),
+    prompts: Object.entries(prompts).map(([name, prompt]) => createDocumentPrompt(name, prompt)),
     resources: [],
     templates: [],
-    shelf,
+    shelf: storedResources,
     required: true,
   };
 }
 
 /** A body may be large, and KV be asked again for it. */
-const BODY_WITHIN_MS = 30_000;
+const BODY_TIMEOUT_MS = 30_000;
 
 /** The host's store already hides what the view hides, so nothing is filtered here. */
-const shelf: Shelf<CallHost> = {
-  list: async ({ cursor, limit }, host) => {
-    const { items, cursor: next } = await reached(host.resources().list(given({ limit, cursor })));
-    return given({ items: items.map((meta) => ({ uri: meta.uri, wire: wireOf(meta) })), next });
+const storedResources: PagedResources<RequestScope> = {
+  list: async ({ cursor, limit }, requestScope) => {
+    const { items, cursor: next } = await withTimeoutOrBusy(
+      requestScope.resources().list(omitUndefined({ limit, cursor })),
+    );
+    return omitUndefined({ items: items.map((meta) => ({ uri: meta.uri, wire: toWire(meta) })), next });
   },
-  read: async ({ uri, asked }, call, host) => {
-    const stored = await reached(host.resources().read(uri), BODY_WITHIN_MS);
+  read: async ({ uri, asked }, request, requestScope) => {
+    const stored = await withTimeoutOrBusy(requestScope.resources().read(uri), BODY_TIMEOUT_MS);
     if (!stored) return undefined;
-    reportEnd(uri, call, host);
+    runAfterCall(uri, request, requestScope);
     return {
       kind: "complete",
       result: resourceContents(asked, stored.mimeType, stored.text ?? stored.blob),
-      cache: { ttlMs: 0, cacheScope: host.sight.cacheScope },
+      cache: { ttlMs: 0, cacheScope: requestScope.access.cacheScope },
     };
   },
 };
 
-function wireOf(meta: ResourceMeta): JsonObject {
+function toWire(meta: ResourceMeta): JsonObject {
   const { uri, name, title, description, mimeType, size, lastModified, audience, priority } = meta;
-  const annotations = given({ audience, priority, lastModified });
-  return given({ uri, name, title, description, mimeType, size, annotations });
+  const annotations = omitUndefined({ audience, priority, lastModified });
+  return omitUndefined({ uri, name, title, description, mimeType, size, annotations });
 }

@@ -1,18 +1,29 @@
 // Admits calls to the object that keeps a tenant's content. The first call asks the tenant's authority whether there is such
 // a tenant; nothing asks again.
 
-import { isGone, meaning, type Incarnation, type Refused } from "../../tenants/authority/incarnation.ts";
-import { authorityTables } from "../../tenants/authority/authority-tables.ts";
-import { remote, type Calls, type Remote, type TableHost, type Tables } from "../../tenants/authority/tables.ts";
+import {
+  isUnknownTenant,
+  createTenantStub,
+  type TenantUid,
+  type RpcRefusal,
+} from "../../tenants/authority/incarnation.ts";
+import { authorityStore } from "../../tenants/authority/authority-tables.ts";
+import {
+  createRpcClient,
+  type RpcInterface,
+  type RpcClient,
+  type StoreHost,
+  type Store,
+} from "../../tenants/authority/tables.ts";
 import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
 
 /** undefined: the call may go on; `busy`: the authority did not answer; `gone`: there is no such tenant. */
-type Admission = Refused | undefined;
+type AdmissionResult = RpcRefusal | undefined;
 
-export type Admit = (meant: Incarnation, isEnding: boolean) => Admission | Promise<Admission>;
+export type AdmitCall = (meant: TenantUid, isClosing: boolean) => AdmissionResult | Promise<AdmissionResult>;
 
-export const admissionTables: Tables = {
+export const admissionStore: Store = {
   name: "admission",
   methods: {},
   migrations: ["CREATE TABLE content_tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL)"],
@@ -20,43 +31,43 @@ export const admissionTables: Tables = {
 };
 
 /** Which tenant's content this object keeps; undefined while nobody has asked for it. */
-export function keptFor(sql: SqlStorage): Incarnation | undefined {
+export function contentOwnerOf(sql: SqlStorage): TenantUid | undefined {
   return sql.exec<{ created: string }>("SELECT created FROM content_tenant").toArray()[0]?.created;
 }
 
 /** The tenant's authority, as the object of its content calls it. */
-export function authorityOf<Methods extends object>(
-  { env, tenant, jurisdiction }: TableHost,
-  created: Incarnation,
-  calls: Calls<Methods>,
-): Remote<Methods> {
-  const keeper = () => objectsIn(namespaceOf(env, "TenantObject"), jurisdiction).getByName(tenant);
-  return remote(meaning(keeper, created), calls);
+export function authorityClientOf<Methods extends object>(
+  { env, tenant, jurisdiction }: StoreHost,
+  created: TenantUid,
+  calls: RpcInterface<Methods>,
+): RpcClient<Methods> {
+  const object = () => objectsIn(namespaceOf(env, "TenantObject"), jurisdiction).getByName(tenant);
+  return createRpcClient(createTenantStub(object, created), calls);
 }
 
-export function admitting(host: TableHost): Admit {
-  let created = keptFor(host.sql);
-  let asking: Promise<void> | undefined;
+export function createAdmission(host: StoreHost): AdmitCall {
+  let ownerUid = contentOwnerOf(host.sql);
+  let pendingCheck: Promise<void> | undefined;
 
-  const ask = async (meant: Incarnation) => {
-    await authorityOf(host, meant, authorityTables).exists();
-    if (host.closure.isClosed()) return;
+  const checkTenant = async (meant: TenantUid) => {
+    await authorityClientOf(host, meant, authorityStore).exists();
+    if (host.deletion.isClosed()) return;
     host.sql.exec("INSERT OR REPLACE INTO content_tenant (one, created) VALUES (1, ?)", meant);
-    created = meant;
+    ownerUid = meant;
   };
-  const admitFirst = async (meant: Incarnation): Promise<Admission> => {
+  const admitFirst = async (meant: TenantUid): Promise<AdmissionResult> => {
     try {
-      await (asking ??= ask(meant).finally(() => (asking = undefined)));
+      await (pendingCheck ??= checkTenant(meant).finally(() => (pendingCheck = undefined)));
     } catch (error) {
-      return isGone(error) ? { gone: true } : { busy: true };
+      return isUnknownTenant(error) ? { gone: true } : { busy: true };
     }
-    return created === meant && !host.closure.isClosed() ? undefined : { gone: true };
+    return ownerUid === meant && !host.deletion.isClosed() ? undefined : { gone: true };
   };
 
-  return (meant, isEnding) => {
-    if (isEnding) return undefined;
-    if (host.closure.isClosed()) return { gone: true };
-    if (created === undefined) return admitFirst(meant);
-    return created === meant ? undefined : { gone: true };
+  return (uid, isClosing) => {
+    if (isClosing) return undefined;
+    if (host.deletion.isClosed()) return { gone: true };
+    if (ownerUid === undefined) return admitFirst(uid);
+    return ownerUid === uid ? undefined : { gone: true };
   };
 }

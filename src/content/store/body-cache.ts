@@ -6,25 +6,25 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
 
 /** Bound: MAX_BYTES, of bodies of MAX_BODY_BYTES at most. */
-const remembered = new Map<string, ArrayBuffer>();
-let bytes = 0;
+const cache = new Map<string, ArrayBuffer>();
+let cachedBytes = 0;
 
-export function recallBody(key: string): ArrayBuffer | undefined {
-  const body = remembered.get(key);
+export function getCachedBody(key: string): ArrayBuffer | undefined {
+  const body = cache.get(key);
   if (body) {
-    remembered.delete(key);
-    remembered.set(key, body);
+    cache.delete(key);
+    cache.set(key, body);
   }
   return body;
 }
 
-export function rememberBody(key: string, body: ArrayBuffer): void {
-  if (body.byteLength > MAX_BODY_BYTES || remembered.has(key)) return;
-  remembered.set(key, body);
-  bytes += body.byteLength;
-  for (const [oldest, dropped] of remembered) {
-    if (bytes <= MAX_BYTES) break;
-    remembered.delete(oldest);
-    bytes -= dropped.byteLength;
+export function cacheBody(key: string, body: ArrayBuffer): void {
+  if (body.byteLength > MAX_BODY_BYTES || cache.has(key)) return;
+  cache.set(key, body);
+  cachedBytes += body.byteLength;
+  for (const [oldest, dropped] of cache) {
+    if (cachedBytes <= MAX_BYTES) break;
+    cache.delete(oldest);
+    cachedBytes -= dropped.byteLength;
   }
 }

@@ -1,10 +1,10 @@
 // Owns how a Worker reaches the object that keeps a tenant's content. It has the tenant's incarnation in its name, so
 // another tenant of the same id has another object.
 
-import { keptUnder, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { storageKey, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { namespaceOf } from "../../tenants/directory/namespaces.ts";
-import { keeperOf, type Meant } from "../../tenants/directory/placement.ts";
+import { tenantObjectOf, type TenantRef } from "../../tenants/directory/placement.ts";
 
-export function contentStubOf(env: object, meant: Meant): TenantStub {
-  return keeperOf(namespaceOf(env, "ContentObject"), keptUnder(meant.id, meant.incarnation), meant);
+export function contentStubOf(env: object, ref: TenantRef): TenantStub {
+  return tenantObjectOf(namespaceOf(env, "ContentObject"), storageKey(ref.id, ref.uid), ref);
 }

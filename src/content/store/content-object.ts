@@ -1,23 +1,23 @@
 // The Durable Object that keeps one tenant's content beside its authority: what is listed, searched and written here never stands
 // before a lease or a revocation. Refuses calls for a tenant that is not there any more.
 
-import { createTablesObject } from "../../tenants/authority/tables-object.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
-import { admissionTables, admitting, type Admit } from "./admission.ts";
-import { contentTables } from "./content-tables.ts";
-import { editOutbox } from "./edit-outbox.ts";
+import { createStoreObject } from "../../tenants/authority/tables-object.ts";
+import type { StoreHost } from "../../tenants/authority/tables.ts";
+import { admissionStore, createAdmission, type AdmitCall } from "./admission.ts";
+import { contentStore } from "./content-tables.ts";
+import { editOutboxStore } from "./edit-outbox.ts";
 
-interface ContentHost extends TableHost {
-  readonly admit: Admit;
+interface ContentHost extends StoreHost {
+  readonly admit: AdmitCall;
 }
 
 /** Its name is what stands for the tenant elsewhere, and begins with the id, which has no "@". */
-function hostOf(base: TableHost): ContentHost {
+function createContentHost(base: StoreHost): ContentHost {
   const host = { ...base, tenant: base.tenant.split("@")[0] ?? "" };
-  return { ...host, admit: admitting(host) };
+  return { ...host, admit: createAdmission(host) };
 }
 
-export class ContentObject extends createTablesObject<Cloudflare.Env, ContentHost>(
-  [contentTables, editOutbox, admissionTables],
-  { hostOf, refuse: ({ admit }, meant, isEnding) => admit(meant, isEnding), log: "content" },
+export class ContentObject extends createStoreObject<Cloudflare.Env, ContentHost>(
+  [contentStore, editOutboxStore, admissionStore],
+  { hostOf: createContentHost, reject: ({ admit }, meant, isEnding) => admit(meant, isEnding), log: "content" },
 ) {}

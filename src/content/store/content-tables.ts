@@ -1,16 +1,30 @@
 // Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
 // Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
 
-import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
-import type { Incarnation } from "../../tenants/authority/incarnation.ts";
-import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
-import { auditEdit, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
-import { collect, collectedSince, COPY_LIFETIME_MS, discard, purge, purgeListed } from "./garbage.ts";
+import { ceilToMinute } from "../../tenants/authority/body-garbage.ts";
+import type { TenantUid } from "../../tenants/authority/incarnation.ts";
+import type { RpcClient, StoreHost, Store } from "../../tenants/authority/tables.ts";
+import { auditEdit, matchesIfMatch, editRejection, type Edit, type EditRejection, type RemoveResult } from "./edit.ts";
+import {
+  collectGarbage,
+  deletionOf,
+  COPY_LIFETIME_MS,
+  discardIfUnused,
+  purgeBodies,
+  purgeListedBodies,
+} from "./garbage.ts";
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
-import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import {
+  etagOf,
+  toResourceRow,
+  isListingChanged,
+  type NewRow,
+  type ResourceRow,
+  type StoredRow,
+} from "./resource-row.ts";
 import { indexText, textMigrations, unindexText } from "./text-index.ts";
-import { keepPart, partMigrations, partOf } from "./copy-parts.ts";
+import { storePart, partMigrations, readPart } from "./copy-parts.ts";
 import { claimUpload, type UploadClaim } from "./uploads.ts";
 
 export interface PutResource {
@@ -24,7 +38,7 @@ export interface PutResource {
   /** How many bytes all of them may take; null for no limit. */
   readonly maxBytes?: number | null;
   /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
-  readonly resent: number | null;
+  readonly resendToken: number | null;
   /** Set for an operator's write, which may have conditions and is audited. */
   readonly edit?: Edit;
 }
@@ -36,57 +50,57 @@ export type PutResult =
   | { readonly state: "resend"; readonly collected: number }
   /** The tenant has as many as it may, as many bytes as it may, or its object is as large as it may be. */
   | { readonly state: "full"; readonly of?: "storedBytes" | "object" }
-  | EditRefusal;
+  | EditRejection;
 
 export interface ContentMethods extends QueryMethods {
   put(resource: PutResource): PutResult;
   get(uri: string): ResourceRow | undefined;
   /** A small body that was stored minutes ago. */
-  copy(hash: string): ArrayBuffer | undefined;
+  readCopy(hash: string): ArrayBuffer | undefined;
   /** Whether there was such a resource. */
   remove(uri: string): boolean;
   /** Asked before a body is uploaded. `by`: what this ask is called by. */
-  holds(hash: string, by: string): UploadClaim;
+  claimUpload(hash: string, by: string): UploadClaim;
   /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
-  keepPart(hash: string, at: number, part: ArrayBuffer): boolean;
+  storePart(hash: string, at: number, part: ArrayBuffer): boolean;
   /** The part that begins at this byte. */
-  part(hash: string, at: number): ArrayBuffer | undefined;
+  readPart(hash: string, at: number): ArrayBuffer | undefined;
   /** An operator's removal: conditional and audited. */
   removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
   usage(): { readonly resources: number; readonly bytes: number };
   /** The tenant is being deleted: from now on nothing is written. */
-  close(incarnation: Incarnation): void;
+  closeContent(uid: TenantUid): void;
   /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
   purge(limit: number): Promise<{ readonly done: boolean }>;
   /** Deletes everything that the object stores. */
   erase(): Promise<void>;
 }
 
-export type RemoteContent = Remote<ContentMethods>;
+export type ContentRpc = RpcClient<ContentMethods>;
 
 /** Half of the calls to KV that one invocation may make. */
-const SWEPT_AT_ONCE = 500;
+const SWEEP_BATCH = 500;
 
-export const contentTables: Tables<ContentMethods> = {
+export const contentStore: Store<ContentMethods> = {
   name: "content",
   methods: {
     list: { idempotent: true },
-    listSeen: { idempotent: true },
+    listVisible: { idempotent: true },
     search: { idempotent: true },
     tags: { idempotent: true },
     uris: { idempotent: true },
     stored: { idempotent: true },
     put: {},
     get: { idempotent: true },
-    copy: { idempotent: true },
+    readCopy: { idempotent: true },
     remove: {},
     // Each ask has a name of its own.
-    holds: { idempotent: true },
-    keepPart: {},
-    part: { idempotent: true },
+    claimUpload: { idempotent: true },
+    storePart: {},
+    readPart: { idempotent: true },
     removeAs: {},
     usage: { idempotent: true },
-    close: { idempotent: true, ending: true },
+    closeContent: { idempotent: true, ending: true },
     purge: { idempotent: true, ending: true },
     erase: { idempotent: true, ending: true },
   },
@@ -108,107 +122,116 @@ export const contentTables: Tables<ContentMethods> = {
   ],
   // A body may be uploaded by who is cut off then, and its tenant have ended meanwhile.
   sweep: async (host) => {
-    if ((await purgeListed(host, SWEPT_AT_ONCE)) === SWEPT_AT_ONCE) throw new Error("there are more of them");
+    if ((await purgeListedBodies(host, SWEEP_BATCH)) === SWEEP_BATCH) throw new Error("there are more of them");
   },
-  open: (host) => ({ methods: methodsOf(host), alarm: async (now) => collect(host, now) }),
+  open: (host) => ({ methods: createContentMethods(host), alarm: async (now) => collectGarbage(host, now) }),
 };
 
-function storedAt(sql: SqlStorage, uri: string): StoredRow | undefined {
+function findStoredRow(sql: SqlStorage, uri: string): StoredRow | undefined {
   return sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
 }
 
-function methodsOf(host: TableHost): ContentMethods {
+function createContentMethods(host: StoreHost): ContentMethods {
   const { sql } = host;
   const write = <T>(work: () => T): T => host.transaction(work);
-  const find = (uri: string) => storedAt(sql, uri);
+  const find = (uri: string) => findStoredRow(sql, uri);
   return {
     put: (resource) => {
       try {
-        return write(() => put(host, resource));
+        return write(() => putResource(host, resource));
       } catch (error) {
         // Its body is in KV already, and nobody else would look for it.
         write(() => {
-          discard(host, resource.row.hash);
+          discardIfUnused(host, resource.row.hash);
         });
         throw error;
       }
     },
     get: (uri) => {
       const row = find(uri);
-      return row && fromStored(row);
+      return row && toResourceRow(row);
     },
-    copy: (hash) => sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray()[0]?.body,
+    readCopy: (hash) =>
+      sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray()[0]?.body,
     remove: (uri) =>
       write(() => {
         const row = find(uri);
         if (row) removeRow(host, row);
         return row !== undefined;
       }),
-    holds: (hash, by) => claimUpload(host, hash, by),
-    keepPart: (hash, at, part) => keepPart(host, hash, at, part),
-    part: (hash, at) => partOf(sql, hash, at),
-    removeAs: (uri, edit) => write(() => removeAs(host, uri, edit)),
+    claimUpload: (hash, by) => claimUpload(host, hash, by),
+    storePart: (hash, at, part) => storePart(host, hash, at, part),
+    readPart: (hash, at) => readPart(sql, hash, at),
+    removeAs: (uri, edit) => write(() => removeWithConditions(host, uri, edit)),
     usage: () => totalsOf(sql),
-    close: (incarnation) => {
-      host.closure.close(incarnation);
+    closeContent: (uid) => {
+      host.deletion.close(uid);
     },
-    purge: (limit) => purge(host, limit),
+    purge: (limit) => purgeBodies(host, limit),
     erase: () => host.erase(),
     ...createQueryMethods(host),
   };
 }
 
-function put(host: TableHost, resource: PutResource): PutResult {
-  const { row, resent, edit } = resource;
-  const old = storedAt(host.sql, row.uri);
-  const before = old && fromStored(old);
-  const refused = refuse(host, resource, before);
-  if (refused) {
-    discard(host, row.hash);
-    return refused;
+function putResource(host: StoreHost, resource: PutResource): PutResult {
+  const { row, resendToken, edit } = resource;
+  const old = findStoredRow(host.sql, row.uri);
+  const before = old && toResourceRow(old);
+  const rejection = rejectionOf(host, resource, before);
+  if (rejection) {
+    discardIfUnused(host, row.hash);
+    return rejection;
   }
-  const collected = collectedSince(host.sql, row.hash, resent);
+  const collected = deletionOf(host.sql, row.hash, resendToken);
   if (collected !== undefined) return { state: "resend", collected };
-  if (old) drop(host, old);
+  if (old) deleteRow(host, old);
   const now = host.now();
   const lastModified = row.lastModified ?? new Date(now).toISOString();
   const after = { ...row, lastModified, revision: Math.max(now, (before?.revision ?? 0) + 1) };
-  insert(host, after, resource);
+  insertRow(host, after, resource);
   if (edit) auditEdit(host, edit.actor, { before, after });
-  host.changes.updated(row.uri, !before || listsOtherwise(before, after));
+  host.changes.updated(row.uri, !before || isListingChanged(before, after));
   return { state: "stored", lastModified, revision: after.revision, created: !before };
 }
 
 /** Why nothing is written; undefined: the write goes on. */
-function refuse(
-  host: TableHost,
+function rejectionOf(
+  host: StoreHost,
   { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
   before: ResourceRow | undefined,
 ): PutResult | undefined {
-  const refused = edit && refuseEdit(edit, row, before);
-  if (refused) return refused;
+  const rejection = edit && editRejection(edit, row, before);
+  if (rejection) return rejection;
   if (ifAbsent && before) return { state: "present", row: before };
-  if (!host.hasRoom()) return { state: "full", of: "object" };
-  return findRoom(host.sql, { more: row.size - (before?.size ?? 0), isNew: !before, maxResources, maxBytes });
+  if (!host.hasCapacity()) return { state: "full", of: "object" };
+  return quotaRejection(host.sql, {
+    addedBytes: row.size - (before?.size ?? 0),
+    isNew: !before,
+    maxResources,
+    maxBytes,
+  });
 }
 
 /** How much there may be; null: as much as one likes. */
-interface Room {
-  readonly more: number;
+interface StorageQuota {
+  readonly addedBytes: number;
   readonly isNew: boolean;
   readonly maxResources: number | null;
   readonly maxBytes: number | null;
 }
 
-function findRoom(sql: SqlStorage, { more, isNew, maxResources, maxBytes }: Room): PutResult | undefined {
+function quotaRejection(
+  sql: SqlStorage,
+  { addedBytes, isNew, maxResources, maxBytes }: StorageQuota,
+): PutResult | undefined {
   const { resources, bytes } = totalsOf(sql);
   if (isNew && maxResources !== null && resources >= maxResources) return { state: "full" };
   // What takes less than before is stored, however much there is.
-  const isTooMuch = maxBytes !== null && more > 0 && bytes + more > maxBytes;
+  const isTooMuch = maxBytes !== null && addedBytes > 0 && bytes + addedBytes > maxBytes;
   return isTooMuch ? { state: "full", of: "storedBytes" } : undefined;
 }
 
-function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutResource): void {
+function insertRow(host: StoreHost, row: ResourceRow, { searchText, copy }: PutResource): void {
   const { sql } = host;
   const { id } = sql
     .exec<{ id: number }>(
@@ -233,33 +256,37 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
   indexText(sql, id, row, searchText);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
-    const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
+    const until = ceilToMinute(host.now() + COPY_LIFETIME_MS);
     sql.exec("INSERT OR REPLACE INTO copies (hash, body, until) VALUES (?, ?, ?)", row.hash, copy, until);
-    host.wakeAt(until);
+    host.scheduleAlarm(until);
   }
 }
 
-function removeRow(host: TableHost, row: StoredRow): void {
-  drop(host, row);
+function removeRow(host: StoreHost, row: StoredRow): void {
+  deleteRow(host, row);
   host.changes.updated(row.uri, true);
 }
 
-function removeAs(host: TableHost, uri: string, { actor, ifMatch }: Pick<Edit, "actor" | "ifMatch">): RemoveResult {
-  const stored = storedAt(host.sql, uri);
-  const row = stored && fromStored(stored);
-  if (!matches(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
+function removeWithConditions(
+  host: StoreHost,
+  uri: string,
+  { actor, ifMatch }: Pick<Edit, "actor" | "ifMatch">,
+): RemoveResult {
+  const stored = findStoredRow(host.sql, uri);
+  const row = stored && toResourceRow(stored);
+  if (!matchesIfMatch(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
   if (!stored || !row) return { state: "absent" };
   removeRow(host, stored);
   auditEdit(host, actor, { before: row, after: undefined });
   return { state: "removed" };
 }
 
-function drop(host: TableHost, row: StoredRow): void {
+function deleteRow(host: StoreHost, row: StoredRow): void {
   const { sql } = host;
   unindexText(sql, row.id);
   for (const tag of JSON.parse(row.tags) as string[]) {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);
-  discard(host, row.hash);
+  discardIfUnused(host, row.hash);
 }

@@ -1,8 +1,8 @@
 // Owns the copies of large bodies beside the index, in parts, for the minutes in which KV may say somewhere that it has none.
 // Refuses more than some hundred of them at a time: what has no copy is read from KV, a minute later if need be.
 
-import { onTheMinute } from "../../tenants/authority/body-garbage.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
+import { ceilToMinute } from "../../tenants/authority/body-garbage.ts";
+import type { StoreHost } from "../../tenants/authority/tables.ts";
 import { COPY_LIFETIME_MS } from "./garbage.ts";
 
 /** SQLite in a Durable Object stores at most 2 MB in a row. */
@@ -15,17 +15,17 @@ export const partMigrations: readonly string[] = [
      PRIMARY KEY (hash, at)) WITHOUT ROWID`,
 ];
 
-export function keepPart(host: TableHost, hash: string, at: number, part: ArrayBuffer): boolean {
+export function storePart(host: StoreHost, hash: string, at: number, part: ArrayBuffer): boolean {
   const { sql } = host;
   const { parts } = sql.exec<{ parts: number }>("SELECT count(*) AS parts FROM copy_parts").one();
-  if (parts >= MAX_PARTS || !host.hasRoom()) return false;
-  const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
+  if (parts >= MAX_PARTS || !host.hasCapacity()) return false;
+  const until = ceilToMinute(host.now() + COPY_LIFETIME_MS);
   sql.exec("INSERT OR REPLACE INTO copy_parts (hash, at, until, part) VALUES (?, ?, ?, ?)", hash, at, until, part);
-  host.wakeAt(until);
+  host.scheduleAlarm(until);
   return true;
 }
 
-export function partOf(sql: SqlStorage, hash: string, at: number): ArrayBuffer | undefined {
+export function readPart(sql: SqlStorage, hash: string, at: number): ArrayBuffer | undefined {
   const query = "SELECT part FROM copy_parts WHERE hash = ? AND at = ?";
   return sql.exec<{ part: ArrayBuffer }>(query, hash, at).toArray()[0]?.part;
 }

@@ -1,6 +1,6 @@
 // Writes the audit entries that the object of the content sends to the tenant's authority, which keeps the log.
 
-import type { Tables } from "../../tenants/authority/tables.ts";
+import type { Store } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import type { EditEntry } from "./edit.ts";
 
@@ -9,7 +9,7 @@ export interface EditLogMethods {
   record(entries: readonly EditEntry[]): void;
 }
 
-export const editLog: Tables<EditLogMethods, TenantHost> = {
+export const editLogStore: Store<EditLogMethods, TenantHost> = {
   name: "edit-log",
   methods: { record: {} },
   migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
@@ -17,22 +17,22 @@ export const editLog: Tables<EditLogMethods, TenantHost> = {
     methods: {
       record: (entries) => {
         host.transaction(() => {
-          recordAll(host, entries);
+          recordEntries(host, entries);
         });
       },
     },
   }),
 };
 
-function recordAll(host: TenantHost, entries: readonly EditEntry[]): void {
+function recordEntries(host: TenantHost, entries: readonly EditEntry[]): void {
   const { sql } = host;
-  const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
-  const recorded = known?.sequence ?? 0;
+  const [row] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
+  const lastSequence = row?.sequence ?? 0;
   for (const { sequence, at, actor, action, target, before, after } of entries) {
-    if (sequence <= recorded) continue;
-    const [was, is] = [before, after].map((text) => JSON.parse(text) as unknown);
-    host.record({ name: actor }, action, target, { before: was, after: is, at: Date.parse(at) });
+    if (sequence <= lastSequence) continue;
+    const [previous, next] = [before, after].map((text) => JSON.parse(text) as unknown);
+    host.record({ name: actor }, action, target, { before: previous, after: next, at: Date.parse(at) });
   }
-  const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
+  const last = Math.max(lastSequence, entries.at(-1)?.sequence ?? 0);
   sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);
 }

@@ -2,7 +2,7 @@
 // An edit is refused before anything is changed. Writes by tools have neither conditions nor entries.
 
 import { canonicalJson } from "../../auth/seal.ts";
-import { ObjectBusy, type TableHost } from "../../tenants/authority/tables.ts";
+import { ObjectBusy, type StoreHost } from "../../tenants/authority/tables.ts";
 import { etagOf, type NewRow, type ResourceRow } from "./resource-row.ts";
 
 export interface Edit {
@@ -28,10 +28,10 @@ export interface EditEntry {
 }
 
 /** So many entries wait at most for an authority that is away. */
-export const MAX_WAITING = 1000;
+export const MAX_QUEUED_EDITS = 1000;
 
 /** Entries of many edits travel together. */
-const SENT_WITHIN_MS = 1000;
+const SEND_DELAY_MS = 1000;
 
 export type RemoveResult =
   | { readonly state: "removed" }
@@ -39,20 +39,20 @@ export type RemoveResult =
   | { readonly state: "conflict"; readonly etag: string | null };
 
 /** `same`: the edit would change nothing. */
-export type EditRefusal =
+export type EditRejection =
   | { readonly state: "same"; readonly row: ResourceRow }
   | { readonly state: "conflict"; readonly etag: string | null };
 
 /** Whether the entity tags of `If-Match` allow a change of this row; undefined: there is no row. */
-export function matches(ifMatch: readonly string[] | null, row: ResourceRow | undefined): boolean {
+export function matchesIfMatch(ifMatch: readonly string[] | null, row: ResourceRow | undefined): boolean {
   if (ifMatch === null) return true;
   if (!row) return false;
   return ifMatch.includes("*") || ifMatch.includes(etagOf(row));
 }
 
 /** undefined: the edit goes on. */
-export function refuseEdit(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRefusal | undefined {
-  if (!matches(edit.ifMatch, old) || (edit.ifAbsent && old)) {
+export function editRejection(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRejection | undefined {
+  if (!matchesIfMatch(edit.ifMatch, old) || (edit.ifAbsent && old)) {
     return { state: "conflict", etag: old ? etagOf(old) : null };
   }
   if (old && isSame(old, next)) return { state: "same", row: old };
@@ -65,7 +65,7 @@ function isSame(old: ResourceRow, next: NewRow): boolean {
 }
 
 export function auditEdit(
-  host: TableHost,
+  host: StoreHost,
   actor: string,
   { before, after }: { readonly before: ResourceRow | undefined; readonly after: ResourceRow | undefined },
 ): void {
@@ -73,7 +73,7 @@ export function auditEdit(
   const uri = (after ?? before)?.uri ?? "";
   const { waiting } = host.sql.exec<{ waiting: number }>("SELECT count(*) AS waiting FROM edits").one();
   // What cannot be audited is not done.
-  if (waiting >= MAX_WAITING) throw new ObjectBusy();
+  if (waiting >= MAX_QUEUED_EDITS) throw new ObjectBusy();
   host.sql.exec(
     "INSERT INTO edits (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
     new Date(host.now()).toISOString(),
@@ -83,5 +83,5 @@ export function auditEdit(
     JSON.stringify(before ?? null),
     JSON.stringify(after ?? null),
   );
-  host.wakeAt(host.now() + SENT_WITHIN_MS);
+  host.scheduleAlarm(host.now() + SEND_DELAY_MS);
 }

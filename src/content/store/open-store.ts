@@ -2,16 +2,21 @@
 // A write stores the body, then the row of the index. The content under a body's key never changes, so a cached body is
 // never old. Refuses names that are no URIs and bodies over the limit, before anything is written.
 
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { UserError } from "../../protocol/user-error.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
-import { ForeignCursor, type NewResource, type ResourceMeta, type ResourceStore } from "../../calls/resource-store.ts";
-import { inRoom, readBody, storeBody, type ContentPlace } from "./bodies.ts";
-import { tooManyPatterns } from "./pattern-work.ts";
+import {
+  InvalidCursorError,
+  type NewResource,
+  type ResourceMeta,
+  type ResourceStore,
+} from "../../calls/resource-store.ts";
+import { withReservedMemory, readBody, storeBody, type ContentLocation } from "./bodies.ts";
+import { tooManyPatternsError } from "./pattern-work.ts";
 import type { ResourceRow } from "./resource-row.ts";
-import type { PutResource, RemoteContent } from "./content-tables.ts";
+import type { PutResource, ContentRpc } from "./content-tables.ts";
 import type { ListQuery } from "./resource-queries.ts";
 
 /** The largest value that KV stores. */
@@ -21,48 +26,51 @@ const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 const MAX_NAME = 256;
 const MAX_DESCRIPTION = 4096;
 const MAX_TAGS = 64;
-const PAGE = 100;
+const PAGE_SIZE = 100;
 const MAX_PAGE = 1000;
 
-export interface Opening {
+export interface StoreOptions {
   /** The tenant's, for what its tools write through this store. */
   readonly limits?: Limits;
   /** What alone has a part in searches and counts of tags; absent: everything. */
   readonly only?: readonly Patterns[];
 }
 
-export function openStore(place: ContentPlace, { limits = {}, only }: Opening = {}): ResourceStore {
-  const { content } = place;
+export function createResourceStore(
+  location: ContentLocation,
+  { limits = {}, only }: StoreOptions = {},
+): ResourceStore {
+  const { content } = location;
   return {
-    list: (options = {}) => list(content, options, only),
+    list: (options = {}) => listResources(content, options, only),
     get: async (uri) => {
-      const row = await content.get(nameOf(uri));
-      return row && metaOf(row);
+      const row = await content.get(normalizeUri(uri));
+      return row && toResourceMeta(row);
     },
     read: async (uri) => {
-      const row = await content.get(nameOf(uri));
-      return row && { ...metaOf(row), ...(await inRoom(row, () => readBody(place, row))) };
+      const row = await content.get(normalizeUri(uri));
+      return row && { ...toResourceMeta(row), ...(await withReservedMemory(row, () => readBody(location, row))) };
     },
-    write: (resource, options = {}) => write(place, resource, { ifAbsent: false, ...options, limits }),
-    delete: (uri) => content.remove(nameOf(uri)),
-    search: (query, options = {}) => search(content, query, { ...options, only }),
+    write: (resource, options = {}) => writeResource(location, resource, { ifAbsent: false, ...options, limits }),
+    delete: (uri) => content.remove(normalizeUri(uri)),
+    search: (query, options = {}) => searchResources(content, query, { ...options, only }),
     tags: async (options = {}) => [...(await content.tags(options.prefix ?? "", only))],
     uris: async (prefix, limit) => {
       if (only === undefined) return content.uris(prefix, limit);
-      return (await listSeen(content, { prefix, tag: null, after: null, limit }, only)).map(({ uri }) => uri);
+      return (await listVisible(content, { prefix, tag: null, after: null, limit }, only)).map(({ uri }) => uri);
     },
   };
 }
 
-function nameOf(uri: string): string {
+function normalizeUri(uri: string): string {
   const parsed = parseUri(uri);
   if ("broken" in parsed) throw new UserError(`${uri.slice(0, 100)}: ${parsed.broken}`);
   return parsed.uri;
 }
 
-export function metaOf(row: ResourceRow): ResourceMeta {
+export function toResourceMeta(row: ResourceRow): ResourceMeta {
   const { uri, name, title, description, mimeType, size, lastModified, audience, priority, tags } = row;
-  return given({
+  return omitUndefined({
     uri,
     name,
     title: title ?? undefined,
@@ -76,55 +84,60 @@ export function metaOf(row: ResourceRow): ResourceMeta {
   });
 }
 
-async function list(
-  content: RemoteContent,
+async function listResources(
+  content: ContentRpc,
   options: { prefix?: string; tag?: string; cursor?: string; limit?: number },
   only: readonly Patterns[] | undefined,
 ): Promise<{ items: ResourceMeta[]; cursor?: string }> {
   const after = options.cursor === undefined ? null : decodeCursor("stored", options.cursor);
-  if (after === undefined) throw new ForeignCursor("the cursor is not one of this list");
-  const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE)), MAX_PAGE);
+  if (after === undefined) throw new InvalidCursorError("the cursor is not one of this list");
+  const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE_SIZE)), MAX_PAGE);
   const query = { prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 };
-  const rows = await (only === undefined ? content.list(query) : listSeen(content, query, only));
-  const items = rows.slice(0, limit).map(metaOf);
+  const rows = await (only === undefined ? content.list(query) : listVisible(content, query, only));
+  const items = rows.slice(0, limit).map(toResourceMeta);
   const last = items.at(-1);
   return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
 }
 
 /** Goes on until the page is full or nothing is left: what is hidden makes no page shorter, and no cursor names it. */
-async function listSeen(
-  content: RemoteContent,
+async function listVisible(
+  content: ContentRpc,
   query: ListQuery,
   only: readonly Patterns[],
 ): Promise<readonly ResourceRow[]> {
   const rows: ResourceRow[] = [];
   for (let after = query.after; ;) {
-    const found = await content.listSeen({ ...query, after, limit: query.limit - rows.length }, only);
-    if (found.isTooMuch) throw tooManyPatterns();
-    rows.push(...found.rows);
-    if (found.next === null) return rows;
-    after = found.next;
+    const page = await content.listVisible({ ...query, after, limit: query.limit - rows.length }, only);
+    if (page.isTooMuch) throw tooManyPatternsError();
+    rows.push(...page.rows);
+    if (page.next === null) return rows;
+    after = page.next;
   }
 }
 
-interface WriteHow {
+interface WriteOptions {
   readonly ifAbsent: boolean;
   readonly limits: Limits;
 }
 
-async function write(to: ContentPlace, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
+async function writeResource(
+  location: ContentLocation,
+  resource: NewResource,
+  { ifAbsent, limits }: WriteOptions,
+): Promise<ResourceMeta> {
   const { uri, bytes } = checkResource(resource, limits.resourceBytes);
-  const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };
-  const most = { maxResources: limits.resources ?? null, maxBytes: limits.storedBytes ?? null };
-  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, ...most });
-  if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
-  if (done.state === "present") return metaOf(done.row);
-  if (done.state === "full") throw new UserError(fullText(done, limits));
+  const row = { ...toNewRow(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };
+  const maxima = { maxResources: limits.resources ?? null, maxBytes: limits.storedBytes ?? null };
+  const result = await storeBody(location, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, ...maxima });
+  if (result.state === "stored")
+    return toResourceMeta({ ...row, revision: result.revision, lastModified: result.lastModified });
+  if (result.state === "present") return toResourceMeta(result.row);
+  if (result.state === "full") throw new UserError(storageFullText(result, limits));
   throw new Error("a write that nobody made conditional met another");
 }
 
 /** Why there is no room for a resource. */
-export function fullText(
+export function storageFullText(
   { of }: { readonly of?: "storedBytes" | "object" },
   { resources, storedBytes }: Limits,
 ): string {
@@ -134,7 +147,7 @@ export function fullText(
     : `the tenant may have no more resources than ${resources}`;
 }
 
-function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "uri" | "hash"> {
+function toNewRow(resource: NewResource, size: number): Omit<PutResource["row"], "uri" | "hash"> {
   const binary = resource.blob !== undefined;
   const { name, title = null, description = null, audience = null, priority = null, lastModified } = resource;
   return {
@@ -146,43 +159,43 @@ function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "u
     mimeType: resource.mimeType ?? (binary ? "application/octet-stream" : "text/plain"),
     binary,
     size,
-    ...given({ lastModified }),
+    ...omitUndefined({ lastModified }),
     tags: [...new Set(resource.tags)],
   };
 }
 
-function isTime(text: string): boolean {
+function isIsoTime(text: string): boolean {
   return ISO_UTC.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-const WHOLE_PAIRS = "without half of a surrogate pair";
+const WELL_FORMED_TEXT = "without half of a surrogate pair";
 
 /** The rules for what describes a resource. Each text names the member that its rule is about. */
-const RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
-  [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && within(name, 1, MAX_NAME)],
-  [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => within(title, 0, MAX_NAME)],
+const RESOURCE_RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
+  [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && hasLength(name, 1, MAX_NAME)],
+  [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => hasLength(title, 0, MAX_NAME)],
   [
     `description: at most ${MAX_DESCRIPTION} characters`,
-    ({ description = "" }) => within(description, 0, MAX_DESCRIPTION),
+    ({ description = "" }) => hasLength(description, 0, MAX_DESCRIPTION),
   ],
   ["priority: from 0 to 1", ({ priority = 0 }) => priority >= 0 && priority <= 1],
-  ["lastModified: ISO 8601 in UTC", ({ lastModified }) => lastModified === undefined || isTime(lastModified)],
+  ["lastModified: ISO 8601 in UTC", ({ lastModified }) => lastModified === undefined || isIsoTime(lastModified)],
   [`tags: at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
-  ["tags: 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => within(tag, 1, 100))],
+  ["tags: 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => hasLength(tag, 1, 100))],
   ...(["name", "title", "description"] as const).map(
-    (member) => [`${member}: ${WHOLE_PAIRS}`, (resource: NewResource) => isWhole(resource[member])] as const,
+    (member) => [`${member}: ${WELL_FORMED_TEXT}`, (resource: NewResource) => isWellFormed(resource[member])] as const,
   ),
-  [`tags: ${WHOLE_PAIRS}`, ({ tags = [] }) => tags.every(isWhole)],
-  [`text: ${WHOLE_PAIRS}`, ({ text }) => isWhole(text)],
+  [`tags: ${WELL_FORMED_TEXT}`, ({ tags = [] }) => tags.every(isWellFormed)],
+  [`text: ${WELL_FORMED_TEXT}`, ({ text }) => isWellFormed(text)],
 ];
 
 /** UTF-8 has no half of a pair, so another character would be stored in its place. */
-function isWhole(text = ""): boolean {
+function isWellFormed(text = ""): boolean {
   return text.isWellFormed();
 }
 
-function within(text: string, least: number, most: number): boolean {
-  return text.length >= least && text.length <= most;
+function hasLength(text: string, min: number, max: number): boolean {
+  return text.length >= min && text.length <= max;
 }
 
 /** The name and the body to store. Throws a UserError that names the member and the rule that it breaks. */
@@ -190,13 +203,13 @@ export function checkResource(
   resource: NewResource,
   limit = MAX_RESOURCE_BYTES,
 ): { readonly uri: string; readonly bytes: Uint8Array } {
-  const uri = nameOf(resource.uri);
+  const uri = normalizeUri(resource.uri);
   if (resource.text === undefined && resource.blob === undefined) throw new UserError("resource body: text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
   const maxBytes = Math.min(MAX_RESOURCE_BYTES, limit);
   if (bytes.byteLength > maxBytes) throw new UserError(`resource body: at most ${maxBytes} bytes`);
-  const broken = RULES.find(([, holds]) => !holds(resource));
-  if (broken) throw new UserError(`resource ${broken[0]}`);
+  const brokenRule = RESOURCE_RULES.find(([, holds]) => !holds(resource));
+  if (brokenRule) throw new UserError(`resource ${brokenRule[0]}`);
   return { uri, bytes };
 }
 
@@ -214,8 +227,8 @@ const MAX_WORDS = 16;
  * Looks for texts with all of the words; where there is none, for texts with any of them. The last word, which may not be
  * written to its end yet, also matches the beginning of a longer one.
  */
-async function search(
-  content: RemoteContent,
+async function searchResources(
+  content: ContentRpc,
   query: string,
   options: { limit?: number; prefix?: string; only: readonly Patterns[] | undefined },
 ): Promise<(ResourceMeta & { score: number })[]> {
@@ -227,15 +240,15 @@ async function search(
       ?.slice(0, MAX_WORDS) ?? [];
   if (words.length === 0) return [];
   const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), 100);
-  const terms = words.map((word, at) => (at === words.length - 1 && isBeginning(word) ? `"${word}"*` : `"${word}"`));
+  const terms = words.map((word, at) => (at === words.length - 1 && isPrefixTerm(word) ? `"${word}"*` : `"${word}"`));
   const { only, prefix = "" } = options;
-  const ask = (match: string) => content.search({ match, prefix, limit, ...(only === undefined ? {} : { only }) });
-  const all = await ask(terms.join(" "));
-  const rows = all.length > 0 || terms.length === 1 ? all : await ask(terms.join(" OR "));
-  return rows.map((row) => ({ ...metaOf(row), score: row.score }));
+  const runQuery = (match: string) => content.search({ match, prefix, limit, ...(only === undefined ? {} : { only }) });
+  const all = await runQuery(terms.join(" "));
+  const rows = all.length > 0 || terms.length === 1 ? all : await runQuery(terms.join(" OR "));
+  return rows.map((row) => ({ ...toResourceMeta(row), score: row.score }));
 }
 
 /** One Latin letter begins too many words; one character of Chinese may be a word. */
-function isBeginning(word: string): boolean {
+function isPrefixTerm(word: string): boolean {
   return word.length > 1 || word > "\u02af";
 }

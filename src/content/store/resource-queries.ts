@@ -1,15 +1,15 @@
 // Owns reading a tenant's resource index within a range of URIs: lists and tags.
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
-import { boundedSight } from "./pattern-work.ts";
-import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
-import { afterPrefix, seenRanges, type UriRange } from "./seen-ranges.ts";
-import { search, type Found, type SearchQuery } from "./text-search.ts";
+import type { StoreHost } from "../../tenants/authority/tables.ts";
+import { createVisibilityCheck } from "./pattern-work.ts";
+import { toResourceRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { prefixEnd, visibleRanges, type UriRange } from "./seen-ranges.ts";
+import { searchText, type SearchHit, type SearchQuery } from "./text-search.ts";
 
 /** Where a range has hidden things in it: how many rows are read at once, and how many at most in one call. */
-const FURTHER = 1000;
-const MAX_PASSED_BY = 5000;
+const SCAN_BATCH = 1000;
+const MAX_SCANNED = 5000;
 
 export interface ListQuery {
   readonly prefix: string;
@@ -18,7 +18,7 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-export interface SeenRows {
+export interface VisibleRows {
   readonly rows: readonly ResourceRow[];
   /** Fewer than the limit were found up to this URI, which may be hidden. */
   readonly next: string | null;
@@ -30,28 +30,28 @@ export interface QueryMethods {
   /** Rows whose URI begins with `prefix` and comes after `after`, in the order of URIs; `tag` null: with any tags. */
   list(range: ListQuery): readonly ResourceRow[];
   /** The same of what a caller sees. */
-  listSeen(range: ListQuery, only: readonly Patterns[]): SeenRows;
+  listVisible(range: ListQuery, only: readonly Patterns[]): VisibleRows;
   /** Best first, with the largest score. */
-  search(query: SearchQuery): readonly Found[];
+  search(query: SearchQuery): readonly SearchHit[];
   tags(prefix: string, only?: readonly Patterns[]): readonly { tag: string; count: number }[];
   uris(prefix: string, limit: number): readonly string[];
   /** Those of them that are stored. */
   stored(uris: readonly string[]): readonly string[];
 }
 
-export function createQueryMethods(host: TableHost): QueryMethods {
+export function createQueryMethods(host: StoreHost): QueryMethods {
   const { sql } = host;
   return {
-    list: (range) => listSeen(sql, range, []).rows,
-    listSeen: (range, only) => listSeen(sql, range, only),
-    search: (query) => search(sql, query),
-    tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(sql, prefix, only)),
+    list: (range) => listVisibleRows(sql, range, []).rows,
+    listVisible: (range, only) => listVisibleRows(sql, range, only),
+    search: (query) => searchText(sql, query),
+    tags: (prefix, only) => (only === undefined ? countTags(sql, prefix) : countVisibleTags(sql, prefix, only)),
     uris: (prefix, limit) =>
       sql
         .exec<{ uri: string }>(
           "SELECT uri FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?",
           prefix,
-          afterPrefix(prefix),
+          prefixEnd(prefix),
           limit,
         )
         .toArray()
@@ -67,14 +67,14 @@ export function createQueryMethods(host: TableHost): QueryMethods {
   };
 }
 
-function startOf(prefix: string, after: string | null): string {
-  return after === null || after < prefix ? prefix : behind(after);
+function rangeStartOf(prefix: string, after: string | null): string {
+  return after === null || after < prefix ? prefix : justAfter(after);
 }
 
-const behind = (uri: string) => `${uri}\u0000`;
+const justAfter = (uri: string) => `${uri}\u0000`;
 
 /** `tag` null: with any tags. */
-function read(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit: number) {
+function readRange(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit: number) {
   return tag === null
     ? sql.exec<StoredRow>("SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?", from, to, limit)
     : sql.exec<StoredRow>(
@@ -88,27 +88,31 @@ function read(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit: 
 }
 
 /** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
-function listSeen(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]): SeenRows {
+function listVisibleRows(
+  sql: SqlStorage,
+  { prefix, tag, after, limit }: ListQuery,
+  only: readonly Patterns[],
+): VisibleRows {
   const rows: ResourceRow[] = [];
-  const sees = boundedSight(only);
-  let passed = 0;
+  const isVisible = createVisibilityCheck(only);
+  let scanned = 0;
   let last: string | null = null;
-  for (const [start, to] of seenRanges([startOf(prefix, after), afterPrefix(prefix)], only)) {
+  for (const [start, to] of visibleRanges([rangeStartOf(prefix, after), prefixEnd(prefix)], only)) {
     for (let [from, more] = [start, true]; more;) {
       // A second look into a range means that something in it is hidden: then there may be much of that.
-      const most = from === start ? limit - rows.length : FURTHER;
-      const found = read(sql, tag, [from, to], most).toArray().map(fromStored);
-      more = found.length === most;
-      from = behind(found.at(-1)?.uri ?? from);
-      const shown = found.map(({ uri }) => sees(uri));
-      const spent = shown.indexOf(undefined);
-      const looked = spent < 0 ? found : found.slice(0, spent);
-      passed += looked.length;
-      last = looked.at(-1)?.uri ?? last;
-      rows.push(...looked.filter((_row, at) => shown[at]));
+      const batch = from === start ? limit - rows.length : SCAN_BATCH;
+      const found = readRange(sql, tag, [from, to], batch).toArray().map(toResourceRow);
+      more = found.length === batch;
+      from = justAfter(found.at(-1)?.uri ?? from);
+      const visibility = found.map(({ uri }) => isVisible(uri));
+      const budgetEnd = visibility.indexOf(undefined);
+      const checked = budgetEnd < 0 ? found : found.slice(0, budgetEnd);
+      scanned += checked.length;
+      last = checked.at(-1)?.uri ?? last;
+      rows.push(...checked.filter((_row, at) => visibility[at]));
       if (rows.length >= limit) return { rows: rows.slice(0, limit), next: null };
-      if (spent >= 0 && passed < FURTHER) return { rows, next: null, isTooMuch: true };
-      if (spent >= 0 || (more && passed >= MAX_PASSED_BY)) return { rows, next: last };
+      if (budgetEnd >= 0 && scanned < SCAN_BATCH) return { rows, next: null, isTooMuch: true };
+      if (budgetEnd >= 0 || (more && scanned >= MAX_SCANNED)) return { rows, next: last };
     }
   }
   return { rows, next: null };
@@ -116,33 +120,33 @@ function listSeen(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, onl
 
 const MAX_TAGS = 1000;
 
-function tagsOf(sql: SqlStorage, prefix: string) {
+function countTags(sql: SqlStorage, prefix: string) {
   return sql
     .exec<{ tag: string; count: number }>(
       `SELECT tag, count(*) AS count FROM resource_tags WHERE uri >= ? AND uri < ?
         GROUP BY tag ORDER BY count DESC, tag LIMIT ${MAX_TAGS}`,
       prefix,
-      afterPrefix(prefix),
+      prefixEnd(prefix),
     )
     .toArray();
 }
 
 /** Counted over what is seen, as far as the patterns allow: tags of hidden things must not show. */
-function tagsSeen(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
+function countVisibleTags(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
   const counts = new Map<string, number>();
-  const sees = boundedSight(only);
-  for (const range of seenRanges([prefix, afterPrefix(prefix)], only)) {
-    for (const { uri, tags } of read(sql, null, range, -1)) {
-      const isShown = sees(uri);
-      if (isShown === undefined) return mostFirst(counts);
-      if (!isShown) continue;
+  const isVisible = createVisibilityCheck(only);
+  for (const range of visibleRanges([prefix, prefixEnd(prefix)], only)) {
+    for (const { uri, tags } of readRange(sql, null, range, -1)) {
+      const isTagVisible = isVisible(uri);
+      if (isTagVisible === undefined) return sortByCount(counts);
+      if (!isTagVisible) continue;
       for (const tag of JSON.parse(tags) as string[]) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     }
   }
-  return mostFirst(counts);
+  return sortByCount(counts);
 }
 
-function mostFirst(counts: ReadonlyMap<string, number>) {
+function sortByCount(counts: ReadonlyMap<string, number>) {
   return [...counts]
     .map(([tag, count]) => ({ tag, count }))
     .toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))

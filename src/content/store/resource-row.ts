@@ -26,8 +26,8 @@ export type NewRow = Omit<ResourceRow, "lastModified" | "revision"> & { readonly
  * The KV key of a body. It names tenant and content: equal bodies of two tenants, and of one that was deleted and the next
  * of its name, are stored apart, and deleted apart. `kept`: as `keptUnder` makes it.
  */
-export function bodyKey(kept: string, hash: string): string {
-  return `body/${kept}/${hash}`;
+export function bodyKey(storageKey: string, hash: string): string {
+  return `body/${storageKey}/${hash}`;
 }
 
 /** The entity tag of a resource: every write makes another one, and none comes back. */
@@ -53,7 +53,7 @@ export interface StoredRow {
   tags: string;
 }
 
-export function fromStored(row: StoredRow): ResourceRow {
+export function toResourceRow(row: StoredRow): ResourceRow {
   return {
     uri: row.uri,
     name: row.name,
@@ -72,8 +72,8 @@ export function fromStored(row: StoredRow): ResourceRow {
 }
 
 /** Whether the entry in the list of resources changed. Size and time do not count: they change with every write. */
-export function listsOtherwise(before: ResourceRow, after: ResourceRow): boolean {
-  const shown = ({ name, title, description, mimeType, audience, priority }: ResourceRow) =>
+export function isListingChanged(before: ResourceRow, after: ResourceRow): boolean {
+  const listedFields = ({ name, title, description, mimeType, audience, priority }: ResourceRow) =>
     JSON.stringify([name, title, description, mimeType, audience, priority]);
-  return shown(before) !== shown(after);
+  return listedFields(before) !== listedFields(after);
 }

@@ -8,26 +8,27 @@ import type { Patterns } from "../../tenants/document/tenant-document.ts";
 export type UriRange = readonly [from: string, to: string];
 
 /** Behind every URI with this prefix: they have only characters of ASCII that sort before DEL. */
-export function afterPrefix(prefix: string): string {
+export function prefixEnd(prefix: string): string {
   return `${prefix}\u007f`;
 }
 
-export function isSeen(uri: string, only: readonly Patterns[]): boolean {
+export function isVisibleUri(uri: string, only: readonly Patterns[]): boolean {
   return only.every(({ allow, deny }) => matchesAny(uri, allow) && !(deny && matchesAny(uri, deny)));
 }
 
 /** The parts of a range that may have what all of `only` let pass, in their order. */
-export function seenRanges(within: UriRange, only: readonly Patterns[]): readonly UriRange[] {
-  let ranges: readonly UriRange[] = [within];
+export function visibleRanges(full: UriRange, only: readonly Patterns[]): readonly UriRange[] {
+  let ranges: readonly UriRange[] = [full];
   for (const { allow, deny = [] } of only) {
-    if (allow) ranges = inBoth(ranges, joined(allow.map((pattern) => rangeOf(pattern).range)));
-    for (const { range, isWhole } of deny.map(rangeOf)) if (isWhole) ranges = ranges.flatMap((one) => cut(one, range));
+    if (allow) ranges = intersectRanges(ranges, mergeRanges(allow.map((pattern) => rangeOf(pattern).range)));
+    for (const { range, isWhole } of deny.map(rangeOf))
+      if (isWhole) ranges = ranges.flatMap((one) => subtractRange(one, range));
   }
   return ranges;
 }
 
 /** What a pattern matches: one URI, all with a prefix, or only some of these. */
-function shapeOf(pattern: string): { readonly prefix: string; readonly of: "one" | "all" | "some" } {
+function parsePattern(pattern: string): { readonly prefix: string; readonly of: "one" | "all" | "some" } {
   const [prefix = ""] = /^[^*?]*/.exec(pattern) ?? [];
   if (prefix === pattern) return { prefix, of: "one" };
   return { prefix, of: /^\*+$/.test(pattern.slice(prefix.length)) ? "all" : "some" };
@@ -35,33 +36,33 @@ function shapeOf(pattern: string): { readonly prefix: string; readonly of: "one"
 
 /** `isWhole`: the pattern matches everything in the range. */
 function rangeOf(pattern: string): { readonly range: UriRange; readonly isWhole: boolean } {
-  const { prefix, of } = shapeOf(pattern);
-  return { range: [prefix, of === "one" ? `${prefix}\u0000` : afterPrefix(prefix)], isWhole: of !== "some" };
+  const { prefix, of } = parsePattern(pattern);
+  return { range: [prefix, of === "one" ? `${prefix}\u0000` : prefixEnd(prefix)], isWhole: of !== "some" };
 }
 
-function joined(ranges: readonly UriRange[]): readonly UriRange[] {
-  const made: [string, string][] = [];
+function mergeRanges(ranges: readonly UriRange[]): readonly UriRange[] {
+  const merged: [string, string][] = [];
   for (const [from, to] of ranges.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const last = made.at(-1);
+    const last = merged.at(-1);
     if (last && from <= last[1]) last[1] = to > last[1] ? to : last[1];
-    else made.push([from, to]);
+    else merged.push([from, to]);
   }
-  return made;
+  return merged;
 }
 
-function inBoth(some: readonly UriRange[], others: readonly UriRange[]): readonly UriRange[] {
-  return some.flatMap(([from, to]) =>
-    others.flatMap(([a, b]): UriRange[] => {
+function intersectRanges(first: readonly UriRange[], second: readonly UriRange[]): readonly UriRange[] {
+  return first.flatMap(([from, to]) =>
+    second.flatMap(([a, b]): UriRange[] => {
       const range = [from > a ? from : a, to < b ? to : b] as const;
       return range[0] < range[1] ? [range] : [];
     }),
   );
 }
 
-function cut([from, to]: UriRange, [a, b]: UriRange): UriRange[] {
-  const left: UriRange[] = [
+function subtractRange([from, to]: UriRange, [a, b]: UriRange): UriRange[] {
+  const parts: UriRange[] = [
     [from, to < a ? to : a],
     [from > b ? from : b, to],
   ];
-  return left.filter(([first, end]) => first < end);
+  return parts.filter(([first, end]) => first < end);
 }

@@ -3,7 +3,7 @@
 /** Of a longer text, the beginning is indexed. */
 export const MAX_SEARCH_CHARACTERS = 256 * 1024;
 
-interface Worded {
+interface SearchableFields {
   readonly name: string;
   readonly title: string | null;
   readonly description: string | null;
@@ -15,7 +15,12 @@ export const textMigrations: readonly string[] = [
      title, tags, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
 ];
 
-export function indexText(sql: SqlStorage, id: number, { name, title, description, tags }: Worded, text: string): void {
+export function indexText(
+  sql: SqlStorage,
+  id: number,
+  { name, title, description, tags }: SearchableFields,
+  text: string,
+): void {
   sql.exec(
     "INSERT INTO resource_words (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
     id,

@@ -2,8 +2,8 @@
 // granted is in memory, for two seconds: whoever is told wrongly after a restart is refused by KV, and asks again.
 
 import { DELETING } from "../../tenants/authority/body-garbage.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
-import { collectedSince, isHeld } from "./garbage.ts";
+import type { StoreHost } from "../../tenants/authority/tables.ts";
+import { deletionOf, isStoredInKv } from "./garbage.ts";
 
 /**
  * "held": KV has the body. "upload": it is for the caller to upload; `collected` as in `PutResource.resent`. "wait": somebody
@@ -14,35 +14,35 @@ export type UploadClaim =
   | { readonly state: "upload"; readonly collected: number | null };
 
 /** KV's second, and one more for what comes to KV that much later than it was granted. */
-const GRANTED_MS = 2000;
+const GRANT_LIFETIME_MS = 2000;
 
-interface Grant {
+interface UploadGrant {
   readonly at: number;
   /** What one upload is called by: who asks again, because the answer was lost or KV failed, is told the same. */
-  readonly by: string;
+  readonly uploader: string;
 }
 
 /**
  * By object: the hash, and what was granted; the oldest first.
  * Bound: those of GRANTED_MS, of an object that has one thread.
  */
-const grants = new WeakMap<SqlStorage, Map<string, Grant>>();
+const grants = new WeakMap<SqlStorage, Map<string, UploadGrant>>();
 
-function grantsOf(sql: SqlStorage): Map<string, Grant> {
-  const known = grants.get(sql) ?? new Map<string, Grant>();
+function uploadGrantsOf(sql: SqlStorage): Map<string, UploadGrant> {
+  const known = grants.get(sql) ?? new Map<string, UploadGrant>();
   grants.set(sql, known);
   return known;
 }
 
-export function claimUpload(host: TableHost, hash: string, by: string): UploadClaim {
+export function claimUpload(host: StoreHost, hash: string, uploader: string): UploadClaim {
   const { sql } = host;
-  const collected = collectedSince(sql, hash, null);
-  if (collected === undefined && isHeld(sql, hash)) return { state: "held" };
-  const granted = grantsOf(sql);
+  const collected = deletionOf(sql, hash, null);
+  if (collected === undefined && isStoredInKv(sql, hash)) return { state: "held" };
+  const active = uploadGrantsOf(sql);
   const now = host.now();
-  for (const [old, { at }] of granted) if (now >= at + GRANTED_MS || now < at) granted.delete(old);
-  const earlier = granted.get(hash);
-  if (collected === DELETING || (earlier && earlier.by !== by)) return { state: "wait" };
-  granted.set(hash, { at: now, by });
+  for (const [oldHash, { at }] of active) if (now >= at + GRANT_LIFETIME_MS || now < at) active.delete(oldHash);
+  const existing = active.get(hash);
+  if (collected === DELETING || (existing && existing.uploader !== uploader)) return { state: "wait" };
+  active.set(hash, { at: now, uploader });
   return { state: "upload", collected: collected ?? null };
 }

@@ -2,30 +2,30 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { CallHost } from "../../calls/call-host.ts";
-import { remote } from "../../tenants/authority/tables.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
-import { contentTables } from "./content-tables.ts";
-import type { ContentPlace } from "./bodies.ts";
-import { openStore } from "./open-store.ts";
+import { contentStore } from "./content-tables.ts";
+import type { ContentLocation } from "./bodies.ts";
+import { createResourceStore } from "./open-store.ts";
 import type { ResourceStore } from "../../calls/resource-store.ts";
 
 /** `store` gives in lists, searches and counts what the view sees. */
-function viewStore(store: ResourceStore, sees: (uri: string) => boolean): ResourceStore {
-  const visible = (uri: string): boolean => {
+function restrictStore(store: ResourceStore, isVisibleUri: (uri: string) => boolean): ResourceStore {
+  const isVisible = (uri: string): boolean => {
     const parsed = parseUri(uri);
-    return "uri" in parsed && sees(parsed.uri);
+    return "uri" in parsed && isVisibleUri(parsed.uri);
   };
   return {
     list: (options) => store.list(options),
-    get: async (uri) => (visible(uri) ? store.get(uri) : undefined),
-    read: async (uri) => (visible(uri) ? store.read(uri) : undefined),
+    get: async (uri) => (isVisible(uri) ? store.get(uri) : undefined),
+    read: async (uri) => (isVisible(uri) ? store.read(uri) : undefined),
     write: (resource, options) => {
-      if (!visible(resource.uri))
+      if (!isVisible(resource.uri))
         throw new AppError("invalidParams", { message: `${resource.uri} is not writable here` });
       return store.write(resource, options);
     },
-    delete: async (uri) => visible(uri) && store.delete(uri),
+    delete: async (uri) => isVisible(uri) && store.delete(uri),
     search: (query, options) => store.search(query, options),
     tags: (options) => store.tags(options),
     uris: (prefix, limit) => store.uris(prefix, limit),
@@ -33,14 +33,19 @@ function viewStore(store: ResourceStore, sees: (uri: string) => boolean): Resour
 }
 
 /** What `ctx.resources` is under a view. */
-export function resourcesUnder(
-  { kept, sight, limits, bodies }: Pick<ContentPlace, "kept" | "bodies"> & Pick<CallHost, "sight" | "limits">,
+export function createViewStore(
+  {
+    storageKey,
+    access: sight,
+    limits,
+    bodies,
+  }: Pick<ContentLocation, "storageKey" | "bodies"> & Pick<RequestScope, "access" | "limits">,
   content: TenantStub,
 ): ResourceStore {
-  const { only } = sight;
-  const store = openStore(
-    { kept, content: remote(content, contentTables), bodies },
+  const { resourcePatterns: only } = sight;
+  const store = createResourceStore(
+    { storageKey, content: createRpcClient(content, contentStore), bodies },
     { limits, ...(only ? { only } : {}) },
   );
-  return only ? viewStore(store, (uri) => sight.sees(uri)) : store;
+  return only ? restrictStore(store, (uri) => sight.sees(uri)) : store;
 }

@@ -2,12 +2,12 @@
 
 import type { BuiltInFeature } from "../../deployment/deployment.ts";
 import type { Feature } from "../../deployment/feature.ts";
-import { refuseOptions } from "../../protocol/members.ts";
-import { resultKeeper } from "./rest.ts";
+import { assertNoOptions } from "../../protocol/members.ts";
+import { overflowStore } from "./rest.ts";
 
 /** `ctx.link`: large results that are kept for a while, for the one who called. */
 export function links(...options: readonly never[]): Feature {
-  refuseOptions("links", options);
-  const feature: BuiltInFeature = { name: "links", results: resultKeeper };
+  assertNoOptions("links", options);
+  const feature: BuiltInFeature = { name: "links", results: overflowStore };
   return feature;
 }

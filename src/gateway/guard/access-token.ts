@@ -3,9 +3,14 @@
 // https://datatracker.ietf.org/doc/html/rfc6749#section-4.4
 
 import { canonicalJson } from "../../auth/seal.ts";
-import { errorCodeIn, membersIn, tokenIn, tokenRequest } from "../../outbound/token-endpoint.ts";
-import { inTime } from "../../tenants/isolate/in-time.ts";
-import { lasts } from "../../tenants/isolate/lasting.ts";
+import {
+  parseOAuthErrorCode,
+  parseTokenBody,
+  parseTokenResponse,
+  createTokenRequest,
+} from "../../outbound/token-endpoint.ts";
+import { withTimeout } from "../../tenants/isolate/in-time.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
 
 /** What a token is asked for with. */
 export interface ClientGrant {
@@ -19,7 +24,7 @@ export interface ClientGrant {
   readonly resource?: string;
 }
 
-export interface TokenHow {
+export interface TokenOptions {
   /** By the door through which every request leaves. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly now: () => number;
@@ -28,112 +33,112 @@ export interface TokenHow {
 }
 
 /** Its message can be shown. */
-export class TokenRefusal extends Error {
+export class AccessTokenError extends Error {
   override readonly name = "TokenRefusal";
 }
 
 /** Within this the token endpoint answers. */
-export const TOKEN_WITHIN_MS = 10_000;
+export const TOKEN_TIMEOUT_MS = 10_000;
 /** Who waits for what another request has asked asks for itself after this: the platform may have dropped that one. */
-const PATIENCE_MS = 5_000;
+const WAIT_TIMEOUT_MS = 5_000;
 /** A token that is used when it ends is refused on the way, so another one is there before. */
 const SKEW_MS = 30_000;
-const ON_THE_WAY_MS = 5_000;
-const UNSAID_LIFE_MS = 300_000;
-const LONGEST_LIFE_MS = 86_400_000;
+const LATENCY_MS = 5_000;
+const DEFAULT_LIFETIME_MS = 300_000;
+const MAX_LIFETIME_MS = 86_400_000;
 /** Whoever was refused is not asked again by each call. */
-const REFUSED_FOR_MS = 5_000;
-const MOST_KEPT = 500;
+const REFUSAL_TTL_MS = 5_000;
+const MAX_CACHED = 500;
 
 /** `until`: when another one is asked for. `ends`: until then it serves where there is no other. */
 interface Token {
   readonly kind: "token";
   readonly token: string;
   readonly until: number;
-  readonly ends: number;
+  readonly expiresAt: number;
 }
 
-type Held =
+type CacheEntry =
   | Token
   | { readonly kind: "refused"; readonly why: string; readonly until: number }
   | { readonly kind: "asking"; readonly work: Promise<string>; readonly until: number };
 
-const LASTS_MS = { token: LONGEST_LIFE_MS, refused: REFUSED_FOR_MS, asking: PATIENCE_MS } as const;
+const MAX_AGE_MS = { token: MAX_LIFETIME_MS, refused: REFUSAL_TTL_MS, asking: WAIT_TIMEOUT_MS } as const;
 
 /**
  * By grant, its secret included; the longest there goes first.
  * Bound: MOST_KEPT; an upstream's answer with a token has a bound of its own.
  */
-const held = new Map<string, Held>();
+const tokenCache = new Map<string, CacheEntry>();
 
 /** Throws a `TokenRefusal` where there is none. */
-export async function accessToken(grant: ClientGrant, how: TokenHow): Promise<string> {
+export async function getAccessToken(grant: ClientGrant, options: TokenOptions): Promise<string> {
   const key = canonicalJson(grant);
-  const known = held.get(key);
-  if (known && lasts(known.until, LASTS_MS[known.kind], how.now())) {
-    if (known.kind === "token") return known.token;
-    if (known.kind === "refused") throw new TokenRefusal(known.why);
+  const cached = tokenCache.get(key);
+  if (cached && isUnexpired(cached.until, MAX_AGE_MS[cached.kind], options.now())) {
+    if (cached.kind === "token") return cached.token;
+    if (cached.kind === "refused") throw new AccessTokenError(cached.why);
     // The platform may drop who is asking, without a word, or reject at once whoever waits for a request that has ended.
-    return inTime(known.work, known.until - how.now()).catch((error: unknown) => {
-      if (error instanceof TokenRefusal) throw error;
-      if (held.get(key) === known) held.delete(key);
-      return accessToken(grant, how);
+    return withTimeout(cached.work, cached.until - options.now()).catch((error: unknown) => {
+      if (error instanceof AccessTokenError) throw error;
+      if (tokenCache.get(key) === cached) tokenCache.delete(key);
+      return getAccessToken(grant, options);
     });
   }
-  const work = ask(grant, how, known?.kind === "token" ? known : undefined);
-  keep(key, { kind: "asking", work, until: how.now() + PATIENCE_MS });
+  const work = requestToken(grant, options, cached?.kind === "token" ? cached : undefined);
+  setCached(key, { kind: "asking", work, until: options.now() + WAIT_TIMEOUT_MS });
   const settled = work.then(
     () => {},
     () => {},
   );
-  how.waitUntil(settled);
+  options.waitUntil(settled);
   return work;
 }
 
 /** The upstream takes it no more. Another one that came meanwhile stays. */
 export function forgetAccessToken(grant: ClientGrant, token: string): void {
   const key = canonicalJson(grant);
-  const known = held.get(key);
-  if (known?.kind === "token" && known.token === token) held.delete(key);
+  const cached = tokenCache.get(key);
+  if (cached?.kind === "token" && cached.token === token) tokenCache.delete(key);
 }
 
-function keep(key: string, value: Held): void {
-  held.delete(key);
-  held.set(key, value);
-  for (const oldest of held.keys()) {
-    if (held.size <= MOST_KEPT) break;
-    held.delete(oldest);
+function setCached(key: string, value: CacheEntry): void {
+  tokenCache.delete(key);
+  tokenCache.set(key, value);
+  for (const oldest of tokenCache.keys()) {
+    if (tokenCache.size <= MAX_CACHED) break;
+    tokenCache.delete(oldest);
   }
 }
 
 /** `before`: the one that another is asked for in place of. */
-async function ask(grant: ClientGrant, how: TokenHow, before: Token | undefined): Promise<string> {
+async function requestToken(grant: ClientGrant, options: TokenOptions, previous: Token | undefined): Promise<string> {
   const key = canonicalJson(grant);
   try {
-    const { token, lifeMs } = await askServer(grant, how);
-    const now = how.now();
-    const until = now + Math.min(Math.max(lifeMs - SKEW_MS, lifeMs / 2), LONGEST_LIFE_MS);
-    keep(key, { kind: "token", token, until, ends: now + Math.min(lifeMs - ON_THE_WAY_MS, LONGEST_LIFE_MS) });
+    const { token, lifeMs } = await fetchToken(grant, options);
+    const now = options.now();
+    const until = now + Math.min(Math.max(lifeMs - SKEW_MS, lifeMs / 2), MAX_LIFETIME_MS);
+    setCached(key, { kind: "token", token, until, expiresAt: now + Math.min(lifeMs - LATENCY_MS, MAX_LIFETIME_MS) });
     return token;
   } catch (error) {
-    const now = how.now();
-    const until = now + REFUSED_FOR_MS;
-    const known = held.get(key);
+    const now = options.now();
+    const until = now + REFUSAL_TTL_MS;
+    const cached = tokenCache.get(key);
     // Somebody who asked later may have one already.
-    const other = known?.kind === "token" ? known : before;
-    if (other && now < other.ends) {
-      if (other !== known) keep(key, { ...other, until: Math.min(until, other.ends) });
-      return other.token;
+    const usable = cached?.kind === "token" ? cached : previous;
+    if (usable && now < usable.expiresAt) {
+      if (usable !== cached) setCached(key, { ...usable, until: Math.min(until, usable.expiresAt) });
+      return usable.token;
     }
-    const why = `it has no access token: ${error instanceof TokenRefusal ? error.message : "the token endpoint cannot be reached"}`;
-    keep(key, { kind: "refused", why, until });
-    throw new TokenRefusal(why);
+    const why = `it has no access token: ${error instanceof AccessTokenError ? error.message : "the token endpoint cannot be reached"}`;
+    setCached(key, { kind: "refused", why, until });
+    throw new AccessTokenError(why);
   }
 }
 
-async function askServer(
+async function fetchToken(
   { tokenUrl, clientId, clientSecret, method, scope, resource }: ClientGrant,
-  { fetch }: TokenHow,
+  { fetch }: TokenOptions,
 ): Promise<{ readonly token: string; readonly lifeMs: number }> {
   const client = { id: clientId, secret: clientSecret, isBasic: method === "client_secret_basic" };
   const form = {
@@ -141,19 +146,19 @@ async function askServer(
     ...(scope !== undefined && { scope }),
     ...(resource !== undefined && { resource }),
   };
-  const signal = AbortSignal.timeout(TOKEN_WITHIN_MS);
-  const response = await fetch(tokenUrl, { ...tokenRequest(client, form), signal });
+  const signal = AbortSignal.timeout(TOKEN_TIMEOUT_MS);
+  const response = await fetch(tokenUrl, { ...createTokenRequest(client, form), signal });
   const { status, headers } = response;
-  const body = membersIn(await response.text(), headers.get("content-type"));
-  const given = status === 200 && body ? tokenIn(body) : undefined;
-  if (!given) throw new TokenRefusal(whyNot(status, errorCodeIn(body?.["error"])));
+  const body = parseTokenBody(await response.text(), headers.get("content-type"));
+  const tokenResponse = status === 200 && body ? parseTokenResponse(body) : undefined;
+  if (!tokenResponse) throw new AccessTokenError(describeRefusal(status, parseOAuthErrorCode(body?.["error"])));
   // How long it serves may be unsaid, or said so that nobody understands it: then it serves once.
-  const { access, seconds = UNSAID_LIFE_MS / 1000 } = given;
+  const { access, seconds = DEFAULT_LIFETIME_MS / 1000 } = tokenResponse;
   return { token: access, lifeMs: Math.max(seconds * 1000 || 0, 0) };
 }
 
 /** The words of the server may repeat what it was sent: only the code that it gave is said. */
-function whyNot(status: number, code: string | undefined): string {
+function describeRefusal(status: number, code: string | undefined): string {
   if (status < 400) return "the token endpoint gave none";
   return `the token endpoint answered ${status}${code === undefined ? "" : ` (${code})`}`;
 }

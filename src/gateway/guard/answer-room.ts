@@ -2,57 +2,62 @@
 // at length, or half and then not, takes no memory from others. Refuses what does not fit.
 
 import { AppError } from "../../protocol/app-error.ts";
-import { HELD, ROOM_AFTER_S, SMALL_BYTES, type HeldShare } from "../../tenants/isolate/held-bytes.ts";
+import {
+  MEMORY_BUDGET,
+  MEMORY_RETRY_AFTER_S,
+  SMALL_BYTES,
+  type MemoryReservation,
+} from "../../tenants/isolate/held-bytes.ts";
 
 /** For what is read of one answer after the other. */
-export class AnswerRoom {
+export class ResponseBudget {
   readonly #tenant: string;
-  #share: HeldShare | undefined;
-  #isOver = false;
+  #reservation: MemoryReservation | undefined;
+  #isReleased = false;
 
   constructor(tenant: string) {
     this.#tenant = tenant;
   }
 
   /** What waits for somebody while more is read. */
-  #kept = 0;
-  #arrived = 0;
+  #retainedBytes = 0;
+  #pendingBytes = 0;
 
   /** Throws where there is no room. What is small is not counted, nor what still comes when nobody waits for it. */
-  readonly held = (bytes: number): void => {
-    this.#arrived = bytes > SMALL_BYTES ? bytes : 0;
-    this.#count();
+  readonly reserve = (bytes: number): void => {
+    this.#pendingBytes = bytes > SMALL_BYTES ? bytes : 0;
+    this.#update();
   };
 
   /** Counts so much beside what is being read, until what it gives is called. Throws as `held` does. */
-  keep(bytes: number): () => void {
-    const give = () => {
-      this.#kept -= bytes;
+  retain(bytes: number): () => void {
+    const free = () => {
+      this.#retainedBytes -= bytes;
     };
-    this.#kept += bytes;
+    this.#retainedBytes += bytes;
     try {
-      this.#count();
+      this.#update();
     } catch (error) {
-      give();
+      free();
       throw error;
     }
     return () => {
-      give();
-      this.#count();
+      free();
+      this.#update();
     };
   }
 
-  #count(): void {
-    const all = this.#arrived + this.#kept;
+  #update(): void {
+    const all = this.#pendingBytes + this.#retainedBytes;
     const counted = all > SMALL_BYTES ? all : 0;
-    if (this.#isOver || counted === (this.#share?.bytes ?? 0)) return;
-    this.#share ??= HELD.open(`tenant ${this.#tenant}`);
-    if (this.#share.resize(counted)) return;
-    throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
+    if (this.#isReleased || counted === (this.#reservation?.bytes ?? 0)) return;
+    this.#reservation ??= MEMORY_BUDGET.createReservation(`tenant ${this.#tenant}`);
+    if (this.#reservation.resize(counted)) return;
+    throw new AppError("busy", { retryAfter: MEMORY_RETRY_AFTER_S });
   }
 
   release(): void {
-    this.#isOver = true;
-    this.#share?.release();
+    this.#isReleased = true;
+    this.#reservation?.release();
   }
 }

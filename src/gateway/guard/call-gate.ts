@@ -3,68 +3,68 @@
 
 import { describeFault, httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
-import { isOwnBound } from "../translate-error.ts";
-import type { TenantNews } from "../../tenants/authority/tenant-news.ts";
+import { isLocalLimit } from "../translate-error.ts";
+import type { TenantEvent } from "../../tenants/authority/tenant-news.ts";
 import { logState } from "../operate/state-log.ts";
-import { circuits } from "./upstream-circuit.ts";
+import { circuitBreakers } from "./upstream-circuit.ts";
 
-export interface Gated {
+export interface CircuitGateOptions {
   readonly tenant: string;
   /** The upstream's id, and `configOf` it. */
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
-  readonly tell?: ((news: TenantNews) => void) | undefined;
+  readonly emitEvent?: ((event: TenantEvent) => void) | undefined;
 }
 
 /** The call that tries an upstream may take minutes: others do not wait for its end. */
-const LONGEST_PROBE_MS = 10_000;
+const MAX_PROBE_MS = 10_000;
 
-export class CallGate {
-  readonly #gated: Gated;
+export class CircuitGate {
+  readonly #options: CircuitGateOptions;
 
-  constructor(gated: Gated) {
-    this.#gated = gated;
+  constructor(options: CircuitGateOptions) {
+    this.#options = options;
   }
 
   get #key(): string {
-    const { tenant, id, config } = this.#gated;
+    const { tenant, id, config } = this.#options;
     return `${tenant} ${id} ${config}`;
   }
 
   /** undefined: go, and say how it ended. */
-  refusal(now: number): Failure | undefined {
-    if (circuits.size === 0) return undefined;
-    const { timeoutMs, id } = this.#gated;
-    const until = circuits.enter(this.#key, now, Math.min(timeoutMs, LONGEST_PROBE_MS));
+  check(now: number): Failure | undefined {
+    if (circuitBreakers.size === 0) return undefined;
+    const { timeoutMs, id } = this.#options;
+    const until = circuitBreakers.check(this.#key, now, Math.min(timeoutMs, MAX_PROBE_MS));
     if (until === undefined) return undefined;
     const retryAfter = secondsOf(until - now);
     const data = { server: id, fault: "unreachable", retryAfter };
     return failure("unreachableServer", `Failed to connect to server: it is tried again in ${retryAfter} s`, data);
   }
 
-  answered(): void {
-    if (circuits.size === 0) return;
-    const since = circuits.answered(this.#key);
+  recordSuccess(): void {
+    if (circuitBreakers.size === 0) return;
+    const since = circuitBreakers.recordSuccess(this.#key);
     if (since !== null) this.#log("closed", since, null);
   }
 
   /** `heard`: the upstream has said something meanwhile. Gives the seconds for which it wants to be left alone. */
-  failed(fault: Fault, heard: boolean, now: number): number | undefined {
+  recordFailure(fault: Fault, hasOutput: boolean, now: number): number | undefined {
     const status = httpStatusOf(fault);
     const afterMs = status === 429 || status === 503 ? retryAfterMs(fault, now) : undefined;
     // What the caller or this Worker ended says nothing of the upstream.
-    if (fault.kind !== "cancelled" && !isOwnBound(fault)) {
-      if (heard || !isFailing(fault)) this.answered();
-      else if (circuits.failed(this.#key, now, afterMs)) this.#log("open", now, describeFault(fault));
+    if (fault.kind !== "cancelled" && !isLocalLimit(fault)) {
+      if (hasOutput || !isFailing(fault)) this.recordSuccess();
+      else if (circuitBreakers.recordFailure(this.#key, now, afterMs)) this.#log("open", now, describeFault(fault));
     }
     return afterMs === undefined || afterMs === 0 ? undefined : secondsOf(afterMs);
   }
 
   #log(state: "open" | "closed", since: number, why: string | null): void {
-    const { tenant, id, tell } = this.#gated;
+    const { tenant, id, emitEvent } = this.#options;
     if (state === "open")
-      tell?.({ type: "upstream.circuit", key: `${id} ${hourOf(since)}`, data: { upstream: id, why } });
+      emitEvent?.({ type: "upstream.circuit", key: `${id} ${hourOf(since)}`, data: { upstream: id, why } });
     logState({ tenant, upstream: id, state, was: state === "open" ? "closed" : "open", why, since });
   }
 }

@@ -2,112 +2,112 @@
 // it wait its turn: who has least under way goes first.
 
 /** Who waits looks again after this. On a timer of its own: nobody can be woken from within another's request. */
-const LOOK_AFTER_MS = 50;
+const POLL_MS = 50;
 /** The platform may drop a request without a word: who has not looked for so long waits no more. */
-const GONE_AFTER_MS = 2_000;
+const WAITER_TTL_MS = 2_000;
 
-export interface CrowdSize {
-  readonly most: number;
-  readonly mostOfOne: number;
+export interface SemaphoreLimits {
+  readonly max: number;
+  readonly maxPerKey: number;
   /** What began so long ago has ended, whether it said so or not. */
-  readonly forgottenAfterMs: number;
+  readonly staleAfterMs: number;
 }
 
-interface Waiting {
-  readonly of: string;
-  lookedAt: number;
+interface Waiter {
+  readonly key: string;
+  polledAt: number;
 }
 
-export class Crowd {
-  readonly #size: CrowdSize;
+export class FairSemaphore {
+  readonly #limits: SemaphoreLimits;
   /** What is under way, the oldest first. */
-  readonly #inside = new Map<object, { readonly of: string; readonly since: number }>();
-  readonly #byOne = new Map<string, number>();
+  readonly #permits = new Map<object, { readonly key: string; readonly since: number }>();
+  readonly #countByKey = new Map<string, number>();
   /** In the order in which they came. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiters = new Set<Waiter>();
 
-  constructor(size: CrowdSize) {
-    this.#size = size;
+  constructor(limits: SemaphoreLimits) {
+    this.#limits = limits;
   }
 
-  get inside(): number {
-    return this.#inside.size;
+  get permits(): number {
+    return this.#permits.size;
   }
 
   /** Gives what is to be run when it is over; undefined: there is no room, or others wait for it. Nobody has more than they leave free. */
-  enter(of: string, now = Date.now()): (() => void) | undefined {
-    if (this.#waiting.size > 0 || !this.#isRoom(of, now)) return undefined;
-    return this.#inside.size + this.#has(of) < this.#size.most ? this.#in(of, now) : undefined;
+  tryAcquire(key: string, now = Date.now()): (() => void) | undefined {
+    if (this.#waiters.size > 0 || !this.#hasPermit(key, now)) return undefined;
+    return this.#permits.size + this.#countOf(key) < this.#limits.max ? this.#grant(key, now) : undefined;
   }
 
   /** As `enter`, behind those who wait already and have less under way, for so long at most. */
-  async enterWithin(of: string, milliseconds: number): Promise<(() => void) | undefined> {
-    const mine: Waiting = { of, lookedAt: Date.now() };
-    const end = mine.lookedAt + milliseconds;
-    this.#waiting.add(mine);
+  async acquireWithin(key: string, milliseconds: number): Promise<(() => void) | undefined> {
+    const waiter: Waiter = { key, polledAt: Date.now() };
+    const end = waiter.polledAt + milliseconds;
+    this.#waiters.add(waiter);
     try {
-      for (let now = mine.lookedAt; ; mine.lookedAt = now = Date.now()) {
-        if (this.#isRoom(of, now) && this.#isNext(mine, now)) return this.#in(of, now);
+      for (let now = waiter.polledAt; ; waiter.polledAt = now = Date.now()) {
+        if (this.#hasPermit(key, now) && this.#isNext(waiter, now)) return this.#grant(key, now);
         if (now >= end) return undefined;
-        await later(Math.min(LOOK_AFTER_MS, end - now));
+        await sleep(Math.min(POLL_MS, end - now));
       }
     } finally {
-      this.#waiting.delete(mine);
+      this.#waiters.delete(waiter);
     }
   }
 
-  #isRoom(of: string, now: number): boolean {
-    const { most, mostOfOne, forgottenAfterMs } = this.#size;
-    for (const [one, { since }] of this.#inside) {
-      if (this.#inside.size < most || Math.abs(now - since) < forgottenAfterMs) break;
-      this.#out(one);
+  #hasPermit(key: string, now: number): boolean {
+    const { max, maxPerKey, staleAfterMs } = this.#limits;
+    for (const [one, { since }] of this.#permits) {
+      if (this.#permits.size < max || Math.abs(now - since) < staleAfterMs) break;
+      this.#revoke(one);
     }
-    return this.#inside.size < most && this.#has(of) < mostOfOne;
+    return this.#permits.size < max && this.#countOf(key) < maxPerKey;
   }
 
-  #isNext(mine: Waiting, now: number): boolean {
-    const free = this.#size.most - this.#inside.size;
-    const has = this.#has(mine.of);
-    let before = 0;
+  #isNext(waiter: Waiter, now: number): boolean {
+    const free = this.#limits.max - this.#permits.size;
+    const has = this.#countOf(waiter.key);
+    let countBefore = 0;
     let isBehind = false;
-    for (const other of this.#waiting) {
-      if (other === mine) isBehind = true;
-      else if (Math.abs(now - other.lookedAt) > GONE_AFTER_MS) this.#waiting.delete(other);
-      else before += this.#goesBefore(this.#has(other.of), has, isBehind) ? 1 : 0;
-      if (before >= free) return false;
+    for (const other of this.#waiters) {
+      if (other === waiter) isBehind = true;
+      else if (Math.abs(now - other.polledAt) > WAITER_TTL_MS) this.#waiters.delete(other);
+      else countBefore += this.#hasPriority(this.#countOf(other.key), has, isBehind) ? 1 : 0;
+      if (countBefore >= free) return false;
     }
     return true;
   }
 
-  #goesBefore(theirs: number, mine: number, isBehind: boolean): boolean {
-    if (theirs >= this.#size.mostOfOne) return false;
+  #hasPriority(theirs: number, mine: number, isBehind: boolean): boolean {
+    if (theirs >= this.#limits.maxPerKey) return false;
     return theirs < mine || (theirs === mine && !isBehind);
   }
 
-  #has(of: string): number {
-    return this.#byOne.get(of) ?? 0;
+  #countOf(key: string): number {
+    return this.#countByKey.get(key) ?? 0;
   }
 
-  #in(of: string, now: number): () => void {
-    const one = {};
-    this.#inside.set(one, { of, since: now });
-    this.#byOne.set(of, this.#has(of) + 1);
+  #grant(key: string, now: number): () => void {
+    const permit = {};
+    this.#permits.set(permit, { key, since: now });
+    this.#countByKey.set(key, this.#countOf(key) + 1);
     return () => {
-      this.#out(one);
+      this.#revoke(permit);
     };
   }
 
-  #out(one: object): void {
-    const { of } = this.#inside.get(one) ?? {};
-    if (of === undefined) return;
-    this.#inside.delete(one);
-    const left = this.#has(of) - 1;
-    if (left > 0) this.#byOne.set(of, left);
-    else this.#byOne.delete(of);
+  #revoke(permit: object): void {
+    const { key } = this.#permits.get(permit) ?? {};
+    if (key === undefined) return;
+    this.#permits.delete(permit);
+    const remaining = this.#countOf(key) - 1;
+    if (remaining > 0) this.#countByKey.set(key, remaining);
+    else this.#countByKey.delete(key);
   }
 }
 
-function later(milliseconds: number): Promise<void> {
+function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds);
   });
@@ -118,10 +118,10 @@ function later(milliseconds: number): Promise<void> {
  * by themselves. So many of one tenant are read beside a request.
  * Bound: `most`, and who waits, as long as their invocation does.
  */
-export const READINGS = new Crowd({ most: 16, mostOfOne: 4, forgottenAfterMs: 90_000 });
+export const catalogReads = new FairSemaphore({ max: 16, maxPerKey: 4, staleAfterMs: 90_000 });
 
 /**
  * Calls; what one tenant may have under way is limited elsewhere.
  * Bound: `most`, and who waits, as long as their invocation does.
  */
-export const CALLS = new Crowd({ most: 1000, mostOfOne: 1000, forgottenAfterMs: 360_000 });
+export const upstreamCalls = new FairSemaphore({ max: 1000, maxPerKey: 1000, staleAfterMs: 360_000 });

@@ -17,7 +17,7 @@ export function upstreamUrl({ url, service, path = "/mcp" }: UpstreamDocument): 
 }
 
 /** Why the service is not for this tenant; undefined: it is, or the upstream is none. */
-export function ungranted(
+export function serviceGrantError(
   { serviceBindings: services = [] }: TenantDocument,
   { service }: UpstreamDocument,
 ): string | undefined {
@@ -27,19 +27,19 @@ export function ungranted(
 }
 
 /** The service behind an upstream; undefined: it is not behind one. Throws where the Worker does not expose it. */
-export function serviceOf(
+export function getServiceFetch(
   { service }: UpstreamDocument,
   exposed: Services,
   env: unknown,
 ): ((request: Request) => Promise<Response>) | undefined {
   if (service === undefined) return undefined;
   const binding = Object.hasOwn(exposed, service) ? exposed[service]?.(env as never) : undefined;
-  if (!binding) throw new UnboundService(service);
+  if (!binding) throw new MissingServiceError(service);
   return (request) => binding.fetch(request);
 }
 
 /** Its message can be shown. */
-export class UnboundService extends Error {
+export class MissingServiceError extends Error {
   override readonly name = "UnboundService";
 
   constructor(service: string) {

@@ -1,15 +1,15 @@
 // A circuit breaker for each upstream of each tenant, in this isolate: an upstream that fails several times in a row is left
 // alone for a while, then one call tries it. Judges no answer: call-gate.ts does.
 
-import { lasts } from "../../tenants/isolate/lasting.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
 
 /** After so many failures in a row the circuit opens. */
-export const FAILURES_IN_A_ROW = 5;
+export const MAX_CONSECUTIVE_FAILURES = 5;
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** An upstream that wants to be left alone for longer is tried all the same. */
-const LONGEST_WISH_MS = 300_000;
-const MOST_KNOWN = 1000;
+const MAX_RETRY_AFTER_MS = 300_000;
+const MAX_CIRCUITS = 1000;
 
 interface Circuit {
   failures: number;
@@ -18,70 +18,70 @@ interface Circuit {
   /** Since when it is open; null: it is not. */
   openedAt: number | null;
   /** One call is trying it. */
-  isProbed: boolean;
+  isProbing: boolean;
 }
 
-export class UpstreamCircuits {
-  readonly #most: number;
+export class CircuitBreakers {
+  readonly #max: number;
   /** Only upstreams that have failed since they last answered; the least recently failed first. */
-  readonly #known = new Map<string, Circuit>();
+  readonly #circuits = new Map<string, Circuit>();
 
-  constructor(most = MOST_KNOWN) {
-    this.#most = most;
+  constructor(max = MAX_CIRCUITS) {
+    this.#max = max;
   }
 
   get size(): number {
-    return this.#known.size;
+    return this.#circuits.size;
   }
 
   /** undefined: the call may go. Else when the upstream is tried again. `probeMs`: how long others wait for the call that tries it. */
-  enter(key: string, now: number, probeMs: number): number | undefined {
-    const circuit = this.#known.get(key);
+  check(key: string, now: number, probeMs: number): number | undefined {
+    const circuit = this.#circuits.get(key);
     if (!circuit || circuit.openedAt === null) return undefined;
-    if (lasts(circuit.openUntil, LONGEST_WISH_MS, now)) return circuit.openUntil;
-    circuit.isProbed = true;
+    if (isUnexpired(circuit.openUntil, MAX_RETRY_AFTER_MS, now)) return circuit.openUntil;
+    circuit.isProbing = true;
     circuit.openUntil = now + probeMs;
     return undefined;
   }
 
   /** The upstream answered. Gives since when the circuit was open; null: it was not. */
-  answered(key: string): number | null {
-    const openedAt = this.#known.get(key)?.openedAt ?? null;
-    this.#known.delete(key);
+  recordSuccess(key: string): number | null {
+    const openedAt = this.#circuits.get(key)?.openedAt ?? null;
+    this.#circuits.delete(key);
     return openedAt;
   }
 
   /** `afterMs`: the upstream wants to be left alone for so long. true: the circuit opens now. */
-  failed(key: string, now: number, afterMs = 0): boolean {
-    const circuit = this.#touched(key);
+  recordFailure(key: string, now: number, afterMs = 0): boolean {
+    const circuit = this.#getOrCreate(key);
     const isOpen = circuit.openedAt !== null;
     // Calls that were under way together fail together, and count once.
-    if (isOpen && !circuit.isProbed && lasts(circuit.openUntil, LONGEST_WISH_MS, now)) return false;
+    if (isOpen && !circuit.isProbing && isUnexpired(circuit.openUntil, MAX_RETRY_AFTER_MS, now)) return false;
     circuit.failures += 1;
-    const forMs = Math.max(pauseAfter(circuit.failures), Math.min(afterMs, LONGEST_WISH_MS));
+    const forMs = Math.max(backoffMs(circuit.failures), Math.min(afterMs, MAX_RETRY_AFTER_MS));
     if (forMs === 0 && !isOpen) return false;
     circuit.openUntil = now + forMs;
-    circuit.isProbed = false;
+    circuit.isProbing = false;
     circuit.openedAt ??= now;
     return !isOpen;
   }
 
-  #touched(key: string): Circuit {
-    const circuit = this.#known.get(key) ?? { failures: 0, openUntil: 0, openedAt: null, isProbed: false };
-    this.#known.delete(key);
-    this.#known.set(key, circuit);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= this.#most) break;
-      this.#known.delete(oldest);
+  #getOrCreate(key: string): Circuit {
+    const circuit = this.#circuits.get(key) ?? { failures: 0, openUntil: 0, openedAt: null, isProbing: false };
+    this.#circuits.delete(key);
+    this.#circuits.set(key, circuit);
+    for (const oldest of this.#circuits.keys()) {
+      if (this.#circuits.size <= this.#max) break;
+      this.#circuits.delete(oldest);
     }
     return circuit;
   }
 }
 
-function pauseAfter(failures: number): number {
-  const more = failures - FAILURES_IN_A_ROW;
-  return more < 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), LONGEST_PAUSE_MS);
+function backoffMs(failures: number): number {
+  const more = failures - MAX_CONSECUTIVE_FAILURES;
+  return more < 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), MAX_PAUSE_MS);
 }
 
 /** Of this isolate. Bound: MOST_KNOWN. */
-export const circuits = new UpstreamCircuits();
+export const circuitBreakers = new CircuitBreakers();

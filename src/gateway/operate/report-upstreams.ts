@@ -1,31 +1,31 @@
 // Owns what operators are told of a tenant's upstreams: what each lists, what of it is left out and why, and when it was
 // read and will be. Refuses to ask an upstream anything.
 
-import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
-import { leasedSections } from "../../deployment/leased-sections.ts";
+import type { UpstreamContent, UpstreamContext, UpstreamReport } from "../../deployment/deployment.ts";
+import { createLeasedSections } from "../../deployment/leased-sections.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { remote } from "../../tenants/authority/tables.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import type { Section } from "../../tenants/isolate/sections.ts";
-import { gatewayTables, type ReadingState } from "../gateway-tables.ts";
-import { catalogSection, failingSection } from "../refresh-entrypoint.ts";
+import { gatewayStore, type RefreshState } from "../gateway-tables.ts";
+import { catalogSection, failureSection } from "../refresh-entrypoint.ts";
 import { KEY_OF } from "../check-definition.ts";
 import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf } from "../upstream-config.ts";
-import { noteIn, upstreamState } from "../upstream-source.ts";
+import { parseFailureNote, upstreamState } from "../upstream-source.ts";
 import { withDetail } from "../unread-reason.ts";
 
 type Sections = ReadonlyMap<string, Section>;
 
 /** What its sources are made of. */
-export const UPSTREAM_SECTIONS = leasedSections((name) => /^upstream(-failing)?:/.test(name));
+export const UPSTREAM_SECTIONS = createLeasedSections((name) => /^upstream(-failing)?:/.test(name));
 
-export async function reportUpstreams(ground: UpstreamGround): Promise<ReadonlyMap<string, UpstreamReport>> {
+export async function reportUpstreams(context: UpstreamContext): Promise<ReadonlyMap<string, UpstreamReport>> {
   const [{ sections }, readings] = await Promise.all([
-    UPSTREAM_SECTIONS.load(ground),
-    remote(ground.stub(), gatewayTables).readings(),
+    UPSTREAM_SECTIONS.load(context),
+    createRpcClient(context.stub(), gatewayStore).getRefreshStates(),
   ]);
-  const { upstreams = {} } = ground.document;
+  const { upstreams = {} } = context.document;
   return new Map(
     Object.entries(upstreams).map(([id, upstream]) => {
       const reading = readings.find((one) => one.id === id && one.config === configOf(upstream));
@@ -37,7 +37,7 @@ export async function reportUpstreams(ground: UpstreamGround): Promise<ReadonlyM
 function reportOf(
   id: string,
   upstream: UpstreamDocument,
-  { sections, reading }: { readonly sections: Sections; readonly reading: ReadingState | undefined },
+  { sections, reading }: { readonly sections: Sections; readonly reading: RefreshState | undefined },
 ): UpstreamReport {
   const config = configOf(upstream);
   const section = sections.get(catalogSection(id));
@@ -48,7 +48,7 @@ function reportOf(
   if (upstream.enabled === false) {
     return { ...known, state: "disabled", why: null, causes: [], since: null, nextRead: null, reading: false };
   }
-  const note = noteIn(sections.get(failingSection(id)), config);
+  const note = parseFailureNote(sections.get(failureSection(id)), config);
   const { kind: state, ...more } = upstreamState(catalog, note);
   return {
     ...known,
@@ -60,7 +60,7 @@ function reportOf(
   };
 }
 
-function readingOf(reading: ReadingState | undefined): Pick<UpstreamReport, "nextRead" | "reading"> {
+function readingOf(reading: RefreshState | undefined): Pick<UpstreamReport, "nextRead" | "reading"> {
   if (!reading) return { nextRead: null, reading: false };
   return { nextRead: reading.dueAt, reading: reading.claimedUntil > Date.now() };
 }
@@ -76,13 +76,13 @@ export function contentOf(catalog: UpstreamCatalog): UpstreamContent {
   return { way, revision, counts, quarantined, unnamed, flagged: flaggedOf(catalog), capped: capped ?? null, skipped };
 }
 
-const MOST_FLAGGED = 100;
+const MAX_FLAGGED = 100;
 
 function flaggedOf({ texts, flagged = {} }: UpstreamCatalog): UpstreamContent["flagged"] {
   const all = LISTED_KINDS.flatMap((kind) =>
     Object.entries(flagged[kind] ?? {}).map(([at, flags]) => ({ kind, text: texts[kind][Number(at)] ?? "{}", flags })),
   );
-  return all.slice(0, MOST_FLAGGED).map(({ kind, text, flags }) => {
+  return all.slice(0, MAX_FLAGGED).map(({ kind, text, flags }) => {
     const name = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]).slice(0, 128);
     return { kind, name, flags };
   });

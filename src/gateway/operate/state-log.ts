@@ -18,10 +18,10 @@ export interface StateChange {
   readonly since: number;
 }
 
-const WELL: ReadonlySet<string> = new Set<StateChange["state"]>(["fresh", "closed"]);
+const HEALTHY: ReadonlySet<string> = new Set<StateChange["state"]>(["fresh", "closed"]);
 
 /** That the first reading of an upstream found it as it should be is none. */
-export function isNews({ state, was }: Pick<StateChange, "state" | "was">): boolean {
+export function isReportable({ state, was }: Pick<StateChange, "state" | "was">): boolean {
   return state !== was && (was !== null || state !== "fresh");
 }
 
@@ -32,11 +32,11 @@ export function logState({ since, ...change }: StateChange): void {
   const line = JSON.stringify({ event, ...change, since: new Date(since).toISOString() });
   // No author's hook is known where this is found out.
   // oxlint-disable-next-line no-console
-  console[WELL.has(state) ? "info" : "warn"](line);
+  console[HEALTHY.has(state) ? "info" : "warn"](line);
 }
 
 /** What a reading found. `was`: what the one before it found; null: none was of this configuration. */
-export function stateRead(
+export function toReadState(
   was: ReadState | null,
   { why, lacks = null }: { readonly why: string | null; readonly lacks?: string | null },
 ): ReadState {

@@ -1,110 +1,122 @@
 // Owns trying an upstream: connected to and read as it is configured, beside whatever is known of it, through the same door
 // as ever. Refuses to keep anything of it, and to show a text of the server's that is no name or version.
 
-import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
+import type { UpstreamContext, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
 import { McpFault, type Fault } from "../../mcp-client/fault.ts";
-import { combinedAtTop } from "../../protocol/client-rules.ts";
+import { topLevelCombinators } from "../../protocol/client-rules.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
+import { getServiceFetch, serviceGrantError, type Services } from "../guard/service-binding.ts";
 import { Redaction } from "../guard/redaction.ts";
-import { readingFetch, tokenFetch } from "../outbound-fetch.ts";
-import { capsWith, readCatalog } from "../read-catalog.ts";
-import { NotRead, reasonOf } from "../refresh-entrypoint.ts";
-import { lackingSecret, operatorDetail, reasonFor, unreadReason, withDetail } from "../unread-reason.ts";
-import { causesOfLack, flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
-import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
-import { surveyLink } from "../upstream-link.ts";
-import { placeToRead } from "./refresh-upstream.ts";
+import { createCatalogFetch, createTokenFetch } from "../outbound-fetch.ts";
+import { limitsWithTotalPages, readCatalog } from "../read-catalog.ts";
+import { RefreshError, reasonOf } from "../refresh-entrypoint.ts";
+import { missingSecretReason, operatorDetail, createReason, describeReadFault, withDetail } from "../unread-reason.ts";
+import { causesOfGaps, flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
+import { configOf, endpointOf, resolveHeaders, withToken } from "../upstream-config.ts";
+import { openCatalogLink } from "../upstream-link.ts";
+import { acquireReadSlot } from "./refresh-upstream.ts";
 import { contentOf } from "./report-upstreams.ts";
 
 /** A person waits for it. */
-const WITHIN_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 const MAX_TEXT = 200;
-const MOST_REFUSED = 100;
+const MAX_REJECTED = 100;
 
-export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHow): Promise<UpstreamTrial> {
-  const upstream = ground.document.upstreams?.[id];
+export async function tryUpstream(context: UpstreamContext, id: string, options: TryOptions): Promise<UpstreamTrial> {
+  const upstream = context.document.upstreams?.[id];
   if (!upstream) return { ms: 0, fault: "there is no such upstream", causes: [] };
-  const leave = await placeToRead(ground.tenant);
-  const began = Date.now();
+  const release = await acquireReadSlot(context.tenant);
+  const startedAt = Date.now();
   try {
-    const found = await readOnce(ground, id, { upstream, ...how });
-    return { ms: Date.now() - began, ...found };
+    const trial = await readOnce(context, id, { upstream, ...options });
+    return { ms: Date.now() - startedAt, ...trial };
   } catch (error) {
-    const detail = error instanceof NotRead ? error.detail : undefined;
+    const detail = error instanceof RefreshError ? error.detail : undefined;
     const { why, causes } = reasonOf(error);
-    return { ms: Date.now() - began, fault: withDetail(why, detail), causes };
+    return { ms: Date.now() - startedAt, fault: withDetail(why, detail), causes };
   } finally {
-    leave();
+    release();
   }
 }
 
-interface TryHow {
+interface TryOptions {
   readonly services: Services;
   /** As `gateway({ pages })` says. */
   readonly pages: number;
 }
 
-interface Tried extends TryHow {
+interface TryReadOptions extends TryOptions {
   readonly upstream: UpstreamDocument;
 }
 
-async function readOnce(ground: UpstreamGround, id: string, { upstream, services, pages }: Tried) {
-  const { tenant, env, server } = ground;
-  const refused = ungranted(ground.document, upstream);
-  if (refused !== undefined) throw new NotRead(reasonFor("service-missing", refused));
-  const named = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
-  if ("lacks" in named) throw new NotRead(lackingSecret(named.lacks));
-  const leaving = { tenant, env, hops: 0 };
+async function readOnce(context: UpstreamContext, id: string, { upstream, services, pages }: TryReadOptions) {
+  const { tenant, env, server } = context;
+  const grantError = serviceGrantError(context.document, upstream);
+  if (grantError !== undefined) throw new RefreshError(createReason("service-missing", grantError));
+  const resolvedHeaders = await resolveHeaders(upstream, { tenant, env, secret: (name) => context.secret(name) });
+  if ("lacks" in resolvedHeaders) throw new RefreshError(missingSecretReason(resolvedHeaders.lacks));
+  const outbound = { tenant, env, hops: 0 };
   // Whoever tries it waits for the token.
-  const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
-  const leave = readingFetch(leaving, serviceOf(upstream, services, env));
-  const endpoint = endpointOf(upstream, filled.headers, leave);
+  const authorizedHeaders = await withToken(resolvedHeaders, {
+    fetch: createTokenFetch(outbound),
+    now: Date.now,
+    waitUntil: () => {},
+  });
+  const upstreamFetch = createCatalogFetch(outbound, getServiceFetch(upstream, services, env));
+  const endpoint = endpointOf(upstream, authorizedHeaders.headers, upstreamFetch);
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;
-  const signal = AbortSignal.timeout(WITHIN_MS);
-  const until = Date.now() + WITHIN_MS;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const deadline = Date.now() + TIMEOUT_MS;
   let skipped = 0;
-  const skip = () => {
+  const countSkipped = () => {
     skipped += 1;
   };
-  const how = { endpoint: { ...endpoint, skipped: skip }, about: { clientInfo, capabilities: {} } };
+  const linkConfig = { endpoint: { ...endpoint, onSkipped: countSkipped }, client: { clientInfo, capabilities: {} } };
   // A server may say what it was sent.
-  const redaction = new Redaction(filled.secrets);
-  const failed = (error: unknown) => {
-    const detail = error instanceof McpFault ? operatorDetail(error.fault, filled.secrets) : undefined;
-    const { why, causes } = reasonOf(error, WITHIN_MS);
-    throw new NotRead({ why: redaction.value(why), causes }, undefined, redaction.value(detail));
+  const redaction = new Redaction(authorizedHeaders.secrets);
+  const rethrow = (error: unknown) => {
+    const detail = error instanceof McpFault ? operatorDetail(error.fault, authorizedHeaders.secrets) : undefined;
+    const { why, causes } = reasonOf(error, TIMEOUT_MS);
+    throw new RefreshError({ why: redaction.value(why), causes }, undefined, redaction.value(detail));
   };
-  const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
+  const link = await openCatalogLink(linkConfig, era === "auto" ? undefined : era, { signal }).catch(rethrow);
   try {
-    const wordsOf = (fault: Fault) => withDetail(unreadReason(fault, WITHIN_MS), operatorDetail(fault, filled.secrets));
-    const withinMs = until - Date.now();
-    const reading = { id, of: configOf(upstream), caps: capsWith(pages), withinMs, signal, reasonOf: wordsOf };
-    const catalog = await readCatalog(link, reading).catch(failed);
+    const describeFault = (fault: Fault) =>
+      withDetail(describeReadFault(fault, TIMEOUT_MS), operatorDetail(fault, authorizedHeaders.secrets));
+    const timeoutMs = deadline - Date.now();
+    const options = {
+      id,
+      config: configOf(upstream),
+      limits: limitsWithTotalPages(pages),
+      timeoutMs,
+      signal,
+      describeFault: describeFault,
+    };
+    const catalog = await readCatalog(link, options).catch(rethrow);
     const content = contentOf({ ...catalog, skipped, flagged: flagCatalog(catalog).flagged ?? {} });
-    const found = { content, server: aboutServer(link.server), refused: refusedIn(catalog) };
-    return { ...redaction.value(found), causes: causesOfLack(catalog) };
+    const trial = { content, server: toServerInfo(link.server), refused: findRejectedTools(catalog) };
+    return { ...redaction.value(trial), causes: causesOfGaps(catalog) };
   } finally {
     await link.close();
   }
 }
 
 /** The others were left out when it was read, and each name was made one that clients take. */
-function refusedIn({ texts }: UpstreamCatalog) {
+function findRejectedTools({ texts }: UpstreamCatalog) {
   const all = texts.tools.flatMap((text) => {
     const { name, inputSchema } = JSON.parse(text) as JsonObject;
-    const keywords = combinedAtTop(inputSchema).join(", ");
+    const keywords = topLevelCombinators(inputSchema).join(", ");
     if (keywords === "") return [];
     return [
       { name: String(name), why: `${keywords} at the top of inputSchema: Claude refuses all tools for one such` },
     ];
   });
-  return all.slice(0, MOST_REFUSED);
+  return all.slice(0, MAX_REJECTED);
 }
 
-function aboutServer(server: unknown): UpstreamServer {
+function toServerInfo(server: unknown): UpstreamServer {
   const { name, version } = isObject(server) ? server : {};
   return {
     ...(typeof name === "string" && { name: name.slice(0, MAX_TEXT) }),

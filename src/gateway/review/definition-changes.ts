@@ -26,27 +26,27 @@ function changesIn(path: string, before: JsonObject, after: JsonObject, depth: n
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Array.from(names).flatMap((name) => {
     const field = path === "" ? name : `${path}.${name}`;
-    const was = Object.hasOwn(before, name) ? before[name] : undefined;
-    const is = Object.hasOwn(after, name) ? after[name] : undefined;
-    if (canonicalJson([was]) === canonicalJson([is])) return [];
-    const whole: FieldChange = {
+    const oldValue = Object.hasOwn(before, name) ? before[name] : undefined;
+    const newValue = Object.hasOwn(after, name) ? after[name] : undefined;
+    if (canonicalJson([oldValue]) === canonicalJson([newValue])) return [];
+    const change: FieldChange = {
       field,
-      ...(was !== undefined && { before: was }),
-      ...(is !== undefined && { after: is }),
+      ...(oldValue !== undefined && { before: oldValue }),
+      ...(newValue !== undefined && { after: newValue }),
     };
-    if (!isObject(was) || !isObject(is) || depth === MAX_DEPTH) return [whole];
-    const inside = changesIn(field, was, is, depth + 1);
-    return inside.length > MAX_MEMBERS ? [whole] : inside;
+    if (!isObject(oldValue) || !isObject(newValue) || depth === MAX_DEPTH) return [change];
+    const inside = changesIn(field, oldValue, newValue, depth + 1);
+    return inside.length > MAX_MEMBERS ? [change] : inside;
   });
 }
 
 /** The name under which the same was approved, if nothing has that name any more. */
-export function renamedFrom({ text, left }: Pick<WaitingDefinition, "text" | "left">): string | undefined {
-  const own = nameless(text);
-  return left.find((one) => nameless(one.text) === own)?.name;
+export function findRenamedFrom({ text, left }: Pick<WaitingDefinition, "text" | "left">): string | undefined {
+  const own = withoutName(text);
+  return left.find((one) => withoutName(one.text) === own)?.name;
 }
 
-function nameless(text: string): string {
+function withoutName(text: string): string {
   const { name: _, ...rest } = JSON.parse(text) as JsonObject;
   return canonicalJson(rest);
 }

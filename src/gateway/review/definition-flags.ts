@@ -3,7 +3,7 @@
 
 import { objectMembers } from "../../mcp-client/json-text.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { faultOfText } from "../check-definition.ts";
+import { findTextError } from "../check-definition.ts";
 
 export type DefinitionFlag = "hidden-characters" | "instruction";
 
@@ -37,40 +37,40 @@ const INSTRUCTIONS: readonly RegExp[] = [
 
 /** Of everything in a definition that is text, names of members included. */
 export function flagsOf(definition: unknown): readonly DefinitionFlag[] {
-  const text = textsIn(definition).join("\n");
+  const text = collectTexts(definition).join("\n");
   const isHidden = HIDDEN.test(text);
-  const plain = compatible(text).replaceAll(/\s+/g, " ").replaceAll(ALL_HIDDEN, "").toLowerCase();
+  const plain = normalizeText(text).replaceAll(/\s+/g, " ").replaceAll(ALL_HIDDEN, "").toLowerCase();
   const isInstruction = INSTRUCTIONS.some((pattern) => pattern.test(plain));
   return [...(isHidden ? (["hidden-characters"] as const) : []), ...(isInstruction ? (["instruction"] as const) : [])];
 }
 
 /** To sort the marks on one letter takes the square of their number, so no more than these are looked at together. */
-const PIECES = /[^]{1,200}/gu;
+const CHUNKS = /[^]{1,200}/gu;
 /** One character each, of which normalizing makes eighteen and eight. */
 const LONG_LIGATURES = /[\ufdfa\ufdfb]/g;
 
 /** With letters of other widths and shapes as plain ones. */
-function compatible(text: string): string {
-  return text.replaceAll(LONG_LIGATURES, " ").replaceAll(PIECES, (piece) => piece.normalize("NFKC"));
+function normalizeText(text: string): string {
+  return text.replaceAll(LONG_LIGATURES, " ").replaceAll(CHUNKS, (piece) => piece.normalize("NFKC"));
 }
 
 /** Without recursion: the depth is the other side's choice. */
-function textsIn(definition: unknown): string[] {
-  const left: unknown[] = [definition];
+function collectTexts(definition: unknown): string[] {
+  const stack: unknown[] = [definition];
   const texts: string[] = [];
-  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+  for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
     if (typeof value === "string") texts.push(value);
     const inside = Array.isArray(value) ? value : isObject(value) ? Object.entries(value).flat() : [];
-    for (const item of inside.toReversed()) left.push(item);
+    for (const item of inside.toReversed()) stack.push(item);
   }
   return texts;
 }
 
 /** By the place in their list: the flags of those that have any. */
-export type FlaggedAt = Readonly<Record<string, readonly DefinitionFlag[]>>;
+export type FlagsByIndex = Readonly<Record<string, readonly DefinitionFlag[]>>;
 
 /** undefined: none of them has any. */
-export function flaggedIn(definitions: readonly string[]): FlaggedAt | undefined {
+export function findFlags(definitions: readonly string[]): FlagsByIndex | undefined {
   const flagged = definitions
     .map((text, at) => [at, flagsOf(JSON.parse(text))] as const)
     .filter(([, flags]) => flags.length > 0);
@@ -83,24 +83,24 @@ export function withFlags(wire: JsonObject, flags: readonly DefinitionFlag[] | u
   return { ...wire, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [FLAGS_KEY]: flags } };
 }
 
-const MOST_MEMBERS = 10_000;
+const MAX_JSON_MEMBERS = 10_000;
 
 /** The same for the text of a definition: what is not said here stays as it was written. */
-export function flaggedText(text: string, flags: readonly DefinitionFlag[]): string {
-  const members = objectMembers(text, MOST_MEMBERS) ?? [];
+export function addFlagsToText(text: string, flags: readonly DefinitionFlag[]): string {
+  const members = objectMembers(text, MAX_JSON_MEMBERS) ?? [];
   const meta = members.find(({ name }) => name === "_meta")?.text ?? "{}";
-  const own = objectMembers(meta, MOST_MEMBERS) ?? [];
-  const said = joined([...without(own, FLAGS_KEY), { name: FLAGS_KEY, text: JSON.stringify(flags) }]);
-  return joined([...without(members, "_meta"), { name: "_meta", text: said }]);
+  const own = objectMembers(meta, MAX_JSON_MEMBERS) ?? [];
+  const metaText = joinMembers([...omitMember(own, FLAGS_KEY), { name: FLAGS_KEY, text: JSON.stringify(flags) }]);
+  return joinMembers([...omitMember(members, "_meta"), { name: "_meta", text: metaText }]);
 }
 
 type Member = NonNullable<ReturnType<typeof objectMembers>>[number];
 
-function without(members: readonly Member[], left: string): Member[] {
+function omitMember(members: readonly Member[], left: string): Member[] {
   return members.filter(({ name }) => name !== left);
 }
 
-function joined(members: readonly Pick<Member, "name" | "text">[]): string {
+function joinMembers(members: readonly Pick<Member, "name" | "text">[]): string {
   return `{${members.map(({ name, text }) => `${JSON.stringify(name)}:${text}`).join()}}`;
 }
 
@@ -108,10 +108,10 @@ function joined(members: readonly Pick<Member, "name" | "text">[]): string {
  * Finds the flags of a definition by its text: what is as it was read was looked through then. undefined: another reader may
  * find something else in it, or more than is looked through.
  */
-export function flagsIn(
+export function createFlagLookup(
   texts: readonly string[],
-  at: FlaggedAt = {},
+  at: FlagsByIndex = {},
 ): (text: string, wire: unknown) => readonly DefinitionFlag[] | undefined {
   const known = new Map(texts.map((text, place) => [text, at[place] ?? []]));
-  return (text, wire) => known.get(text) ?? (faultOfText(text, wire) === undefined ? flagsOf(wire) : undefined);
+  return (text, wire) => known.get(text) ?? (findTextError(text, wire) === undefined ? flagsOf(wire) : undefined);
 }

@@ -4,7 +4,7 @@
 import { sectionHash } from "../../tenants/authority/section-rows.ts";
 import type { Actor } from "../../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import type { Tables } from "../../tenants/authority/tables.ts";
+import type { Store } from "../../tenants/authority/tables.ts";
 
 /** Of all definitions of a tenant, approved and waiting; as SQLite counts them. */
 const MAX_REVIEWED_BYTES = 16 * 1024 * 1024;
@@ -13,24 +13,24 @@ const MAX_REVIEWED = 2000;
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A definition as it was read. `name`: how it is asked for, at its upstream. */
-export interface SeenDefinition {
+export interface ListedDefinition {
   readonly kind: string;
   readonly name: string;
   readonly digest: string;
   readonly text: string;
 }
 
-export interface SeenAll {
+export interface ListedDefinitions {
   readonly id: string;
   /** The configuration with which it was read: of an older one nothing is kept. */
   readonly config: string;
   /** In the order in which they are listed. */
-  readonly definitions: readonly SeenDefinition[];
+  readonly definitions: readonly ListedDefinition[];
   /** The kinds whose list could not be read: what was seen of them before stays. */
   readonly unread?: readonly string[];
 }
 
-export interface InForce {
+export interface ReviewState {
   /** Grows with every reading and every decision. */
   readonly generation: number;
   /** In the order in which the upstream lists them now. */
@@ -71,13 +71,13 @@ export interface Decision {
 
 export interface ReviewMethods {
   /** What the upstream lists now. "stale": its configuration has changed since, or it is none any more. */
-  seen(all: SeenAll): "kept" | "stale" | "full";
-  inForce(id: string): InForce;
-  generation(id: string): number;
+  recordListed(listed: ListedDefinitions): "kept" | "stale" | "full";
+  getState(id: string): ReviewState;
+  getGeneration(id: string): number;
   /** The digests of all that is approved, by upstream. */
-  approved(): Readonly<Record<string, readonly string[]>>;
+  getApprovedDigests(): Readonly<Record<string, readonly string[]>>;
   /** Those after a position, in the order in which the upstream lists them. */
-  waiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
+  listWaiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
   /** All of the digests or none: `unknown` are those that nothing has that waits now, or was approved. The same once more changes nothing. */
   decide(decision: Decision, actor: Actor): { readonly unknown: readonly string[] };
 }
@@ -95,14 +95,14 @@ interface ReviewRow {
   rejected_digest: string | null;
 }
 
-export const reviewTables: Tables<ReviewMethods, TenantHost> = {
+export const reviewStore: Store<ReviewMethods, TenantHost> = {
   name: "gateway-review",
   methods: {
-    seen: { idempotent: true },
-    inForce: { idempotent: true },
-    generation: { idempotent: true },
-    approved: { idempotent: true },
-    waiting: { idempotent: true },
+    recordListed: { idempotent: true },
+    getState: { idempotent: true },
+    getGeneration: { idempotent: true },
+    getApprovedDigests: { idempotent: true },
+    listWaiting: { idempotent: true },
     decide: { idempotent: true },
   },
   migrations: [
@@ -115,18 +115,18 @@ export const reviewTables: Tables<ReviewMethods, TenantHost> = {
   ],
   open: (host) => ({
     methods: {
-      seen: (all) => host.transaction(() => seen(host, all)),
-      inForce: (id) => host.transaction(() => inForce(host.sql, id)),
-      generation: (id) => generationOf(host.sql, id),
-      approved: () => approvedDigests(host.sql),
-      waiting: (id, page) => waiting(host.sql, id, page),
+      recordListed: (all) => host.transaction(() => recordListedRows(host, all)),
+      getState: (id) => host.transaction(() => readState(host.sql, id)),
+      getGeneration: (id) => generationOf(host.sql, id),
+      getApprovedDigests: () => approvedDigests(host.sql),
+      listWaiting: (id, page) => listWaitingRows(host.sql, id, page),
       decide: (decision, actor) => host.transaction(() => decide(host, decision, actor)),
     },
   }),
 };
 
 /** Forgets what was approved of upstreams that are none any more. */
-export function forgetReviews(sql: SqlStorage, known: ReadonlySet<string>): void {
+export function deleteUnknownReviews(sql: SqlStorage, known: ReadonlySet<string>): void {
   const query = "SELECT upstream FROM upstream_review_generations";
   for (const { upstream } of sql.exec<{ upstream: string }>(query).toArray()) {
     if (known.has(upstream)) continue;
@@ -155,12 +155,15 @@ function nextGeneration(host: TenantHost, id: string): void {
   host.sql.exec("INSERT OR REPLACE INTO upstream_review_generations (upstream, generation) VALUES (?, ?)", id, next);
 }
 
-function seen(host: TenantHost, { id, config, definitions, unread = [] }: SeenAll): "kept" | "stale" | "full" {
+function recordListedRows(
+  host: TenantHost,
+  { id, config, definitions, unread = [] }: ListedDefinitions,
+): "kept" | "stale" | "full" {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM upstreams WHERE id = ? AND config = ?", id, config).toArray().length === 0)
     return "stale";
   nextGeneration(host, id);
-  if (!see(host, id, { definitions, unread })) return "kept";
+  if (!syncListedRows(host, id, { definitions, unread })) return "kept";
   // What nobody has decided on is forgotten with its definition.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved IS NULL", id);
   const oldest = `DELETE FROM upstream_reviews WHERE rowid IN (SELECT rowid FROM upstream_reviews
@@ -184,22 +187,22 @@ function isFull(sql: SqlStorage): boolean {
 type KnownRow = Pick<ReviewRow, "kind" | "name" | "position" | "seen_digest" | "approved_digest">;
 
 /** false: all is as it was, and nothing is written. */
-function see(
+function syncListedRows(
   host: TenantHost,
   id: string,
-  { definitions, unread = [] }: Pick<SeenAll, "definitions" | "unread">,
+  { definitions, unread = [] }: Pick<ListedDefinitions, "definitions" | "unread">,
 ): boolean {
   const { sql } = host;
   const query = "SELECT kind, name, position, seen_digest, approved_digest FROM upstream_reviews WHERE upstream = ?";
-  const keyOf = ({ kind, name }: Pick<SeenDefinition, "kind" | "name">) => `${kind} ${name}`;
+  const keyOf = ({ kind, name }: Pick<ListedDefinition, "kind" | "name">) => `${kind} ${name}`;
   const known = new Map(
     sql
       .exec<KnownRow>(query, id)
       .toArray()
       .map((row) => [keyOf(row), row]),
   );
-  const place = "UPDATE upstream_reviews SET position = ? WHERE upstream = ? AND kind = ? AND name = ?";
-  const put = `INSERT INTO upstream_reviews (upstream, kind, name, position, seen_digest, seen_at, seen)
+  const updatePosition = "UPDATE upstream_reviews SET position = ? WHERE upstream = ? AND kind = ? AND name = ?";
+  const upsert = `INSERT INTO upstream_reviews (upstream, kind, name, position, seen_digest, seen_at, seen)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position,
     seen_digest = excluded.seen_digest, seen_at = excluded.seen_at, seen = excluded.seen`;
   let writes = 0;
@@ -209,26 +212,26 @@ function see(
     known.delete(keyOf(one));
     if (row?.seen_digest === digest && row.position === position) continue;
     writes += 1;
-    if (row?.seen_digest === digest) sql.exec(place, position, id, kind, name);
+    if (row?.seen_digest === digest) sql.exec(updatePosition, position, id, kind, name);
     // What was approved stays as it was written then, and needs no second copy.
-    else sql.exec(put, id, kind, name, position, digest, host.now(), row?.approved_digest === digest ? null : text);
+    else sql.exec(upsert, id, kind, name, position, digest, host.now(), row?.approved_digest === digest ? null : text);
   }
   for (const { kind, name, position } of known.values()) {
     if (position === null || unread.includes(kind)) continue;
     writes += 1;
-    sql.exec(place, null, id, kind, name);
+    sql.exec(updatePosition, null, id, kind, name);
   }
   return writes > 0;
 }
 
 /** What an upstream lists that is not what was approved of it. */
-const WAITS = "position IS NOT NULL AND seen IS NOT NULL";
+const IS_WAITING = "position IS NOT NULL AND seen IS NOT NULL";
 
-function inForce(sql: SqlStorage, id: string): InForce {
+function readState(sql: SqlStorage, id: string): ReviewState {
   const approved = `SELECT kind, approved AS text FROM upstream_reviews
     WHERE upstream = ? AND position IS NOT NULL AND approved IS NOT NULL ORDER BY position`;
   const count = `SELECT count(*) AS waiting FROM upstream_reviews
-    WHERE upstream = ? AND ${WAITS} AND rejected_digest IS NOT seen_digest`;
+    WHERE upstream = ? AND ${IS_WAITING} AND rejected_digest IS NOT seen_digest`;
   return {
     generation: generationOf(sql, id),
     approved: sql.exec<{ kind: string; text: string }>(approved, id).toArray(),
@@ -237,8 +240,12 @@ function inForce(sql: SqlStorage, id: string): InForce {
   };
 }
 
-function waiting(sql: SqlStorage, id: string, page: { readonly after: number; readonly limit: number }): WaitingPage {
-  const query = `SELECT * FROM upstream_reviews WHERE upstream = ? AND ${WAITS} AND position > ? ORDER BY position`;
+function listWaitingRows(
+  sql: SqlStorage,
+  id: string,
+  page: { readonly after: number; readonly limit: number },
+): WaitingPage {
+  const query = `SELECT * FROM upstream_reviews WHERE upstream = ? AND ${IS_WAITING} AND position > ? ORDER BY position`;
   const items: WaitingDefinition[] = [];
   let bytes = 0;
   let next = page.after;
@@ -251,7 +258,7 @@ function waiting(sql: SqlStorage, id: string, page: { readonly after: number; re
       digest: seen_digest,
       text: text ?? "",
       approved: approved === null || approved_digest === null ? null : { digest: approved_digest, text: approved },
-      left: approved === null ? leftOf(sql, id, kind, text ?? "") : [],
+      left: approved === null ? findRemoved(sql, id, kind, text ?? "") : [],
       rejected: rejected_digest === seen_digest,
       seenAt: seen_at,
     };
@@ -263,36 +270,36 @@ function waiting(sql: SqlStorage, id: string, page: { readonly after: number; re
 }
 
 /** Of the same length but for the name: others cannot be the same definition under another name. */
-function leftOf(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["left"] {
+function findRemoved(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["left"] {
   const query = `SELECT name, approved AS text FROM upstream_reviews WHERE upstream = ? AND kind = ? AND position IS NULL
     AND approved IS NOT NULL AND abs(length(approved) - ?) < 512 LIMIT 5`;
   return sql.exec<{ name: string; text: string }>(query, id, kind, text.length).toArray();
 }
 
 /** What an upstream lists that was decided on so already: whoever did not hear of it says so again. */
-const DECIDED = {
+const IS_DECIDED = {
   approve: "position IS NOT NULL AND seen IS NULL AND approved_digest = seen_digest",
-  reject: `${WAITS} AND rejected_digest = seen_digest`,
+  reject: `${IS_WAITING} AND rejected_digest = seen_digest`,
 } as const satisfies Readonly<Record<ReviewVerdict, string>>;
 
 function decide(host: TenantHost, { id, verdict, digests }: Decision, actor: Actor) {
   const { sql } = host;
-  const of = (digest: string, which: string) =>
+  const findRows = (digest: string, which: string) =>
     sql
       .exec<ReviewRow>(`SELECT * FROM upstream_reviews WHERE upstream = ? AND seen_digest = ? AND ${which}`, id, digest)
       .toArray();
-  const isDecided = (digest: string) => of(digest, DECIDED[verdict]).length > 0;
-  const found = digests.map((digest) => ({ digest, rows: of(digest, WAITS) }));
-  const unknown = found.flatMap(({ digest, rows }) => (rows.length > 0 || isDecided(digest) ? [] : [digest]));
+  const isDecided = (digest: string) => findRows(digest, IS_DECIDED[verdict]).length > 0;
+  const matches = digests.map((digest) => ({ digest, rows: findRows(digest, IS_WAITING) }));
+  const unknown = matches.flatMap(({ digest, rows }) => (rows.length > 0 || isDecided(digest) ? [] : [digest]));
   if (unknown.length > 0 || digests.every(isDecided)) return { unknown };
   const set =
     verdict === "approve"
       ? "approved = seen, approved_digest = seen_digest, seen = NULL, rejected_digest = NULL"
       : "rejected_digest = seen_digest";
-  for (const { digest } of found) {
-    sql.exec(`UPDATE upstream_reviews SET ${set} WHERE upstream = ? AND seen_digest = ? AND ${WAITS}`, id, digest);
+  for (const { digest } of matches) {
+    sql.exec(`UPDATE upstream_reviews SET ${set} WHERE upstream = ? AND seen_digest = ? AND ${IS_WAITING}`, id, digest);
   }
-  const all = found.flatMap(({ rows }) => rows);
+  const all = matches.flatMap(({ rows }) => rows);
   const before = all.map(({ kind, name, approved_digest: digest }) => ({ kind, name, digest }));
   const after = all.map(({ kind, name, seen_digest: digest }) => ({ kind, name, digest }));
   host.record(actor, `upstream.${verdict}`, `upstream ${id}`, { before, after });

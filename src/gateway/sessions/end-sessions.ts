@@ -1,61 +1,66 @@
 // Owns ending sessions at an upstream for the object that kept them, with the credentials that they began with. Refuses
 // to go on for long: what cannot be told now is told later, by the object's next alarm.
 
-import { httpStatusOf, isPassing, McpFault } from "../../mcp-client/fault.ts";
+import { httpStatusOf, isTransientFault, McpFault } from "../../mcp-client/fault.ts";
 import { end2025 } from "../../mcp-client/streamable-2025.ts";
-import { TokenRefusal, type TokenHow } from "../guard/access-token.ts";
-import { serviceOf, UnboundService, type Services } from "../guard/service-binding.ts";
-import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
+import { AccessTokenError, type TokenOptions } from "../guard/access-token.ts";
+import { getServiceFetch, MissingServiceError, type Services } from "../guard/service-binding.ts";
+import { createUpstreamFetch, createTokenFetch } from "../outbound-fetch.ts";
 import { endpointOf, withToken } from "../upstream-config.ts";
-import { openKept, sessionRing, type KeptSession } from "./kept-session.ts";
-import type { EndOrder } from "./upstream-object.ts";
+import { unsealStoredSession, getSessionKeyRing, type StoredSession } from "./kept-session.ts";
+import type { EndSessionsRequest } from "./upstream-object.ts";
 
-export interface EndingAt {
+export interface EndSessionsContext {
   readonly env: unknown;
   readonly services: Services;
-  readonly waitUntil: TokenHow["waitUntil"];
+  readonly waitUntil: TokenOptions["waitUntil"];
 }
 
 /** The platform lets six requests of an invocation wait for their answers. */
-const LANES = 4;
-const GOODBYE_MS = 2000;
+const CONCURRENCY = 4;
+const END_TIMEOUT_MS = 2000;
 
 /** Gives the tags of those that are over, whatever the upstream said; the others may be told once more. */
-export async function sessionsEnded(
-  { meant, name, ring, sessions }: EndOrder,
-  at: EndingAt,
+export async function endUpstreamSessions(
+  { meant, name, ring, sessions }: EndSessionsRequest,
+  context: EndSessionsContext,
 ): Promise<readonly string[]> {
-  const keys = await sessionRing(at.env, ring);
+  const keys = await getSessionKeyRing(context.env, ring);
   const queue = [...sessions];
-  const over: string[] = [];
-  const lane = async () => {
+  const endedTags: string[] = [];
+  const worker = async () => {
     for (let one = queue.shift(); one; one = queue.shift()) {
-      const kept = await openKept(keys, name, one);
-      if (!kept || (await isOver(meant.id, kept, at))) over.push(one.tag);
+      const stored = await unsealStoredSession(keys, name, one);
+      if (!stored || (await endStoredSession(meant.id, stored, context))) endedTags.push(one.tag);
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  return over;
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return endedTags;
 }
 
-async function isOver(tenant: string, { session, upstream, filled }: KeptSession, at: EndingAt): Promise<boolean> {
+async function endStoredSession(
+  tenant: string,
+  { session, upstream, filled }: StoredSession,
+  context: EndSessionsContext,
+): Promise<boolean> {
   if (session.id === undefined) return true;
-  const leaving = { tenant, env: at.env, hops: 0 };
-  let isOldToken = false;
+  const outbound = { tenant, env: context.env, hops: 0 };
+  let usesOldToken = false;
   try {
-    const leave = outboundFetch(leaving, serviceOf(upstream, at.services, at.env));
-    const began = { ...filled, trace: {}, secrets: [] };
-    const how = { fetch: tokenFetch(leaving), now: Date.now, waitUntil: at.waitUntil };
+    const upstreamFetch = createUpstreamFetch(outbound, getServiceFetch(upstream, context.services, context.env));
+    const initialHeaders = { ...filled, trace: {}, secrets: [] };
+    const tokenOptions = { fetch: createTokenFetch(outbound), now: Date.now, waitUntil: context.waitUntil };
     // Where the client has another secret by now, the token that it was used with last may still do.
-    const { headers } = await withToken(began, how).catch((error: unknown) => {
-      isOldToken = error instanceof TokenRefusal;
-      if (isOldToken) return began;
+    const { headers } = await withToken(initialHeaders, tokenOptions).catch((error: unknown) => {
+      usesOldToken = error instanceof AccessTokenError;
+      if (usesOldToken) return initialHeaders;
       throw error;
     });
-    await end2025(endpointOf(upstream, headers, leave), session, { limits: { totalMs: GOODBYE_MS } });
+    await end2025(endpointOf(upstream, headers, upstreamFetch), session, { limits: { totalMs: END_TIMEOUT_MS } });
     return true;
   } catch (error) {
-    if (error instanceof McpFault) return !isPassing(error.fault) && !(isOldToken && httpStatusOf(error.fault) === 401);
-    return error instanceof UnboundService;
+    if (error instanceof McpFault)
+      return !isTransientFault(error.fault) && !(usesOldToken && httpStatusOf(error.fault) === 401);
+    return error instanceof MissingServiceError;
   }
 }

@@ -2,61 +2,61 @@
 // it, when the upstream is configured otherwise by then, or the tenant is gone. Refuses to be opened under another name.
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
-import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
+import { getSecretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import { parseSession, type Session2025 } from "../../mcp-client/session-2025.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { keptUnder } from "../../tenants/authority/incarnation.ts";
-import type { Meant } from "../../tenants/directory/placement.ts";
+import { storageKey } from "../../tenants/authority/incarnation.ts";
+import type { TenantRef } from "../../tenants/directory/placement.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import type { FilledHeaders } from "../upstream-config.ts";
-import type { SessionPlace } from "./upstream-object.ts";
+import type { ResolvedHeaders } from "../upstream-config.ts";
+import type { SessionRef } from "./upstream-object.ts";
 
-export interface KeptSession {
+export interface StoredSession {
   readonly session: Session2025;
   readonly upstream: UpstreamDocument;
   /** With which it began. An access token among them is asked for anew. */
-  readonly filled: Pick<FilledHeaders, "headers" | "grant">;
+  readonly filled: Pick<ResolvedHeaders, "headers" | "grant">;
 }
 
 /** What is larger is not kept: a server may say of itself what it likes. */
-const MOST_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 65_536;
 
 /** The name of the object that keeps the sessions of this tenant at this upstream. */
-export function sessionsName({ id, incarnation }: Meant, upstream: string): string {
-  return `${keptUnder(id, incarnation)}/${upstream}`;
+export function sessionObjectName({ id, uid: incarnation }: TenantRef, upstream: string): string {
+  return `${storageKey(id, incarnation)}/${upstream}`;
 }
 
 /** The Worker's own keys where it has any, before those that are at hand without them. */
-export async function sessionRing(env: unknown, without: KeyRing): Promise<KeyRing> {
-  const own = await secretsRing(env as SecretsKeyEnv);
-  return typeof own === "string" ? without : [...own, ...without];
+export async function getSessionKeyRing(env: unknown, fallback: KeyRing): Promise<KeyRing> {
+  const own = await getSecretsRing(env as SecretsKeyEnv);
+  return typeof own === "string" ? fallback : [...own, ...fallback];
 }
 
-function purposeOf(name: string, { key, tag }: SessionPlace): string {
-  return `upstream session ${name} ${key} ${tag}`;
+function purposeOf(objectName: string, { key, tag }: SessionRef): string {
+  return `upstream session ${objectName} ${key} ${tag}`;
 }
 
 /** undefined: it is too large. */
-export async function sealKept(
+export async function sealStoredSession(
   ring: KeyRing,
   name: string,
-  place: SessionPlace,
-  { session, upstream: { url, service, path }, filled: { headers, grant } }: KeptSession,
+  ref: SessionRef,
+  { session, upstream: { url, service, path }, filled: { headers, grant } }: StoredSession,
 ): Promise<string | undefined> {
-  const kept = { session: { ...session, hello: {} }, upstream: { url, service, path }, filled: { headers, grant } };
-  const text = JSON.stringify(kept);
-  return text.length > MOST_CHARACTERS ? undefined : seal(ring, purposeOf(name, place), text);
+  const stored = { session: { ...session, hello: {} }, upstream: { url, service, path }, filled: { headers, grant } };
+  const text = JSON.stringify(stored);
+  return text.length > MAX_CHARACTERS ? undefined : seal(ring, purposeOf(name, ref), text);
 }
 
 /** undefined: the keys that sealed it are gone. */
-export async function openKept(
+export async function unsealStoredSession(
   ring: KeyRing,
   name: string,
-  place: SessionPlace & { readonly sealed: string },
-): Promise<KeptSession | undefined> {
-  const text = await unseal(ring, purposeOf(name, place), place.sealed);
+  ref: SessionRef & { readonly sealed: string },
+): Promise<StoredSession | undefined> {
+  const text = await unseal(ring, purposeOf(name, ref), ref.sealed);
   if (text === undefined) return undefined;
-  const kept = JSON.parse(text) as JsonObject & KeptSession;
-  const session = parseSession(kept.session);
-  return session && { ...kept, session };
+  const stored = JSON.parse(text) as JsonObject & StoredSession;
+  const session = parseSession(stored.session);
+  return session && { ...stored, session };
 }

@@ -2,21 +2,27 @@
 // what it is lent. Refuses to be asked where an isolate knows the session itself.
 
 import { digest, toBase64Url, type KeyRing } from "../../auth/seal.ts";
-import type { CallHost } from "../../calls/call-host.ts";
+import type { RequestScope } from "../../calls/call-host.ts";
 import type { Session2025 } from "../../mcp-client/session-2025.ts";
 import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
-import { inTime } from "../../tenants/isolate/in-time.ts";
-import { openKept, sealKept, sessionRing, sessionsName, type KeptSession } from "./kept-session.ts";
-import type { SessionClaimed, UpstreamObject } from "./upstream-object.ts";
+import { withTimeout } from "../../tenants/isolate/in-time.ts";
+import {
+  unsealStoredSession,
+  sealStoredSession,
+  getSessionKeyRing,
+  sessionObjectName,
+  type StoredSession,
+} from "./kept-session.ts";
+import type { SessionClaimResult, UpstreamObject } from "./upstream-object.ts";
 
-export type SharedClaim =
+export type SharedSessionClaim =
   | { readonly state: "lent"; readonly tag: string; readonly session: Session2025; readonly times: number }
   | { readonly state: "make"; readonly tag: string }
   | { readonly state: "wait" | "alone" };
 
-export interface ShareGround extends Omit<KeptSession, "session"> {
-  readonly host: Pick<CallHost, "env" | "meant" | "ring" | "principal">;
+export interface SharedSessionContext extends Omit<StoredSession, "session"> {
+  readonly host: Pick<RequestScope, "env" | "tenantRef" | "ring" | "principal">;
   /** The upstream's. */
   readonly id: string;
   /** What all who share the session have in common. */
@@ -24,92 +30,95 @@ export interface ShareGround extends Omit<KeptSession, "session"> {
 }
 
 /** A call has a session of its own rather than wait for longer: no deadline of it ends what an object does not answer. */
-const PATIENCE_MS = 2000;
+const RPC_TIMEOUT_MS = 2000;
 
-interface Place {
+interface HashedKeys {
   readonly key: string;
   readonly owner: string;
 }
 
 /** Of one key, for one request. */
-export class SessionShare {
-  readonly #ground: ShareGround;
+export class SharedSessionClient {
+  readonly #context: SharedSessionContext;
   readonly #name: string;
-  #place: Promise<Place> | undefined;
+  #hashedKeys: Promise<HashedKeys> | undefined;
   /** What the object seals with, once it was asked. */
   #ring: KeyRing = [];
 
-  constructor(ground: ShareGround) {
-    this.#ground = ground;
-    this.#name = sessionsName(ground.host.meant, ground.id);
+  constructor(context: SharedSessionContext) {
+    this.#context = context;
+    this.#name = sessionObjectName(context.host.tenantRef, context.id);
   }
 
   /**
    * `callMs`: how long a call in it may take. `dead`: one that the upstream does not know, of which the object may not have
    * heard.
    */
-  async claim(callMs: number, dead?: string): Promise<SharedClaim> {
-    const { meant, env } = this.#ground.host;
-    const { key, owner } = await this.#at();
+  async claim(callMs: number, staleTag?: string): Promise<SharedSessionClaim> {
+    const { tenantRef: meant, env } = this.#context.host;
+    const { key, owner } = await this.#getKeys();
     for (let tries = 0; tries < 2; tries += 1) {
-      const claimed = await inTime<SessionClaimed>(
+      const claimed = await withTimeout<SessionClaimResult>(
         this.#stub().claim({ key, owner, callMs, meant, name: this.#name }),
-        PATIENCE_MS,
+        RPC_TIMEOUT_MS,
       );
-      if ("ring" in claimed) this.#ring = await sessionRing(env, claimed.ring);
+      if ("ring" in claimed) this.#ring = await getSessionKeyRing(env, claimed.ring);
       if (claimed.state !== "lent") return claimed;
       const { tag, sealed, times } = claimed;
-      const kept = await openKept(this.#ring, this.#name, { key, tag, sealed });
-      if (kept && tag !== dead) return { state: "lent", tag, session: kept.session, times };
-      await (kept ? this.doubted(tag) : this.gone(tag));
+      const stored = await unsealStoredSession(this.#ring, this.#name, { key, tag, sealed });
+      if (stored && tag !== staleTag) return { state: "lent", tag, session: stored.session, times };
+      await (stored ? this.suspect(tag) : this.invalidate(tag));
     }
     return { state: "alone" };
   }
 
   /** false: it is nobody else's, so it ends here. */
-  async keep(tag: string, session: Session2025, callMs: number): Promise<boolean> {
-    const { key } = await this.#at();
-    const sealed = await sealKept(this.#ring, this.#name, { key, tag }, { ...this.#ground, session });
-    if (sealed !== undefined) return inTime(this.#stub().keep({ key, tag }, sealed, callMs), PATIENCE_MS);
-    await this.gone(tag);
+  async store(tag: string, session: Session2025, callMs: number): Promise<boolean> {
+    const { key } = await this.#getKeys();
+    const sealed = await sealStoredSession(this.#ring, this.#name, { key, tag }, { ...this.#context, session });
+    if (sealed !== undefined) return withTimeout(this.#stub().store({ key, tag }, sealed, callMs), RPC_TIMEOUT_MS);
+    await this.invalidate(tag);
     return false;
   }
 
   /** false: it is not to be used any more. */
-  async used(tag: string, callMs: number): Promise<boolean> {
-    const { key } = await this.#at();
-    return inTime(this.#stub().used({ key, tag }, callMs), PATIENCE_MS);
+  async touch(tag: string, callMs: number): Promise<boolean> {
+    const { key } = await this.#getKeys();
+    return withTimeout(this.#stub().touch({ key, tag }, callMs), RPC_TIMEOUT_MS);
   }
 
-  async gone(tag: string): Promise<void> {
-    const { key } = await this.#at();
-    await inTime(this.#stub().gone({ key, tag }), PATIENCE_MS);
+  async invalidate(tag: string): Promise<void> {
+    const { key } = await this.#getKeys();
+    await withTimeout(this.#stub().invalidate({ key, tag }), RPC_TIMEOUT_MS);
   }
 
-  async doubted(tag: string): Promise<void> {
-    const { key } = await this.#at();
-    await inTime(this.#stub().doubted({ key, tag }), PATIENCE_MS);
+  async suspect(tag: string): Promise<void> {
+    const { key } = await this.#getKeys();
+    await withTimeout(this.#stub().suspect({ key, tag }), RPC_TIMEOUT_MS);
   }
 
-  #at(): Promise<Place> {
-    return (this.#place ??= this.#find());
+  #getKeys(): Promise<HashedKeys> {
+    return (this.#hashedKeys ??= this.#computeKeys());
   }
 
   /** Digests have a key: there are credentials in them, which nobody is to try out who reads what is stored. */
-  async #find(): Promise<Place> {
-    const { host, key } = this.#ground;
-    const ring = await sessionRing(host.env, host.ring);
+  async #computeKeys(): Promise<HashedKeys> {
+    const { host: requestScope, key } = this.#context;
+    const ring = await getSessionKeyRing(requestScope.env, requestScope.ring);
     const secret = toBase64Url(ring[0]?.secret ?? new Uint8Array());
-    const keyed = (text: string) => digest(JSON.stringify([secret, text]));
-    const [ofKey, owner] = await Promise.all([keyed(key), keyed(`principal ${host.principal.id}`)]);
-    return { key: ofKey, owner };
+    const keyedDigest = (text: string) => digest(JSON.stringify([secret, text]));
+    const [hashedKey, owner] = await Promise.all([
+      keyedDigest(key),
+      keyedDigest(`principal ${requestScope.principal.id}`),
+    ]);
+    return { key: hashedKey, owner };
   }
 
   /** A stub belongs to one request, and whoever tries again makes a new one. */
   #stub(): DurableObjectStub<UpstreamObject> {
-    const { env, meant } = this.#ground.host;
+    const { env, tenantRef: meant } = this.#context.host;
     const { jurisdiction, region } = meant.placement;
-    const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
-    return objectsIn(namespaceOf<UpstreamObject>(env, "UpstreamObject"), jurisdiction).getByName(this.#name, near);
+    const location = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
+    return objectsIn(namespaceOf<UpstreamObject>(env, "UpstreamObject"), jurisdiction).getByName(this.#name, location);
   }
 }

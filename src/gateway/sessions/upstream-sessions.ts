@@ -2,37 +2,44 @@
 // and capabilities, and shared with other isolates where an object keeps them. What an anonymous caller begins ends with
 // the call. Refuses to share a session between two callers.
 
-import type { Opened2025 } from "../../mcp-client/channel-2025.ts";
+import type { OpenedSession2025 } from "../../mcp-client/channel-2025.ts";
 import { pause } from "../../mcp-client/clock.ts";
 import type { Fault } from "../../mcp-client/fault.ts";
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { end2025, open2025 } from "../../mcp-client/streamable-2025.ts";
 import type { LogLevel } from "../../protocol/meta.ts";
 import { isSessionRefused } from "../translate-error.ts";
-import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "../upstream-link.ts";
-import type { SessionShare, SharedClaim } from "./session-share.ts";
-import { ASKED_MS, REPORTED_MS, TRUSTED_MS } from "./upstream-object.ts";
+import {
+  requestLogLevel,
+  createIdCounter,
+  toInitializeParams,
+  createLink2025,
+  type LinkConfig,
+  type UpstreamLink,
+} from "../upstream-link.ts";
+import type { SharedSessionClient, SharedSessionClaim } from "./session-share.ts";
+import { QUESTION_MS, REPORT_AFTER_MS, MAX_UNREPORTED_MS } from "./upstream-object.ts";
 
 /** For whom a session is. */
-export interface LinkOwner {
+export interface PooledSessionOwner {
   readonly tenant: string;
   readonly principal: string;
 }
 
 /** What the object that keeps it knows of a session. */
-interface Shared {
+interface SharedState {
   readonly tag: string;
   /** When the object was told last that it is used; milliseconds since the epoch. */
-  toldAt: number;
-  isTelling: boolean;
+  reportedAt: number;
+  isReporting: boolean;
 }
 
-export interface HeldSession {
+export interface PooledSession {
   readonly key: string;
-  readonly owner: LinkOwner;
+  readonly owner: PooledSessionOwner;
   /** That of the call that used it last: a later call may bring a newer access token. */
   endpoint: RemoteEndpoint;
-  opened: Pick<Opened2025, "session">;
+  opened: Pick<OpenedSession2025, "session">;
   /** Gives the id of the next request: two requests with one id must not be under way in one session. */
   readonly nextId: () => number;
   usedAt: number;
@@ -41,126 +48,130 @@ export interface HeldSession {
   /** `over`: nobody is lent it any more, and the last call in it ends it. `gone`: the upstream does not know it. */
   state: "held" | "over" | "gone";
   /** Other isolates use it too, so none of them ends it: the object does. */
-  shared: Shared | undefined;
+  shared: SharedState | undefined;
   /** What it was refused when it had just begun says nothing of whether the upstream knows it. */
-  isSound: boolean;
+  isKnownGood: boolean;
 }
 
-const MAX_HELD = 200;
+const MAX_POOLED = 200;
 /** Servers forget sessions that are idle; one that is older than this is ended and begun again. */
 const MAX_IDLE_MS = 240_000;
-const GOODBYE_MS = 2000;
+const END_TIMEOUT_MS = 2000;
 /** While another isolate makes the session. After these a call has a session of its own. */
-const WAITS_MS = [50, 100, 200, 400, 800] as const;
+const CLAIM_DELAYS_MS = [50, 100, 200, 400, 800] as const;
 /** Each isolate has ids of its own in a session, of those that fit into 31 bits. */
-const IDS_EACH = 2 ** 20;
-const IDS_IN_ALL = 2 ** 31;
+const IDS_PER_ISOLATE = 2 ** 20;
+const MAX_ID = 2 ** 31;
 
-type Later = (work: Promise<unknown>) => void;
+type WaitUntil = (work: Promise<unknown>) => void;
 
 /** By key, least recently used first. Bound: MAX_HELD; whoever has most loses one. */
-const held = new Map<string, HeldSession>();
+const pool = new Map<string, PooledSession>();
 
 /** A link, and what is to be done when the call is over. */
-export interface Lent {
+export interface LinkHandle {
   readonly link: UpstreamLink;
-  readonly over?: () => Promise<unknown>;
+  readonly release?: () => Promise<unknown>;
   /** To be called where a call in it failed: whether the upstream may not know it, and nobody is lent it now. Never rejects. */
-  readonly lost?: (fault: Fault) => Promise<boolean>;
+  readonly reportFailure?: (fault: Fault) => Promise<boolean>;
   /** To be called when a person is asked, which may take long. */
-  readonly asked?: () => void;
-  readonly held?: HeldSession;
+  readonly onQuestion?: () => void;
+  readonly session?: PooledSession;
 }
 
-export interface Lending {
+export interface AcquireOptions {
   /** Calls with the same key may share a session, so it has everything in it that they must have in common. */
   readonly key: string;
-  readonly owner: LinkOwner;
-  readonly how: LinkHow;
+  readonly owner: PooledSessionOwner;
+  readonly linkConfig: LinkConfig;
   /** The level of log messages that the session is asked for. */
   readonly level: LogLevel | undefined;
   readonly isAnonymous: boolean;
   readonly signal: AbortSignal;
-  readonly later: Later;
+  readonly waitUntil: WaitUntil;
   /** How long the call may take. */
   readonly callMs?: number;
   /** How it is shared with other isolates; absent: it is not. */
-  readonly share?: () => SessionShare;
+  readonly createShare?: () => SharedSessionClient;
   /** The tag of one that the upstream does not know any more. */
-  readonly dead?: string | undefined;
+  readonly staleTag?: string | undefined;
 }
 
 /** A link in a session that is there, or in a new one. */
-export async function lendLink(lending: Lending): Promise<Lent> {
-  const known = lendSession(lending);
-  if (known) return lent(known, lending);
-  const share = lending.isAnonymous ? undefined : lending.share?.();
-  if (!share) return lent(await beginSession(lending), lending, true);
+export async function acquireLink(options: AcquireOptions): Promise<LinkHandle> {
+  const pooled = takePooled(options);
+  if (pooled) return createHandle(pooled, options);
+  const share = options.isAnonymous ? undefined : options.createShare?.();
+  if (!share) return createHandle(await openUnsharedSession(options), options, true);
   const askedAt = Date.now();
-  const claimed = await claimSession(lending, share);
-  if ("held" in claimed) return lent(claimed.held, lending);
-  switch (claimed.state) {
+  const claim = await claimSession(options, share);
+  if ("held" in claim) return createHandle(claim.held, options);
+  switch (claim.state) {
     case "lent": {
-      const { tag, session, times } = claimed;
-      const nextId = counting((times * IDS_EACH) % IDS_IN_ALL);
-      const another = newSession(lending, { session }, nextId);
-      forgetHello(another);
-      return lent(holdShared(another, { tag, askedAt }, lending), lending);
+      const { tag, session, times } = claim;
+      const nextId = createIdCounter((times * IDS_PER_ISOLATE) % MAX_ID);
+      const sharedSession = createSession(options, { session }, nextId);
+      dropHandshakeData(sharedSession);
+      return createHandle(poolSharedSession(sharedSession, { tag, askedAt }, options), options);
     }
     case "make": {
-      const begun = await beginShared(lending, share, claimed.tag);
-      holdShared(begun, { tag: claimed.tag, askedAt }, lending);
-      lending.later(keepShared(begun, lending, share));
-      return lent(begun, lending, true);
+      const session = await openSharedSession(options, share, claim.tag);
+      poolSharedSession(session, { tag: claim.tag, askedAt }, options);
+      options.waitUntil(publishSession(session, options, share));
+      return createHandle(session, options, true);
     }
     case "away":
-      return lent(await beginSession(lending), lending, true);
+      return createHandle(await openUnsharedSession(options), options, true);
     // Nobody knows of it but this call.
     case "alone":
     case "wait":
-      return lent(await beginSession(lending, true), lending, true);
+      return createHandle(await openUnsharedSession(options, true), options, true);
   }
 }
 
-function lent(session: HeldSession, lending: Lending, isNew = false): Lent {
-  session.endpoint = lending.how.endpoint;
-  const link = link2025(lending.how, session.nextId, session.opened);
+function createHandle(session: PooledSession, options: AcquireOptions, isNew = false): LinkHandle {
+  session.endpoint = options.linkConfig.endpoint;
+  const link = createLink2025(options.linkConfig, session.nextId, session.opened);
   return {
     link,
-    held: session,
-    over: async () => returnSession(session, Date.now()),
-    lost: async (fault) => {
+    session: session,
+    release: async () => releaseSession(session, Date.now()),
+    reportFailure: async (fault) => {
       const isGone = fault.kind === "sessionGone";
       if (!isGone && !isSessionRefused(fault)) return false;
-      if (!isGone && isNew) session.isSound = true;
-      if (!isGone && session.isSound) return false;
-      await (isGone ? dropSession(session, lending) : doubtSession(session, lending));
+      if (!isGone && isNew) session.isKnownGood = true;
+      if (!isGone && session.isKnownGood) return false;
+      await (isGone ? invalidateSession(session, options) : suspectSession(session, options));
       return true;
     },
-    asked: () => {
-      if (session.shared) tellUsed(session, session.shared, lending, ASKED_MS);
+    onQuestion: () => {
+      if (session.shared) reportUse(session, session.shared, options, QUESTION_MS);
     },
   };
 }
 
 /** What the object says, or the session that a call beside this one was given meanwhile. `away`: it cannot be asked. */
 async function claimSession(
-  lending: Lending,
-  share: SessionShare,
-): Promise<SharedClaim | { readonly state: "away" } | { readonly held: HeldSession }> {
-  const { signal, how, callMs = 0, dead } = lending;
-  for (const waitMs of [...WAITS_MS, 0]) {
-    const claimed = await share.claim(callMs, dead).catch(() => ({ state: "away" }) as const);
-    if (claimed.state !== "wait" || waitMs === 0) return claimed;
-    if (!(await pause(how.endpoint.clock, waitMs, signal))) break;
-    const known = lendSession(lending);
-    if (known) return { held: known };
+  options: AcquireOptions,
+  share: SharedSessionClient,
+): Promise<SharedSessionClaim | { readonly state: "away" } | { readonly held: PooledSession }> {
+  const { signal, linkConfig, callMs = 0, staleTag } = options;
+  for (const waitMs of [...CLAIM_DELAYS_MS, 0]) {
+    const claim = await share.claim(callMs, staleTag).catch(() => ({ state: "away" }) as const);
+    if (claim.state !== "wait" || waitMs === 0) return claim;
+    if (!(await pause(linkConfig.endpoint.clock, waitMs, signal))) break;
+    const pooled = takePooled(options);
+    if (pooled) return { held: pooled };
   }
   return { state: "alone" };
 }
 
-function newSession({ key, owner, how }: Lending, opened: HeldSession["opened"], nextId: () => number): HeldSession {
-  const { endpoint } = how;
+function createSession(
+  { key, owner, linkConfig }: AcquireOptions,
+  opened: PooledSession["opened"],
+  nextId: () => number,
+): PooledSession {
+  const { endpoint } = linkConfig;
   const usedAt = Date.now();
   const { session } = opened;
   return {
@@ -173,192 +184,212 @@ function newSession({ key, owner, how }: Lending, opened: HeldSession["opened"],
     calls: 1,
     state: "over",
     shared: undefined,
-    isSound: false,
+    isKnownGood: false,
   };
 }
 
 /** What both sides said when it began may be megabytes, and an isolate holds many: no call in it needs that. */
-function forgetHello(begun: HeldSession): void {
-  begun.opened = { session: { ...begun.opened.session, hello: {}, capabilities: {} } };
+function dropHandshakeData(session: PooledSession): void {
+  session.opened = { session: { ...session.opened.session, hello: {}, capabilities: {} } };
 }
 
-async function openSession2025(lending: Lending): Promise<HeldSession> {
-  const { how, level, signal, later } = lending;
-  const nextId = counting();
-  const opened = await open2025(how.endpoint, helloOf(how.about), nextId(), { signal });
-  const session = newSession(lending, opened, nextId);
+async function openSession2025(options: AcquireOptions): Promise<PooledSession> {
+  const { linkConfig, level, signal, waitUntil } = options;
+  const nextId = createIdCounter();
+  const opened = await open2025(linkConfig.endpoint, toInitializeParams(linkConfig.client), nextId(), { signal });
+  const session = createSession(options, opened, nextId);
   // A server that keeps no session would not remember the level.
   if (level !== undefined && opened.session.id !== undefined) {
-    await askForLogs(link2025(how, nextId, opened), level, { clock: how.endpoint.clock, signal, later });
+    await requestLogLevel(createLink2025(linkConfig, nextId, opened), level, {
+      clock: linkConfig.endpoint.clock,
+      signal,
+      waitUntil,
+    });
   }
   return session;
 }
 
 /** One that this isolate ends. `isAlone`: with the call. */
-async function beginSession(lending: Lending, isAlone = lending.isAnonymous): Promise<HeldSession> {
-  const session = await openSession2025(lending);
-  forgetHello(session);
+async function openUnsharedSession(options: AcquireOptions, isSingleUse = options.isAnonymous): Promise<PooledSession> {
+  const session = await openSession2025(options);
+  dropHandshakeData(session);
   // Anonymous callers do not share a session. Where the server keeps none, there is nothing that they could share.
-  if (!isAlone || session.opened.session.id === undefined) holdSession(session, lending.later);
+  if (!isSingleUse || session.opened.session.id === undefined) addToPool(session, options.waitUntil);
   return session;
 }
 
 /** For whoever was told to make it. */
-async function beginShared(lending: Lending, share: SessionShare, tag: string): Promise<HeldSession> {
+async function openSharedSession(
+  options: AcquireOptions,
+  share: SharedSessionClient,
+  tag: string,
+): Promise<PooledSession> {
   try {
-    return await openSession2025(lending);
+    return await openSession2025(options);
   } catch (error) {
     // What is thrown next says more; the object finds out at the next claim.
-    lending.later(share.gone(tag).catch(() => undefined));
+    options.waitUntil(share.invalidate(tag).catch(() => undefined));
     throw error;
   }
 }
 
 /** Hands it to the object, or keeps it from other calls where the object does not take it. Never rejects. */
-async function keepShared(session: HeldSession, { callMs = 0 }: Lending, share: SessionShare): Promise<void> {
+async function publishSession(
+  session: PooledSession,
+  { callMs = 0 }: AcquireOptions,
+  share: SharedSessionClient,
+): Promise<void> {
   const { shared, opened } = session;
   if (!shared) return;
   const { tag } = shared;
   // It may have arrived although nothing says so, and other isolates use it: it is said again, and not ended under them.
-  const keep = () => share.keep(tag, opened.session, callMs);
-  const isKept = await keep()
-    .catch(keep)
+  const store = () => share.store(tag, opened.session, callMs);
+  const isStored = await store()
+    .catch(store)
     .catch(() => true);
-  forgetHello(session);
-  if (isKept) return;
+  dropHandshakeData(session);
+  if (isStored) return;
   session.shared = undefined;
-  if (session.state !== "gone") await letGo(session);
+  if (session.state !== "gone") await retireSession(session);
 }
 
-function holdShared(
-  session: HeldSession,
+function poolSharedSession(
+  session: PooledSession,
   { tag, askedAt }: { readonly tag: string; readonly askedAt: number },
-  { later }: Lending,
-): HeldSession {
-  session.shared = { tag, toldAt: askedAt, isTelling: false };
-  const before = held.get(session.key);
+  { waitUntil }: AcquireOptions,
+): PooledSession {
+  session.shared = { tag, reportedAt: askedAt, isReporting: false };
+  const previous = pool.get(session.key);
   // Of one that this isolate has anew, the newer is known to be in force.
-  if (before) later(letGo(before));
-  holdSession(session, later);
+  if (previous) waitUntil(retireSession(previous));
+  addToPool(session, waitUntil);
   return session;
 }
 
 /** Counts one more call in it, which `returnSession` takes back. What was idle too long is ended later. */
-function lendSession(lending: Lending): HeldSession | undefined {
+function takePooled(options: AcquireOptions): PooledSession | undefined {
   const now = Date.now();
-  for (const session of held.values()) {
+  for (const session of pool.values()) {
     if (now - session.usedAt <= MAX_IDLE_MS) break;
-    lending.later(letGo(session));
+    options.waitUntil(retireSession(session));
   }
-  const found = held.get(lending.key);
-  if (!found || !isTrusted(found, lending, now)) return undefined;
-  found.calls += 1;
-  keepUsed(found, now);
-  return found;
+  const pooled = pool.get(options.key);
+  if (!pooled || !isFresh(pooled, options, now)) return undefined;
+  pooled.calls += 1;
+  touchSession(pooled, now);
+  return pooled;
 }
 
 /** Whether the object still has it, as far as this isolate can know. Tells the object now and then that it is used. */
-function isTrusted(session: HeldSession, lending: Lending, now: number): boolean {
+function isFresh(session: PooledSession, options: AcquireOptions, now: number): boolean {
   const { shared } = session;
   if (!shared) return true;
-  const age = now - shared.toldAt;
+  const age = now - shared.reportedAt;
   // A clock that was set back says nothing.
-  if (age < 0 || age >= TRUSTED_MS) {
-    lending.later(letGo(session));
+  if (age < 0 || age >= MAX_UNREPORTED_MS) {
+    options.waitUntil(retireSession(session));
     return false;
   }
-  if (age >= REPORTED_MS && !shared.isTelling) tellUsed(session, shared, lending, lending.callMs ?? 0);
+  if (age >= REPORT_AFTER_MS && !shared.isReporting) reportUse(session, shared, options, options.callMs ?? 0);
   return true;
 }
 
-function tellUsed(session: HeldSession, shared: Shared, { share, later }: Lending, callMs: number): void {
+function reportUse(
+  session: PooledSession,
+  shared: SharedState,
+  { createShare, waitUntil }: AcquireOptions,
+  callMs: number,
+): void {
   const now = Date.now();
-  shared.isTelling = true;
-  const told = share?.().used(shared.tag, callMs) ?? Promise.resolve(true);
+  shared.isReporting = true;
+  const reported = createShare?.().touch(shared.tag, callMs) ?? Promise.resolve(true);
   const done = (isThere: boolean) => {
-    if (isThere) shared.toldAt = Math.max(shared.toldAt, now);
-    else forget(session);
+    if (isThere) shared.reportedAt = Math.max(shared.reportedAt, now);
+    else abandonSession(session);
   };
-  later(
-    told
+  waitUntil(
+    reported
       .then(done, () => undefined)
       .finally(() => {
-        shared.isTelling = false;
+        shared.isReporting = false;
       }),
   );
 }
 
 /** From now on other calls may share the session. If another call was faster with one, this one ends with its own call. */
-function holdSession(session: HeldSession, later: Later): void {
-  if (held.has(session.key)) return;
+function addToPool(session: PooledSession, later: WaitUntil): void {
+  if (pool.has(session.key)) return;
   session.state = "held";
-  keepUsed(session, Date.now());
-  while (held.size > MAX_HELD) {
-    const [oldest] = mostOf(
-      mostOf([...held.values()], ({ owner }) => owner.tenant),
+  touchSession(session, Date.now());
+  while (pool.size > MAX_POOLED) {
+    const [oldest] = largestGroup(
+      largestGroup([...pool.values()], ({ owner }) => owner.tenant),
       ({ owner }) => owner.principal,
     );
     if (!oldest) return;
-    later(letGo(oldest));
+    later(retireSession(oldest));
   }
 }
 
 /** Those of whoever has most: nobody loses a session to somebody who begins ever new ones. */
-function mostOf(sessions: readonly HeldSession[], ownerOf: (session: HeldSession) => string): readonly HeldSession[] {
+function largestGroup(
+  sessions: readonly PooledSession[],
+  ownerOf: (session: PooledSession) => string,
+): readonly PooledSession[] {
   const all = [...Map.groupBy(sessions, ownerOf).values()];
   return all.toSorted((a, b) => b.length - a.length)[0] ?? [];
 }
 
 /** A call in it is over. Never rejects. */
-async function returnSession(session: HeldSession, now: number): Promise<void> {
+async function releaseSession(session: PooledSession, now: number): Promise<void> {
   session.calls -= 1;
-  if (session.state === "held") keepUsed(session, now);
-  else await leaveUpstream(session);
+  if (session.state === "held") touchSession(session, now);
+  else await endIfUnused(session);
 }
 
 /** The upstream does not know it any more, so no isolate is to be lent it. Another one in its place stays. */
-async function dropSession(session: HeldSession, { share }: Lending): Promise<void> {
-  forget(session);
+async function invalidateSession(session: PooledSession, { createShare }: AcquireOptions): Promise<void> {
+  abandonSession(session);
   const { shared } = session;
   if (shared)
-    await share?.()
-      .gone(shared.tag)
+    await createShare?.()
+      .invalidate(shared.tag)
       // Its claim ends by its time.
       .catch(() => undefined);
 }
 
 /** It may be there: whoever keeps it ends it, when nobody uses it any more. */
-async function doubtSession(session: HeldSession, { share }: Lending): Promise<void> {
+async function suspectSession(session: PooledSession, { createShare }: AcquireOptions): Promise<void> {
   const { shared } = session;
-  if (!shared) return letGo(session);
-  forget(session);
-  await share?.()
-    .doubted(shared.tag)
+  if (!shared) return retireSession(session);
+  abandonSession(session);
+  await createShare?.()
+    .suspect(shared.tag)
     // Its claim ends by its time.
     .catch(() => undefined);
 }
 
 /** Nobody here uses it any more, and nobody ends it. */
-function forget(session: HeldSession): void {
-  if (held.get(session.key) === session) held.delete(session.key);
+function abandonSession(session: PooledSession): void {
+  if (pool.get(session.key) === session) pool.delete(session.key);
   session.state = "gone";
 }
 
 /** Lends it to nobody any more. Never rejects. */
-async function letGo(session: HeldSession): Promise<void> {
-  if (held.get(session.key) === session) held.delete(session.key);
+async function retireSession(session: PooledSession): Promise<void> {
+  if (pool.get(session.key) === session) pool.delete(session.key);
   session.state = "over";
-  await leaveUpstream(session);
+  await endIfUnused(session);
 }
 
-function keepUsed(session: HeldSession, now: number): void {
+function touchSession(session: PooledSession, now: number): void {
   session.usedAt = now;
-  held.delete(session.key);
-  held.set(session.key, session);
+  pool.delete(session.key);
+  pool.set(session.key, session);
 }
 
-async function leaveUpstream({ endpoint, opened: { session }, state, calls, shared }: HeldSession): Promise<void> {
+async function endIfUnused({ endpoint, opened: { session }, state, calls, shared }: PooledSession): Promise<void> {
   if (state !== "over" || calls > 0 || shared || session.id === undefined) return;
   // A goodbye: the server may be gone.
-  await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
+  await end2025(endpoint, session, { limits: { totalMs: END_TIMEOUT_MS } }).catch(() => undefined);
 }

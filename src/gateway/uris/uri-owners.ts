@@ -20,12 +20,12 @@ export function prefixOf(prefixes: readonly UriPrefix[], uri: string): UriPrefix
 }
 
 /** Whether a prefix gives it to another upstream. */
-export function isAnothers(prefixes: readonly UriPrefix[], id: string, uri: string): boolean {
+export function belongsToOther(prefixes: readonly UriPrefix[], id: string, uri: string): boolean {
   return (prefixOf(prefixes, uri)?.[1] ?? id) !== id;
 }
 
 /** What an upstream writes as a URI or a template, as prefixes are compared with it: whatever its spelling. */
-export function normalOf(kind: ListedKind, written: string): string {
+export function normalizeListedUri(kind: ListedKind, written: string): string {
   if (kind === "resources") {
     const parsed = parseUri(written);
     return "uri" in parsed ? parsed.uri : written;

@@ -2,10 +2,10 @@
 // there, and stored calls are shown there. Refuses to open the stream or to know where it goes on from.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
-import type { Call } from "../../protocol/call.ts";
+import type { McpRequest } from "../../protocol/call.ts";
 import { classify, type Classified } from "../../protocol/classify.ts";
-import { encodeAnswer, encodeFailure } from "../../protocol/dispatch.ts";
-import { DIALECTS, type Revision } from "../../protocol/era.ts";
+import { encodeOutcome, encodeFailure } from "../../protocol/dispatch.ts";
+import { REVISION_FEATURES, type ProtocolVersion } from "../../protocol/era.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject, RequestId, RpcRequest } from "../../protocol/jsonrpc.ts";
 import { initialize } from "../../protocol/methods/lifecycle.ts";
@@ -13,19 +13,19 @@ import { isFailure } from "../../protocol/methods/params.ts";
 import { CallViewer } from "../../sessions/call-viewer.ts";
 import type { CallRunner } from "../../sessions/call-runner.ts";
 import { openSessionSocket } from "../../sessions/session-door.ts";
-import { persistently } from "../../streams/persistently.ts";
+import { withRetries } from "../../streams/persistently.ts";
 import type { RunnerMessage } from "../../streams/wire.ts";
-import { call2025, isInitialize, runBatch } from "./answers.ts";
-import { answer } from "../answer.ts";
-import { CallSink, type Mouth } from "../call-sink.ts";
-import { enter } from "../enter.ts";
-import type { Entered } from "../entered.ts";
+import { createRequest2025, isInitialize, runBatch } from "./answers.ts";
+import { handleRequest } from "../answer.ts";
+import { CallOutput, type ResponseChannel } from "../call-sink.ts";
+import { authorizeRequest } from "../enter.ts";
+import type { AuthorizedRequest } from "../entered.ts";
 import type { EventStream } from "../event-stream.ts";
 import { failureOf } from "../on-error.ts";
 import { NO_HEADERS } from "./posted.ts";
 import type { Session } from "../../sessions/session-id.ts";
-import { createRunner, storeCall, watch } from "../../sessions/stored-call.ts";
-import { isUnchanged, toolOf } from "./calls.ts";
+import { createRunner, storeCall, connectWhenSlow } from "../../sessions/stored-call.ts";
+import { isStillAuthorized, requestedTool } from "./calls.ts";
 
 const MAX_RUNNING = 100;
 const MAX_POSTS = 1000;
@@ -33,35 +33,35 @@ const MAX_POSTS = 1000;
  * The platform lets an invocation ask others 10,000 times, of which handlers may spend some unseen. After so many, when
  * nothing runs, the client must come back to another invocation; after twice as many, nothing new runs in this one.
  */
-const ASKED_BY_ONE_INVOCATION = 2500;
+const MAX_SUBREQUESTS = 2500;
 /** How long a call goes on after its client left. */
 const ORPHAN_MS = 30_000;
 
 /** A post, as the session's object hands it on. */
-type Posted = Extract<RunnerMessage, { posted: string }>;
+type PostedMessage = Extract<RunnerMessage, { posted: string }>;
 
-export interface HolderHost {
+export interface SseConnectionHost {
   /** Whoever opened the stream. */
-  readonly entered: Entered;
+  readonly authorized: AuthorizedRequest;
   readonly events: EventStream;
   /** Shows event number `seq` of the stored call `key`. */
-  shown(key: string, seq: number, json: string): void;
+  sendStoredEvent(key: string, seq: number, json: string): void;
   /** Confirms that this post arrived. It may be called twice for the same post. */
-  taken(post: string): void;
+  acknowledge(post: string): void;
   /** Ends the stream, so that the client comes back for what cannot be shown or run here. */
-  lost(): void;
+  reconnect(): void;
 }
 
 /** What `initialize` agreed on, as the session's object keeps it. */
-interface Agreed {
-  readonly revision: Revision;
+interface StoredNegotiation {
+  readonly revision: ProtocolVersion;
   readonly unofficial: boolean;
   readonly capabilities: JsonObject;
 }
 
 /** A call that runs in this invocation. */
-interface RunningPost {
-  readonly sink: CallSink;
+interface RunningCall {
+  readonly sink: CallOutput;
   readonly runner: CallRunner;
 }
 
@@ -69,86 +69,87 @@ function idOf(classified: Classified): RequestId | undefined {
   return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
 }
 
-export class Holder {
-  readonly #host: HolderHost;
-  readonly #running = new Set<RunningPost>();
+export class SseConnection {
+  readonly #connectionHost: SseConnectionHost;
+  readonly #running = new Set<RunningCall>();
   readonly #viewers = new Map<string, CallViewer>();
   /** The ids of the latest posts, because an object that was reset in between hands a post on again. */
   readonly #posts = new Set<string>();
   #session: Session;
   /** How many messages are being worked on. */
-  #taken = 0;
+  #activeMessages = 0;
   #isOld = false;
-  #left = false;
+  #isDisconnected = false;
 
-  constructor(host: HolderHost, session: Session) {
-    this.#host = host;
+  constructor(connectionHost: SseConnectionHost, session: Session) {
+    this.#connectionHost = connectionHost;
     this.#session = session;
   }
 
   /** Every call speaks on the one stream. An answer waits until the client has read the answers before it. */
-  readonly #mouth: Mouth = {
-    say: (json) => {
-      const { events } = this.#host;
-      if (!events.isBehind) events.event(json);
+  readonly #channel: ResponseChannel = {
+    write: (json) => {
+      const { events } = this.#connectionHost;
+      if (!events.isBehind) events.writeEvent(json);
       return true;
     },
-    end: (json) => (json === null ? undefined : this.#say(json)),
+    end: (json) => (json === null ? undefined : this.#send(json)),
   };
 
   /** Takes over what `initialize` agreed on, as an earlier holder of the session wrote it down. */
-  recall(agreed: string): void {
-    const { revision, unofficial, capabilities } = JSON.parse(agreed) as Agreed;
-    this.#session = { ...this.#session, dialect: DIALECTS[revision], unofficial, capabilities };
+  restoreNegotiation(negotiation: string): void {
+    const { revision, unofficial, capabilities } = JSON.parse(negotiation) as StoredNegotiation;
+    this.#session = { ...this.#session, revision: REVISION_FEATURES[revision], unofficial, capabilities };
   }
 
   /** Runs what the client posted, once. Whatever goes wrong becomes an answer on the stream. */
-  take({ posted, id: post }: Posted): void {
-    this.#host.taken(post);
+  handlePost({ posted, id: post }: PostedMessage): void {
+    this.#connectionHost.acknowledge(post);
     if (this.#posts.has(post)) return;
     this.#posts.add(post);
     const [oldest] = this.#posts;
     if (this.#posts.size > MAX_POSTS && oldest !== undefined) this.#posts.delete(oldest);
-    const { entered } = this.#host;
+    const { authorized } = this.#connectionHost;
     const classified = classify(JSON.parse(posted), NO_HEADERS);
     const many = classified.kind === "batch2025" ? classified.messages.length : 1;
-    this.#taken += many;
+    this.#activeMessages += many;
     const work = this.#run(classified).catch((error: unknown) => {
-      entered.onError(error);
-      this.#refuse(idOf(classified), failureOf(error, entered.visit.request));
+      authorized.onError(error);
+      this.#sendFailure(idOf(classified), failureOf(error, authorized.context.request));
     });
-    entered.waitUntil(
+    authorized.waitUntil(
       work.then(() => {
-        this.#taken -= many;
-        entered.visit.asked += many;
-        this.rest();
+        this.#activeMessages -= many;
+        authorized.context.subrequestCount += many;
+        this.reconnectWhenIdle();
       }),
     );
   }
 
   /** Has the client come back to another invocation, at a moment when nothing runs, if this one did enough. */
-  rest(isOld = this.#isOld): void {
+  reconnectWhenIdle(isOld = this.#isOld): void {
     this.#isOld = isOld;
-    if (this.#taken === 0 && (isOld || this.#asked >= ASKED_BY_ONE_INVOCATION)) this.#host.lost();
+    if (this.#activeMessages === 0 && (isOld || this.#subrequestCount >= MAX_SUBREQUESTS))
+      this.#connectionHost.reconnect();
   }
 
-  get #asked(): number {
-    return this.#host.entered.visit.asked;
+  get #subrequestCount(): number {
+    return this.#connectionHost.authorized.context.subrequestCount;
   }
 
-  shows(key: string): boolean {
+  isReplaying(key: string): boolean {
     return this.#viewers.has(key);
   }
 
   /** Shows a stored call's log after event number `after`, unless it is shown already. */
-  async show(key: string, after: number): Promise<void> {
-    if (this.#left || this.#viewers.has(key)) return;
+  async replay(key: string, after: number): Promise<void> {
+    if (this.#isDisconnected || this.#viewers.has(key)) return;
     const viewer = new CallViewer({
-      connect: (from) => openSessionSocket(this.#object(), { as: "viewer", call: key }, from),
-      event: (seq, json) => {
-        this.#host.shown(key, seq, json);
+      connect: (from) => openSessionSocket(this.#sessionObject(), { as: "viewer", call: key }, from),
+      onEvent: (seq, json) => {
+        this.#connectionHost.sendStoredEvent(key, seq, json);
       },
-      over: () => {
+      onEnd: () => {
         this.#viewers.delete(key);
       },
     });
@@ -156,18 +157,18 @@ export class Holder {
     try {
       if ((await viewer.start(after)) !== undefined) this.#viewers.delete(key);
     } catch (error) {
-      this.#host.entered.onError(error);
-      this.#host.lost();
+      this.#connectionHost.authorized.onError(error);
+      this.#connectionHost.reconnect();
     }
   }
 
   /** The client is gone: calls that wait for an answer are left to another run, the others end after `ORPHAN_MS`. */
-  leave(): void {
-    if (this.#left) return;
-    this.#left = true;
+  disconnect(): void {
+    if (this.#isDisconnected) return;
+    this.#isDisconnected = true;
     for (const viewer of this.#viewers.values()) viewer.close();
-    for (const { runner } of this.#running) runner.leave();
-    if (this.#taken === 0) return;
+    for (const { runner } of this.#running) runner.onClientGone();
+    if (this.#activeMessages === 0) return;
     setTimeout(() => {
       for (const { sink, runner } of this.#running) {
         // What is stored goes on elsewhere; the rest ends.
@@ -177,81 +178,88 @@ export class Holder {
     }, ORPHAN_MS);
   }
 
-  #object() {
-    return this.#host.entered.doors.sessionObject(this.#session);
+  #sessionObject() {
+    return this.#connectionHost.authorized.sessionStubs.sessionObject(this.#session);
   }
 
   async #run(classified: Classified): Promise<void> {
-    if (this.#taken > MAX_RUNNING || this.#asked >= 2 * ASKED_BY_ONE_INVOCATION) {
-      return this.#refuse(idOf(classified), failure("refused", "Refused: too many calls at once"));
+    if (this.#activeMessages > MAX_RUNNING || this.#subrequestCount >= 2 * MAX_SUBREQUESTS) {
+      return this.#sendFailure(idOf(classified), failure("refused", "Refused: too many calls at once"));
     }
     // Every message is let in anew, as every other request is.
-    const entered = await enter(this.#host.entered.visit);
-    if (isFailure(entered)) return this.#refuse(idOf(classified), entered);
+    const authorized = await authorizeRequest(this.#connectionHost.authorized.context);
+    if (isFailure(authorized)) return this.#sendFailure(idOf(classified), authorized);
     if (classified.kind === "batch2025") {
       const session = this.#session;
-      const sink = new CallSink(this.#mouth, "2025");
-      const json = await runBatch(entered, classified.messages, { session, dialect: session.dialect, sink });
-      if (isFailure(json)) return this.#refuse(undefined, json);
-      if (json !== undefined) await this.#say(`[${json.join()}]`);
+      const sink = new CallOutput(this.#channel, "2025");
+      const json = await runBatch(authorized, classified.messages, { session, revision: session.revision, sink });
+      if (isFailure(json)) return this.#sendFailure(undefined, json);
+      if (json !== undefined) await this.#send(`[${json.join()}]`);
     }
     if (classified.kind !== "message2025" || classified.message.kind !== "request") return;
-    if (isInitialize(classified.message)) await this.#initialize(entered, classified.message);
-    else await this.#call(entered, call2025(entered, classified.message, this.#session.dialect, this.#session));
+    if (isInitialize(classified.message)) await this.#initialize(authorized, classified.message);
+    else
+      await this.#runCall(
+        authorized,
+        createRequest2025(authorized, classified.message, this.#session.revision, this.#session),
+      );
   }
 
-  #refuse(id: RequestId | undefined, why: Failure): void {
-    void this.#say(encodeFailure(id, why, "2025").json);
+  #sendFailure(id: RequestId | undefined, reason: Failure): void {
+    void this.#send(encodeFailure(id, reason, "2025").json);
   }
 
-  #say(json: string): Promise<void> {
-    const { events } = this.#host;
-    return events.inTurn(json.length, () => {
-      events.event(json);
+  #send(json: string): Promise<void> {
+    const { events } = this.#connectionHost;
+    return events.writeInTurn(json.length, () => {
+      events.writeEvent(json);
     });
   }
 
-  async #initialize(entered: Entered, { id, params }: RpcRequest): Promise<void> {
-    const initialized = initialize(params ?? {}, entered.backend);
-    if (initialized.kind === "failure") return this.#refuse(id, initialized);
+  async #initialize(authorized: AuthorizedRequest, { id, params }: RpcRequest): Promise<void> {
+    const initialized = initialize(params ?? {}, authorized.handlers);
+    if (initialized.kind === "failure") return this.#sendFailure(id, initialized);
     const { negotiated, capabilities, result } = initialized;
-    const { dialect, unofficial } = negotiated;
-    const agreed: Agreed = { revision: dialect.revision, unofficial, capabilities };
-    const agree = async () =>
-      (await entered.doors.remembered(this.#session)).agree(JSON.stringify(agreed), this.#session.expires);
-    await persistently(agree);
-    this.#session = { ...this.#session, dialect, unofficial, capabilities };
-    await this.#say(encodeAnswer(id, { kind: "complete", result }, dialect, entered.view.server).json);
+    const { revision, isUnknownRevision: unofficial } = negotiated;
+    const negotiation: StoredNegotiation = { revision: revision.version, unofficial, capabilities };
+    const saveNegotiation = async () =>
+      (await authorized.sessionStubs.registerSession(this.#session)).saveNegotiation(
+        JSON.stringify(negotiation),
+        this.#session.expires,
+      );
+    await withRetries(saveNegotiation);
+    this.#session = { ...this.#session, revision, unofficial, capabilities };
+    await this.#send(encodeOutcome(id, { kind: "complete", result }, revision, authorized.view.server).json);
   }
 
-  async #call(entered: Entered, call: Call): Promise<void> {
+  async #runCall(authorized: AuthorizedRequest, call: McpRequest): Promise<void> {
     const session = this.#session;
-    const tool = toolOf(entered, call);
-    const calling = { call, session, repeatable: tool?.repeatable ?? true };
+    const tool = requestedTool(authorized, call);
+    const sessionCall = { call, session, repeatable: tool?.repeatable ?? true };
     // The session's object tells whoever holds the stream then to show the call.
-    if (tool?.resumable && (await storeCall(entered, calling)) !== undefined) return;
-    const sink = new CallSink(this.#mouth, "2025");
-    const runner = createRunner(entered, calling, {
-      said: () => sink.said,
-      stored: () => {
+    if (tool?.resumable && (await storeCall(authorized, sessionCall)) !== undefined) return;
+    const sink = new CallOutput(this.#channel, "2025");
+    const runner = createRunner(authorized, sessionCall, {
+      notificationCount: () => sink.notificationCount,
+      onStored: () => {
         sink.divert(runner);
-        if (this.#left) runner.leave();
+        if (this.#isDisconnected) runner.onClientGone();
       },
-      unchanged: () => isUnchanged(entered, call),
-      cancelled: () => {
+      hasSameRights: () => isStillAuthorized(authorized, call),
+      onCancelled: () => {
         sink.cancel();
       },
     });
-    const running: RunningPost = { sink, runner };
+    const running: RunningCall = { sink, runner };
     this.#running.add(running);
-    const settled = answer(entered, { ...call, sink, questions: runner });
-    watch(runner, settled, entered);
-    const { json } = await settled;
+    const handling = handleRequest(authorized, { ...call, sink, clientRequester: runner });
+    connectWhenSlow(runner, handling, authorized);
+    const { json } = await handling;
     try {
       await sink.finish(json);
     } catch (error) {
       // The call is stored, and its result could not be: another run brings it.
-      entered.onError(error);
+      authorized.onError(error);
     } finally {
       this.#running.delete(running);
     }

@@ -4,9 +4,9 @@
 import { classify, type InboundHeaders } from "../../protocol/classify.ts";
 import type { Era } from "../../protocol/era.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
-import { persistently } from "../../streams/persistently.ts";
-import { inTime } from "../../tenants/isolate/in-time.ts";
-import { hear } from "./answers.ts";
+import { withRetries } from "../../streams/persistently.ts";
+import { withTimeout } from "../../tenants/isolate/in-time.ts";
+import { handleClientMessage } from "./answers.ts";
 import { findSession } from "../../sessions/find-session.ts";
 import type { SessionCaller } from "../../sessions/session-caller.ts";
 import type { ParsedBody } from "../body.ts";
@@ -15,44 +15,44 @@ import { respondAccepted, respondFailure } from "../respond.ts";
 /** This transport has no MCP headers: those that a client sends all the same are ignored. */
 export const NO_HEADERS: InboundHeaders = { version: null, session: null, method: null, name: null };
 /** Waits between tries: whoever holds the stream may be reconnecting after an accident. */
-const HOLDER_RETRY_MS = [50, 250, 700, 1500] as const;
+const DELIVERY_RETRY_MS = [50, 250, 700, 1500] as const;
 /** For one try: its holder takes a post at once, and one that it has already only once. */
-const TAKEN_WITHIN_MS = 2500;
+const DELIVERY_TIMEOUT_MS = 2500;
 
-export const UNAVAILABLE: Failure = {
+export const SESSION_UNAVAILABLE: Failure = {
   ...failure("unavailable", "Service unavailable: this session cannot be reached right now"),
   retryAfter: 5,
 };
 
 /** The session id that the URL names; null: it names none, so this is no post of this transport. */
-export function postedTo({ url }: Request, era: Era): string | null {
+export function sseSessionIdOf({ url }: Request, era: Era): string | null {
   return era === "2025" && url.includes("sessionId=") ? new URL(url).searchParams.get("sessionId") : null;
 }
 
-export async function answerPosted(caller: SessionCaller, id: string, { text, value }: ParsedBody): Promise<Response> {
+export async function answerSsePost(caller: SessionCaller, id: string, { text, value }: ParsedBody): Promise<Response> {
   const classified = classify(value, NO_HEADERS);
   if (classified.kind === "rejected") return respondFailure(classified.era, classified.id, classified.failure);
   if (classified.kind === "ignored") return respondAccepted();
   const message = classified.kind === "message2025" ? classified.message : undefined;
-  const asked = message?.kind === "request" ? message.id : undefined;
+  const requestId = message?.kind === "request" ? message.id : undefined;
   try {
     const session = await findSession(caller, id);
-    if (session && message && message.kind !== "request") return await hear(caller, message, session);
+    if (session && message && message.kind !== "request") return await handleClientMessage(caller, message, session);
     const post = crypto.randomUUID();
-    if (session && (await delivered(() => caller.doors.sessionObject(session).deliver(post, text)))) {
+    if (session && (await deliverWithRetry(() => caller.sessionStubs.sessionObject(session).deliver(post, text)))) {
       return respondAccepted();
     }
-    return respondFailure("2025", asked, failure("sessionNotFound"));
+    return respondFailure("2025", requestId, failure("sessionNotFound"));
   } catch (error) {
     caller.onError(error);
     // A status of success would have the client wait for an answer on the stream.
-    return respondFailure("2025", asked, UNAVAILABLE);
+    return respondFailure("2025", requestId, SESSION_UNAVAILABLE);
   }
 }
 
-async function delivered(deliver: () => Promise<boolean>): Promise<boolean> {
-  const attempt = () => persistently(() => inTime(deliver(), TAKEN_WITHIN_MS, "the session"));
-  for (const wait of HOLDER_RETRY_MS) {
+async function deliverWithRetry(deliver: () => Promise<boolean>): Promise<boolean> {
+  const attempt = () => withRetries(() => withTimeout(deliver(), DELIVERY_TIMEOUT_MS, "the session"));
+  for (const wait of DELIVERY_RETRY_MS) {
     if (await attempt()) return true;
     await scheduler.wait(wait);
   }

@@ -4,10 +4,10 @@
 import type { Credential } from "../../auth/credential.ts";
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { NO_CREDENTIAL } from "../../auth/credential.ts";
-import type { Call } from "../../protocol/call.ts";
-import { HOPS } from "../../outbound/hops.ts";
+import type { McpRequest } from "../../protocol/call.ts";
+import { HOPS_HEADER } from "../../outbound/hops.ts";
 import { encodeFailure } from "../../protocol/dispatch.ts";
-import { DIALECTS } from "../../protocol/era.ts";
+import { REVISION_FEATURES } from "../../protocol/era.ts";
 import { AppError } from "../../protocol/app-error.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
@@ -16,26 +16,26 @@ import type { Deployment } from "../../deployment/deployment.ts";
 import type { StoredRun } from "../../sessions/call-desk.ts";
 import { CallRunner, requestKey, type RunnerHost } from "../../sessions/call-runner.ts";
 import { sessionStub } from "../../sessions/session-door.ts";
-import type { RunOrder } from "../../sessions/session-object.ts";
+import type { ResumeRequest } from "../../sessions/session-object.ts";
 import type { CallRecord } from "../../sessions/stored-call.ts";
-import { persistently } from "../../streams/persistently.ts";
+import { withRetries } from "../../streams/persistently.ts";
 import { OTHER_RELEASE } from "../../tenants/authority/incarnation.ts";
-import { answerCounted, heard } from "../answer.ts";
-import { CallSink, SILENT } from "../call-sink.ts";
-import { enter, enterPatiently } from "../enter.ts";
-import type { Entered } from "../entered.ts";
+import { handleCountedRequest, reportCompleted } from "../answer.ts";
+import { CallOutput, NULL_CHANNEL } from "../call-sink.ts";
+import { authorizeRequest, authorizeWithRetry } from "../enter.ts";
+import type { AuthorizedRequest } from "../entered.ts";
 import { findTenant } from "../find-tenant.ts";
-import { nameRequest } from "../../telemetry/request-id.ts";
-import { observed, Visit, type Invocation } from "../visit.ts";
-import { isUnchanged, toolOf } from "./calls.ts";
+import { setRequestId } from "../../telemetry/request-id.ts";
+import { withTelemetry, RequestContext, type Invocation } from "../visit.ts";
+import { isStillAuthorized, requestedTool } from "./calls.ts";
 
 /** How long such a run waits for a person. Longer would keep the object that started it awake for nothing. */
-const PARKS_AFTER_MS = 1000;
+const PARK_AFTER_MS = 1000;
 
 /** The deployment that took a call, by where it is mounted; undefined: this script has none there any more. */
-export type MountedAt = (mount: string) => Deployment | undefined;
+export type DeploymentLookup = (mount: string) => Deployment | undefined;
 
-const AWAY = failure(
+const TENANT_UNAVAILABLE = failure(
   "unavailable",
   "Service unavailable: this tenant cannot be served now, and the call did not go on",
 );
@@ -44,88 +44,96 @@ const AWAY = failure(
  * Resolves when the call has ended, or when this run left it to another; with an answer for its client where its tenant could
  * not be asked about, so that nothing was run; rejects when the run was lost.
  */
-export async function runStored(
-  mountedAt: MountedAt,
+export async function resumeCall(
+  findDeployment: DeploymentLookup,
   invocation: Invocation,
-  order: RunOrder,
+  order: ResumeRequest,
 ): Promise<string | undefined> {
   const { key, attempt, session, jurisdiction } = order;
   const object = () => sessionStub(invocation.env, session, jurisdiction);
-  const stored = await persistently<StoredRun | undefined>(async () => object().take(key, attempt));
+  const stored = await withRetries<StoredRun | undefined>(async () => object().take(key, attempt));
   if (!stored) return undefined;
   const record = JSON.parse(stored.record) as CallRecord;
   if (record.format !== undefined) throw new Error(OTHER_RELEASE);
-  const deployment = mountedAt(record.mount);
+  const deployment = findDeployment(record.mount);
   // The request that began the call is gone, and a circle of tools must not begin to count anew.
-  invocation.request.headers.set(HOPS, String(record.hops));
-  nameRequest(invocation.request, record.requestId);
-  const met = deployment ? await enterAgain(deployment, invocation, record) : { entered: failure("unknownTenant") };
-  if (!met) return encodeFailure(record.call.id, AWAY, "2025").json;
-  const { visit, entered } = met;
-  const taken = { object, key, attempt, stored };
-  const isEnd = isFailure(entered) ? await refuse(entered, visit, record, taken) : await runIn(entered, record, taken);
-  if (isEnd) visit?.trail?.answered(new Response(), undefined);
+  invocation.request.headers.set(HOPS_HEADER, String(record.hops));
+  setRequestId(invocation.request, record.requestId);
+  const reauthorized = deployment
+    ? await reauthorizeCall(deployment, invocation, record)
+    : { entered: failure("unknownTenant") };
+  if (!reauthorized) return encodeFailure(record.call.id, TENANT_UNAVAILABLE, "2025").json;
+  const { context, entered: authorized } = reauthorized;
+  const claim = { object, key, attempt, stored };
+  const isFinished = isFailure(authorized)
+    ? await rejectStoredCall(authorized, context, record, claim)
+    : await runAttempt(authorized, record, claim);
+  if (isFinished) context?.telemetry?.recordResponse(new Response(), undefined);
   return undefined;
 }
 
-async function refuse(
-  why: Failure,
-  visit: Visit | undefined,
+async function rejectStoredCall(
+  reason: Failure,
+  context: RequestContext | undefined,
   { call, principal }: CallRecord,
-  { object, key, attempt }: Taken,
+  { object, key, attempt }: RunClaim,
 ): Promise<boolean> {
-  const answer = encodeFailure(call.id, why, "2025");
-  if (visit?.trail || visit?.deployment.heard) {
-    visit.noted = { ...ANONYMOUS, id: principal };
-    const host = await enter(visit);
-    if (!isFailure(host)) await heard({ host, call: call as Call, answer });
+  const answer = encodeFailure(call.id, reason, "2025");
+  if (context?.telemetry || context?.deployment.onCallCompleted) {
+    context.rejectedPrincipal = { ...ANONYMOUS, id: principal };
+    const host = await authorizeRequest(context);
+    if (!isFailure(host)) await reportCompleted({ requestScope: host, call: call as McpRequest, response: answer });
   }
-  return persistently(async () => object().finish(key, attempt, answer.json));
+  return withRetries(async () => object().finish(key, attempt, answer.json));
 }
 
-interface Taken {
-  readonly object: RunnerHost["object"];
+interface RunClaim {
+  readonly object: RunnerHost["sessionObject"];
   readonly key: string;
   readonly attempt: number;
   readonly stored: StoredRun;
 }
 
 /** false: another run goes on with the call. */
-async function runIn(entered: Entered, record: CallRecord, { object, ...taken }: Taken): Promise<boolean> {
-  const call = callOf(entered, record);
-  const sink = new CallSink(SILENT, "2025");
+async function runAttempt(
+  authorized: AuthorizedRequest,
+  record: CallRecord,
+  { object, ...claim }: RunClaim,
+): Promise<boolean> {
+  const call = restoreRequest(authorized, record);
+  const sink = new CallOutput(NULL_CHANNEL, "2025");
   const runner = CallRunner.resume(
     {
-      object,
+      sessionObject: object,
       expires: record.session.expires,
       request: requestKey(record.call.id),
-      repeatable: toolOf(entered, call)?.repeatable ?? true,
+      repeatable: requestedTool(authorized, call)?.repeatable ?? true,
       describe: () => Promise.reject(new Error("it is stored")),
-      stored: () => {},
-      parksAfterMs: PARKS_AFTER_MS,
-      unchanged: () => isUnchanged(entered, call),
-      cancelled: () => {
+      onStored: () => {},
+      parkAfterMs: PARK_AFTER_MS,
+      hasSameRights: () => isStillAuthorized(authorized, call),
+      onCancelled: () => {
         sink.cancel();
       },
     },
-    taken,
+    claim,
   );
   sink.divert(runner);
   await runner.watch();
-  const done = await answerCounted(entered, { ...call, sink, questions: runner });
+  const done = await handleCountedRequest(authorized, { ...call, sink, clientRequester: runner });
   await sink.finish(done.json);
-  return !runner.left || runner.isCancelled;
+  return !runner.isStopped || runner.isCancelled;
 }
 
 /** undefined: the author's function or the tenant's authority cannot say whether they may come in. */
-async function enterAgain(
+async function reauthorizeCall(
   deployment: Deployment,
   invocation: Invocation,
   record: CallRecord,
-): Promise<{ readonly visit?: Visit; readonly entered: Entered | Failure } | undefined> {
+): Promise<{ readonly context?: RequestContext; readonly entered: AuthorizedRequest | Failure } | undefined> {
   try {
-    const visit = await persistently(() => visitOf(deployment, invocation, record));
-    return { visit, entered: await enterPatiently(visit) };
+    const context = await withRetries(() => restoreContext(deployment, invocation, record));
+    return { context, entered: await authorizeWithRetry(context) };
   } catch (error) {
     // What `enter` met was told already.
     if (!(error instanceof AppError)) deployment.hooks.onError?.(error, undefined);
@@ -134,37 +142,40 @@ async function enterAgain(
 }
 
 /** The visit that the original caller would make again. Of their key only the hash was kept. */
-async function visitOf(
+async function restoreContext(
   deployment: Deployment,
   invocation: Invocation,
   { tenant: id, created, profile, keyHash, person, user, owner }: CallRecord,
-): Promise<Visit> {
-  const named: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
-  const nobody: Credential = user ? { kind: "app", user } : named;
-  const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
-  const known = (await findTenant(invocation.env, deployment, id)) ?? failure("unknownTenant");
-  const visit = new Visit(deployment, observed(deployment, invocation), {
+): Promise<RequestContext> {
+  const userCredential: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
+  const defaultCredential: Credential = user ? { kind: "app", user } : userCredential;
+  const credential: Credential = keyHash === null ? defaultCredential : { kind: "keptKey", hash: keyHash };
+  const tenantResult = (await findTenant(invocation.env, deployment, id)) ?? failure("unknownTenant");
+  const context = new RequestContext(deployment, withTelemetry(deployment, invocation), {
     tenant: id,
     profile,
     path: "",
     credential,
-    known,
+    tenantResult,
   });
-  visit.owner = owner;
-  visit.isTo(created);
-  return visit;
+  context.owner = owner;
+  context.isSameTenant(created);
+  return context;
 }
 
-function callOf({ doors }: Entered, { profile, principal, revision, session, call }: CallRecord): Call {
-  const dialect = DIALECTS[revision];
+function restoreRequest(
+  { sessionStubs }: AuthorizedRequest,
+  { profile, principal, revision, session, call }: CallRecord,
+): McpRequest {
+  const dialect = REVISION_FEATURES[revision];
   return {
     ...call,
-    dialect,
+    revision: dialect,
     capabilities: session.capabilities,
     progressToken: progressTokenOf(call.params),
     logLevel: undefined,
-    session: doors.sessionPort({ ...session, dialect, profile, principal }),
-    sink: new CallSink(SILENT, "2025"),
+    session: sessionStubs.sessionPort({ ...session, revision: dialect, profile, principal }),
+    sink: new CallOutput(NULL_CHANNEL, "2025"),
     header: () => null,
     now: Date.now,
   };

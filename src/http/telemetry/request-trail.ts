@@ -2,76 +2,76 @@
 // path. Refuses what a client sent beyond names that its own view has.
 
 import type { Hooks } from "../../calls/call-host.ts";
-import type { Bindings, Trail, TrailVisit } from "../../deployment/deployment.ts";
-import type { Call } from "../../protocol/call.ts";
-import type { Answer } from "../../protocol/dispatch.ts";
-import { faultPlaceOf, type FaultPlace } from "../../telemetry/fault-line.ts";
+import type { Bindings, RequestTelemetry, ObservedContext } from "../../deployment/deployment.ts";
+import type { McpRequest } from "../../protocol/call.ts";
+import type { EncodedResponse } from "../../protocol/dispatch.ts";
+import { errorContextOf, type ErrorContext } from "../../telemetry/fault-line.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
-import { countedBindings } from "../../telemetry/counted-bindings.ts";
+import { instrumentBindings } from "../../telemetry/counted-bindings.ts";
 import { weightOf, type RequestEvent } from "../../telemetry/request-event.ts";
-import { traceIn, type TraceContext } from "../../telemetry/trace-context.ts";
+import { readTrace, type TraceContext } from "../../telemetry/trace-context.ts";
 import { withNamespaces } from "../../tenants/directory/namespaces.ts";
-import { toldOf } from "./told-request.ts";
+import { buildRequestEvent } from "./told-request.ts";
 
 /** Where a trail leads. */
-export interface TrailEnd {
+export interface TelemetrySink {
   /** From 0 to 1. */
   readonly sample: number;
-  tell(event: RequestEvent): void;
-  fault(error: unknown, at: FaultPlace, visit: TrailVisit | undefined): void;
+  emit(event: RequestEvent): void;
+  recordError(error: unknown, at: ErrorContext, context: ObservedContext | undefined): void;
 }
 
-interface Came {
+interface ObservedInvocation {
   readonly request: Request;
   readonly env: Bindings;
   waitUntil(work: Promise<unknown>): void;
 }
 
-export class RequestTrail implements Trail {
+export class RequestRecorder implements RequestTelemetry {
   readonly env: Bindings;
   readonly hooks: Hooks;
-  readonly #came: Came;
-  readonly #end: TrailEnd;
-  readonly #began = Date.now();
-  #visit: TrailVisit | undefined;
-  #call: Call | undefined;
+  readonly #invocation: ObservedInvocation;
+  readonly #telemetrySink: TelemetrySink;
+  readonly #startTime = Date.now();
+  #context: ObservedContext | undefined;
+  #call: McpRequest | undefined;
   #messages = 0;
   #outcome: string | undefined;
   #bytesOut = 0;
-  #asked = false;
+  #leaseRequested = false;
   #objectCalls = 0;
   #kvReads = 0;
-  #faults = 0;
+  #errorCount = 0;
   #sockets = 0;
   /** Set when there is a response, and taken when its event was told. */
   #answered: { readonly status: number; readonly isStream: boolean } | undefined;
-  #isTold = false;
+  #isEmitted = false;
 
-  constructor(came: Came, hooks: Hooks, end: TrailEnd) {
-    this.#came = came;
-    this.#end = end;
-    this.env = this.#counted(came.env);
+  constructor(invocation: ObservedInvocation, hooks: Hooks, telemetrySink: TelemetrySink) {
+    this.#invocation = invocation;
+    this.#telemetrySink = telemetrySink;
+    this.env = this.#instrument(invocation.env);
     this.hooks = {
       ...hooks,
-      onError: (error, event, place) => {
-        const at = faultPlaceOf(event, place ?? this.#visit?.place);
-        this.#faults += 1;
-        end.fault(error, at, this.#visit);
-        hooks.onError?.(error, event, at);
+      onError: (error, event, errorContext) => {
+        const fullContext = errorContextOf(event, errorContext ?? this.#context?.errorContext);
+        this.#errorCount += 1;
+        telemetrySink.recordError(error, fullContext, this.#context);
+        hooks.onError?.(error, event, fullContext);
       },
     };
   }
 
-  visited(visit: TrailVisit): void {
-    this.#visit = visit;
+  setContext(context: ObservedContext): void {
+    this.#context = context;
   }
 
   trace(meta: unknown): TraceContext | undefined {
-    const { headers } = this.#came.request;
-    return traceIn(meta, (name) => headers.get(name));
+    const { headers } = this.#invocation.request;
+    return readTrace(meta, (name) => headers.get(name));
   }
 
-  ran(call: Call, { json, error }: Answer): void {
+  recordCall(call: McpRequest, { json, error }: EncodedResponse): void {
     this.#messages += 1;
     this.#call = call;
     this.#bytesOut += json.length;
@@ -80,31 +80,35 @@ export class RequestTrail implements Trail {
     if (this.#outcome === undefined || this.#outcome === "complete") this.#outcome = outcome;
   }
 
-  over(): void {
-    if (this.#answered) this.#tell();
+  recordDone(): void {
+    if (this.#answered) this.#emit();
   }
 
-  answered(response: Response | undefined, error: string | undefined): void {
+  recordResponse(response: Response | undefined, error: string | undefined): void {
     const isStream = response?.headers.get("content-type") === "text/event-stream";
     this.#answered = { status: response?.status ?? 503, isStream };
     this.#outcome = error ?? this.#outcome;
     if (isStream) COUNTERS.add("streams");
     // The answer of a call that streams is yet to come.
-    if (!this.#visit?.isBusy) this.#tell();
+    if (!this.#context?.isBusy) this.#emit();
   }
 
-  #tell(): void {
+  #emit(): void {
     const { status, isStream } = this.#answered ?? { status: 0, isStream: false };
-    if (this.#isTold) return;
-    this.#isTold = true;
+    if (this.#isEmitted) return;
+    this.#isEmitted = true;
     const outcome = this.#outcome ?? outcomeOfStatus(status, isStream);
-    const policy: RequestEvent["policy"] = this.#visit?.host ? (this.#asked ? "fetched" : "cached") : "none";
-    count(outcome, policy);
-    const weight = weightOf(outcome, this.#faults, { sample: this.#end.sample, chance: Math.random() });
+    const policy: RequestEvent["policy"] = this.#context?.requestScope
+      ? this.#leaseRequested
+        ? "fetched"
+        : "cached"
+      : "none";
+    countRequest(outcome, policy);
+    const weight = weightOf(outcome, this.#errorCount, { sample: this.#telemetrySink.sample, chance: Math.random() });
     if (weight === 0) return;
-    const noted = {
-      at: new Date(this.#began).toISOString(),
-      ms: Date.now() - this.#began,
+    const measurements = {
+      at: new Date(this.#startTime).toISOString(),
+      ms: Date.now() - this.#startTime,
       status,
       outcome,
       policy,
@@ -113,26 +117,26 @@ export class RequestTrail implements Trail {
       objectCalls: this.#objectCalls,
       kvReads: this.#kvReads,
       bytesOut: this.#bytesOut,
-      errors: this.#faults,
+      errors: this.#errorCount,
     };
     // The event is made off the path: whoever asked has their answer.
-    const { request } = this.#came;
-    const making = toldOf(noted, { request, visit: this.#visit, call: this.#call });
-    this.#came.waitUntil(making.then((event) => this.#end.tell(event)));
+    const { request } = this.#invocation;
+    const building = buildRequestEvent(measurements, { request, context: this.#context, call: this.#call });
+    this.#invocation.waitUntil(building.then((event) => this.#telemetrySink.emit(event)));
   }
 
-  #counted(env: Bindings): Bindings {
-    return countedBindings(withNamespaces(env), {
-      called: (method) => {
+  #instrument(env: Bindings): Bindings {
+    return instrumentBindings(withNamespaces(env), {
+      onObjectCall: (method) => {
         this.#objectCalls += 1;
-        if (method === "policy.lease") this.#asked = true;
+        if (method === "policy.lease") this.#leaseRequested = true;
         // A stream whose socket is lost opens another, long after it was answered.
         if (method !== "fetch") return;
         this.#sockets += 1;
-        if (this.#isTold && this.#sockets > 1) COUNTERS.add("reconnections");
+        if (this.#isEmitted && this.#sockets > 1) COUNTERS.add("reconnections");
       },
-      overloaded: () => COUNTERS.add("overloads"),
-      read: (isMissing) => {
+      onOverload: () => COUNTERS.add("overloads"),
+      onKvRead: (isMissing) => {
         this.#kvReads += 1;
         if (isMissing) COUNTERS.add("kvMisses");
       },
@@ -141,7 +145,7 @@ export class RequestTrail implements Trail {
 }
 
 /** What a tool says went wrong is a result. Its JSON is not parsed again: no other one has this member. */
-function isToolError({ method }: Call, json: string): boolean {
+function isToolError({ method }: McpRequest, json: string): boolean {
   return method === "tools/call" && json.includes('"isError":true');
 }
 
@@ -150,10 +154,10 @@ function outcomeOfStatus(status: number, isStream: boolean): string {
   return isStream ? "stream" : "complete";
 }
 
-const SERVED = new Set(["complete", "stream", "toolError"]);
+const SUCCESS_OUTCOMES = new Set(["complete", "stream", "toolError"]);
 
-function count(outcome: string, policy: RequestEvent["policy"]): void {
+function countRequest(outcome: string, policy: RequestEvent["policy"]): void {
   COUNTERS.add("requests");
   if (policy !== "none") COUNTERS.add(policy === "fetched" ? "policyFetches" : "policyCacheHits");
-  if (!SERVED.has(outcome)) COUNTERS.refuse(outcome);
+  if (!SUCCESS_OUTCOMES.has(outcome)) COUNTERS.countRejection(outcome);
 }

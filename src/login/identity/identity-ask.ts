@@ -1,15 +1,15 @@
 // Owns the shapes of asking for a token as a person: what each way is given, and what it gives.
 
-import type { Person } from "../../auth/principal.ts";
-import type { IdentityGround, TendGround } from "../../deployment/deployment.ts";
+import type { OAuthPrincipal } from "../../auth/principal.ts";
+import type { IdentityContext, RefreshContext } from "../../deployment/deployment.ts";
 import type { IdentityDocument } from "../../tenants/document/tenant-document.ts";
 
-export interface IdentityAsk {
-  readonly ground: IdentityGround;
+export interface IdentityTokenRequest {
+  readonly context: IdentityContext;
   /** The same, for what speaks to an authorization server. */
-  readonly tend: TendGround;
-  readonly person: Person;
-  readonly way: IdentityDocument;
+  readonly tenantContext: RefreshContext;
+  readonly person: OAuthPrincipal;
+  readonly settings: IdentityDocument;
   readonly audience: string;
   readonly scopes: readonly string[];
 }
@@ -17,5 +17,5 @@ export interface IdentityAsk {
 export interface IdentityToken {
   readonly token: string;
   /** When it ends, milliseconds since the epoch. */
-  readonly until: number;
+  readonly expires: number;
 }

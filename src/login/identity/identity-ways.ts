@@ -1,37 +1,40 @@
 // Owns which way a tenant's document says to reach its API as a person, and what that must be. Pure.
 
-import type { Person } from "../../auth/principal.ts";
-import type { BrokenMember } from "../../deployment/deployment.ts";
+import type { OAuthPrincipal } from "../../auth/principal.ts";
+import type { FieldError } from "../../deployment/deployment.ts";
 import { issuersOf, type IdentityDocument, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { secretRule, urlRule } from "../sign-in/sign-in-rules.ts";
 
 /** Whoever let the person in says how; undefined: it does not. */
-export function wayOf(document: TenantDocument, { grant, issuer }: Person): IdentityDocument | undefined {
+export function identitySettingsOf(
+  document: TenantDocument,
+  { grant, issuer }: OAuthPrincipal,
+): IdentityDocument | undefined {
   const source = grant === undefined ? issuersOf(document).find((one) => one.issuer === issuer) : document.auth?.login;
   return source?.identity;
 }
 
-export function signs({ auth }: TenantDocument): boolean {
+export function signsTokens({ auth }: TenantDocument): boolean {
   return [...(auth?.issuers ?? []), auth?.login].some((source) => source?.identity?.via === "signed");
 }
 
-const ONE_SIGNER = "is signed for one issuer alone: `sub` says no more than who it is there";
-const NO_TOKENS = "needs a login by oidc or oauth2, which has tokens of the provider";
+const ONE_SIGNER_RULE = "is signed for one issuer alone: `sub` says no more than who it is there";
+const NO_TOKENS_RULE = "needs a login by oidc or oauth2, which has tokens of the provider";
 
 /** `allow`: what the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
-export function brokenIdentity(document: TenantDocument, allow: string | undefined): BrokenMember[] {
+export function findBrokenIdentity(document: TenantDocument, allow: string | undefined): FieldError[] {
   const { login } = document.auth ?? {};
   const sources = [
     ...issuersOf(document).map(({ issuer, identity }, at) => ({ issuer, identity, field: `auth.issuers.${at}` })),
     { issuer: login?.issuer ?? login?.via, identity: login?.identity, field: "auth.login" },
   ];
-  const signing = new Set(sources.filter(({ identity }) => identity?.via === "signed").map(({ issuer }) => issuer));
+  const signers = new Set(sources.filter(({ identity }) => identity?.via === "signed").map(({ issuer }) => issuer));
   return sources.flatMap(({ identity, field }) => {
     if (!identity) return [];
     const hasTokens = field === "auth.login" ? login?.via.startsWith("o") === true : identity.via === "exchange";
     const checks = {
-      via: identity.via === "signed" ? signing.size > 1 && ONE_SIGNER : !hasTokens && NO_TOKENS,
-      ...(identity.via === "exchange" && brokenExchange(identity, allow)),
+      via: identity.via === "signed" ? signers.size > 1 && ONE_SIGNER_RULE : !hasTokens && NO_TOKENS_RULE,
+      ...(identity.via === "exchange" && checkExchange(identity, allow)),
     };
     return Object.entries(checks).flatMap(([member, rule]) =>
       rule ? [{ field: `${field}.identity.${member}`, rule }] : [],
@@ -39,7 +42,7 @@ export function brokenIdentity(document: TenantDocument, allow: string | undefin
   });
 }
 
-function brokenExchange({ tokenUrl = "", clientId, clientSecret }: IdentityDocument, allow: string | undefined) {
+function checkExchange({ tokenUrl = "", clientId, clientSecret }: IdentityDocument, allow: string | undefined) {
   return {
     tokenUrl: urlRule(true)(tokenUrl, allow),
     clientId: clientId === undefined && "is needed for an exchange",

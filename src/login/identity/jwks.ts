@@ -1,15 +1,15 @@
 // Owns the public keys of a tenant, by which its API verifies the tokens that signed-token.ts makes. They are everybody's.
 
-import { remote } from "../../tenants/authority/tables.ts";
-import type { LoginVisit } from "../login-visit.ts";
-import { signs } from "./identity-ways.ts";
-import { signingKeyTables } from "./signing-key-tables.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import type { LoginContext } from "../login-visit.ts";
+import { signsTokens } from "./identity-ways.ts";
+import { signingKeyStore } from "./signing-key-tables.ts";
 
 /** Far shorter than a new key is published before it signs. */
 const HEADERS = { "content-type": "application/jwk-set+json", "cache-control": "public, max-age=300" };
 
-export async function jwksOf({ ground }: Pick<LoginVisit, "ground">): Promise<Response> {
-  const { document, stub } = ground;
-  const keys = signs(document) ? await remote(stub(), signingKeyTables).published() : [];
+export async function jwksResponse({ tenantContext }: Pick<LoginContext, "tenantContext">): Promise<Response> {
+  const { document, stub } = tenantContext;
+  const keys = signsTokens(document) ? await createRpcClient(stub(), signingKeyStore).listPublicKeys() : [];
   return new Response(`{"keys":[${keys.join(",")}]}`, { headers: HEADERS });
 }

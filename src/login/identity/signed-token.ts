@@ -2,34 +2,39 @@
 // as in https://datatracker.ietf.org/doc/html/rfc9068. Refuses to sign for longer than the caller's own token is good.
 
 import { SignJWT } from "jose";
-import { RecentMap } from "../../limits/recent-map.ts";
-import { given } from "../../protocol/members.ts";
-import { persistently } from "../../streams/persistently.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { lasts } from "../../tenants/isolate/lasting.ts";
+import { LruMap } from "../../limits/recent-map.ts";
+import { omitUndefined } from "../../protocol/members.ts";
+import { withRetries } from "../../streams/persistently.ts";
+import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
 import { IdentityError } from "./identity-error.ts";
-import { signingKeyTables } from "./signing-key-tables.ts";
-import type { IdentityAsk, IdentityToken } from "./identity-ask.ts";
+import { signingKeyStore } from "./signing-key-tables.ts";
+import type { IdentityTokenRequest, IdentityToken } from "./identity-ask.ts";
 
-const GOOD_FOR_S = 300;
+const LIFETIME_S = 300;
 /** Shorter than a new key is published before it signs. */
-const KEY_KEPT_MS = 600_000;
+const KEY_CACHE_MS = 600_000;
 
 interface Signer {
   readonly kid: string;
   readonly key: CryptoKey;
-  readonly until: number;
+  readonly expires: number;
 }
 
 /** By what stands for the tenant. */
-const signers = new RecentMap<Signer>(500);
+const signers = new LruMap<Signer>(500);
 
-export async function signedToken({ ground, person, audience, scopes }: IdentityAsk): Promise<IdentityToken> {
+export async function createSignedToken({
+  context,
+  person,
+  audience,
+  scopes,
+}: IdentityTokenRequest): Promise<IdentityToken> {
   const { issuer: idp, subject: sub, home: iss, email, name, groups, expires } = person;
   if (iss === undefined) throw new IdentityError("stored");
-  const { kid, key } = await signerOf(ground);
+  const { kid, key } = await getSigner(context);
   const iat = Math.floor(Date.now() / 1000);
-  const exp = Math.min(iat + GOOD_FOR_S, Math.floor(expires / 1000));
+  const exp = Math.min(iat + LIFETIME_S, Math.floor(expires / 1000));
   const jti = crypto.randomUUID();
   const scope = scopes.length > 0 ? scopes.join(" ") : undefined;
   const claims = {
@@ -40,21 +45,21 @@ export async function signedToken({ ground, person, audience, scopes }: Identity
     jti,
     client_id: iss,
     idp,
-    ...given({ sub, scope, email, name, groups }),
+    ...omitUndefined({ sub, scope, email, name, groups }),
   };
   const token = await new SignJWT(claims).setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid }).sign(key);
-  return { token, until: exp * 1000 };
+  return { token, expires: exp * 1000 };
 }
 
-async function signerOf(ground: IdentityAsk["ground"]): Promise<Signer> {
-  const { kept } = ground;
-  const known = signers.get(kept);
-  if (known && lasts(known.until, KEY_KEPT_MS, Date.now())) return known;
-  const signing = await persistently(() => remote(ground.stub(), signingKeyTables).signing());
-  if (signing === "unset") throw new IdentityError("sealed");
-  const { kid, jwk } = signing;
+async function getSigner(context: IdentityTokenRequest["context"]): Promise<Signer> {
+  const { storageKey: kept } = context;
+  const cached = signers.get(kept);
+  if (cached && isUnexpired(cached.expires, KEY_CACHE_MS, Date.now())) return cached;
+  const signingKey = await withRetries(() => createRpcClient(context.stub(), signingKeyStore).getSigningKey());
+  if (signingKey === "unset") throw new IdentityError("sealed");
+  const { kid, jwk } = signingKey;
   const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
-  const signer = { kid, key, until: Date.now() + KEY_KEPT_MS };
+  const signer = { kid, key, expires: Date.now() + KEY_CACHE_MS };
   signers.set(kept, signer);
   return signer;
 }

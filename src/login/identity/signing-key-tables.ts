@@ -2,15 +2,15 @@
 // while the key before is still good. Refuses to sign: isolates do.
 
 import { seal, toBase64Url, unseal, type KeyRing } from "../../auth/seal.ts";
-import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
+import { getSecretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import type { Tables } from "../../tenants/authority/tables.ts";
+import type { Store } from "../../tenants/authority/tables.ts";
 
 const DAY_MS = 86_400_000;
-const REPLACED_AFTER_MS = 30 * DAY_MS;
+const ROTATE_AFTER_MS = 30 * DAY_MS;
 /** Whoever verifies remembers keys for a while: a new one is published before it signs, and the one before stays. */
-const PUBLISHED_BEFORE_MS = 3_600_000;
-const MOST_KEYS = 3;
+const PUBLISH_AHEAD_MS = 3_600_000;
+const MAX_KEYS = 3;
 
 export interface SigningKey {
   readonly kid: string;
@@ -19,9 +19,9 @@ export interface SigningKey {
 
 export interface SigningKeyMethods {
   /** "unset": the Worker has no SECRETS_KEY that can be used. */
-  signing(): Promise<SigningKey | "unset">;
+  getSigningKey(): Promise<SigningKey | "unset">;
   /** Each as a JSON Web Key; none before the tenant may sign. */
-  published(): Promise<readonly string[]>;
+  listPublicKeys(): Promise<readonly string[]>;
 }
 
 interface KeyRow {
@@ -32,19 +32,19 @@ interface KeyRow {
   created: number;
 }
 
-export const signingKeyTables: Tables<SigningKeyMethods, TenantHost> = {
+export const signingKeyStore: Store<SigningKeyMethods, TenantHost> = {
   name: "login_keys",
-  methods: { signing: {}, published: { idempotent: true } },
+  methods: { getSigningKey: {}, listPublicKeys: { idempotent: true } },
   migrations: [
     `CREATE TABLE login_keys (kid TEXT PRIMARY KEY, public TEXT NOT NULL, private TEXT NOT NULL,
        created INTEGER NOT NULL) WITHOUT ROWID`,
   ],
   open: (host) => ({
     methods: {
-      signing: () => signing(host),
-      published: async () => {
-        await signing(host);
-        return publishedOf(host);
+      getSigningKey: () => getSigningKey(host),
+      listPublicKeys: async () => {
+        await getSigningKey(host);
+        return publicKeysOf(host);
       },
     },
   }),
@@ -55,45 +55,45 @@ function rowsOf({ sql }: TenantHost): readonly KeyRow[] {
   return sql.exec<KeyRow>("SELECT kid, public, private, created FROM login_keys ORDER BY created DESC, kid").toArray();
 }
 
-async function signing(host: TenantHost): Promise<SigningKey | "unset"> {
-  const ring = await secretsRing(host.env as SecretsKeyEnv);
+async function getSigningKey(host: TenantHost): Promise<SigningKey | "unset"> {
+  const ring = await getSecretsRing(host.env as SecretsKeyEnv);
   if (typeof ring === "string") return "unset";
-  const { newest, key, isDue } = await look(host, ring);
+  const { newest, key, isDue } = await readKeys(host, ring);
   if (key && !isDue) return key;
-  await add(host, ring, { newest, isNeeded: key === undefined });
-  return (await look(host, ring)).key ?? "unset";
+  await addKey(host, ring, { newest, isNeeded: key === undefined });
+  return (await readKeys(host, ring)).key ?? "unset";
 }
 
 /** `key`: the one that signs now; undefined: there is none that can be opened. `isDue`: another one shall be made. */
-async function look(host: TenantHost, ring: KeyRing) {
+async function readKeys(host: TenantHost, ring: KeyRing) {
   const rows = rowsOf(host);
   const [newest] = rows;
   const row = signerOf(rows, host.now());
   const text = row && (await unseal(ring, purposeOf(host, row.kid), row.private));
   const key = row && text !== undefined ? { kid: row.kid, jwk: JSON.parse(text) as JsonWebKey } : undefined;
-  return { newest: newest?.kid, key, isDue: !newest || newest.created + REPLACED_AFTER_MS <= host.now() };
+  return { newest: newest?.kid, key, isDue: !newest || newest.created + ROTATE_AFTER_MS <= host.now() };
 }
 
 function signerOf(rows: readonly KeyRow[], now: number): KeyRow | undefined {
-  return rows.find(({ created }) => created + PUBLISHED_BEFORE_MS <= now) ?? rows.at(-1);
+  return rows.find(({ created }) => created + PUBLISH_AHEAD_MS <= now) ?? rows.at(-1);
 }
 
 /** The ones before, for as long as what they signed may be verified, and the one that comes next. */
-function publishedOf(host: TenantHost): readonly string[] {
+function publicKeysOf(host: TenantHost): readonly string[] {
   const rows = rowsOf(host);
   const { created = 0 } = signerOf(rows, host.now()) ?? {};
-  const isNew = host.now() < created + PUBLISHED_BEFORE_MS + DAY_MS;
+  const isNew = host.now() < created + PUBLISH_AHEAD_MS + DAY_MS;
   return rows.filter((row) => isNew || row.created >= created).map((row) => row.public);
 }
 
-interface Adding {
+interface NewKeyOptions {
   /** The newest key that was seen before. */
   readonly newest: string | undefined;
   /** No other one can sign, as when they were sealed by another SECRETS_KEY: it signs at once. */
   readonly isNeeded: boolean;
 }
 
-async function add(host: TenantHost, ring: KeyRing, { newest, isNeeded }: Adding): Promise<void> {
+async function addKey(host: TenantHost, ring: KeyRing, { newest, isNeeded }: NewKeyOptions): Promise<void> {
   const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
   const { privateKey, publicKey } = pair as CryptoKeyPair;
   const kid = toBase64Url(crypto.getRandomValues(new Uint8Array(12)));
@@ -103,13 +103,13 @@ async function add(host: TenantHost, ring: KeyRing, { newest, isNeeded }: Adding
   const jwk = JSON.stringify({ kty, crv, x, y, kid, alg: "ES256", use: "sig" });
   host.transaction(() => {
     // Somebody else may have made one meanwhile.
-    if (rowsOf(host)[0]?.kid !== newest || host.closure.isClosed()) return;
+    if (rowsOf(host)[0]?.kid !== newest || host.deletion.isClosed()) return;
     if (isNeeded) host.sql.exec("UPDATE login_keys SET created = 0");
-    const created = host.now() - (isNeeded ? PUBLISHED_BEFORE_MS : 0);
+    const created = host.now() - (isNeeded ? PUBLISH_AHEAD_MS : 0);
     const insert = "INSERT INTO login_keys (kid, public, private, created) VALUES (?, ?, ?, ?)";
     host.sql.exec(insert, kid, jwk, sealed, created);
     const kept = "SELECT kid FROM login_keys ORDER BY created DESC, kid LIMIT ?";
-    host.sql.exec(`DELETE FROM login_keys WHERE kid NOT IN (${kept})`, MOST_KEYS);
+    host.sql.exec(`DELETE FROM login_keys WHERE kid NOT IN (${kept})`, MAX_KEYS);
   });
 }
 

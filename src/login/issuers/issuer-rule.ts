@@ -1,7 +1,7 @@
 // Owns what the name of an authorization server must be in a document, so that its metadata can be looked for under it and
 // tokens can be compared with it. Pure.
 
-import { refusedAsWritten } from "../../outbound/destination.ts";
+import { findBrokenRuleInUrl } from "../../outbound/destination.ts";
 
 /** Names under which Entra has no server of its own: each of its tokens has another one, of one of all its directories. */
 const ENTRA_OF_ALL = /^https:\/\/login\.microsoftonline\.[a-z]+\/(common|organizations|consumers|\{|%7B)/i;
@@ -16,6 +16,6 @@ export function issuerRule(issuer: string, allow: string | undefined): string | 
   if (url.href !== issuer && url.href !== `${issuer}/`) return `is written ${url.href}`;
   if (url.search !== "" || url.hash !== "") return "has no query and no fragment";
   if (issuer.includes("/.well-known/")) return "is what the metadata has as issuer, and not the URL of the metadata";
-  if (allow === undefined || refusedAsWritten(url, allow) === undefined) return undefined;
+  if (allow === undefined || findBrokenRuleInUrl(url, allow) === undefined) return undefined;
   return "begins with https:// and leads to the public internet";
 }

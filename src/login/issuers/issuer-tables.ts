@@ -1,21 +1,21 @@
 // Owns what only a tenant's authority may decide about the authorization servers that its document names: who reads one
 // now, and when it may be read again. Refuses to speak to any: isolates do.
 
-import { lasts } from "../../tenants/isolate/lasting.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { LastClaims } from "../../tenants/authority/last-claims.ts";
 import { sectionHash } from "../../tenants/authority/section-rows.ts";
-import type { Tables } from "../../tenants/authority/tables.ts";
+import type { Store } from "../../tenants/authority/tables.ts";
 
 /** How long whoever was told to read one may take, before somebody else is told. */
 const CLAIM_MS = 15_000;
 /** One that was read is not read again sooner, whoever brings a token that no key of it has signed. */
-const PAUSE_MS = 10_000;
+const COOLDOWN_MS = 10_000;
 const RETRY_MS = 5_000;
 /** For so long the keys of one that cannot be read are good: it could not withdraw any. */
-const GOOD_FOR_MS = 86_400_000;
+const MAX_STALE_MS = 86_400_000;
 
-export interface IssuerAsk {
+export interface IssuerClaimRequest {
   readonly issuer: string;
   /** The name of its section. */
   readonly section: string;
@@ -24,7 +24,7 @@ export interface IssuerAsk {
   /** It is not wanted anew where it was read since; milliseconds since the epoch. */
   readonly since: number;
   /** Who asks: the same who has claimed it, and did not hear so, has it. */
-  readonly by?: string;
+  readonly claimant?: string;
 }
 
 export interface IssuerClaim {
@@ -39,7 +39,7 @@ export interface IssuerClaim {
 }
 
 export interface IssuerMethods {
-  claim(ask: IssuerAsk): IssuerClaim;
+  claim(ask: IssuerClaimRequest): IssuerClaim;
   /** `wasRead` false: it could not be. Gives whether what was read of it before is good for nothing any more. */
   settle(issuer: string, wasRead: boolean): boolean;
   /** Whether this is the revision of the policy: what an older document does not name may be named now. */
@@ -53,7 +53,7 @@ interface IssuerRow {
   claimed_until: number;
 }
 
-export const issuerTables: Tables<IssuerMethods, TenantHost> = {
+export const issuerStore: Store<IssuerMethods, TenantHost> = {
   name: "issuers",
   methods: { claim: { idempotent: true }, settle: { idempotent: true }, isCurrent: { idempotent: true } },
   migrations: [
@@ -72,27 +72,31 @@ export const issuerTables: Tables<IssuerMethods, TenantHost> = {
   },
 };
 
-function find({ sql }: TenantHost, issuer: string): IssuerRow | undefined {
+function findRow({ sql }: TenantHost, issuer: string): IssuerRow | undefined {
   const query = "SELECT read_at, tried_at, claimed_until FROM issuers WHERE issuer = ?";
   return sql.exec<IssuerRow>(query, issuer).toArray()[0];
 }
 
-function standOf({ read_at, tried_at, claimed_until }: IssuerRow, since: number, now: number) {
+function readStateOf({ read_at, tried_at, claimed_until }: IssuerRow, since: number, now: number) {
   const wasRead = read_at >= tried_at;
-  const pause = wasRead ? PAUSE_MS : RETRY_MS;
+  const cooldown = wasRead ? COOLDOWN_MS : RETRY_MS;
   // Of a clock that was ahead nothing is recent.
-  const isRead = since < read_at && lasts(read_at + GOOD_FOR_MS, GOOD_FOR_MS, now);
-  const isRecent = lasts(tried_at + pause, pause, now) || isRead;
-  return { wasRead, isRecent, isReading: lasts(claimed_until, CLAIM_MS, now) };
+  const isRead = since < read_at && isUnexpired(read_at + MAX_STALE_MS, MAX_STALE_MS, now);
+  const isRecent = isUnexpired(tried_at + cooldown, cooldown, now) || isRead;
+  return { wasRead, isRecent, isReading: isUnexpired(claimed_until, CLAIM_MS, now) };
 }
 
-function claim(host: TenantHost, claims: LastClaims, { issuer, section, issuers, since, by }: IssuerAsk): IssuerClaim {
+function claim(
+  host: TenantHost,
+  claims: LastClaims,
+  { issuer, section, issuers, since, claimant }: IssuerClaimRequest,
+): IssuerClaim {
   const { sql } = host;
   const hash = sectionHash(sql, section);
-  const row = find(host, issuer);
+  const row = findRow(host, issuer);
   const now = host.now();
-  const { isReading = false, isRecent = false, wasRead = false } = row ? standOf(row, since, now) : {};
-  if (isReading && claims.isOf(issuer, by)) return { claimed: true, reading: false, wasRead, hash };
+  const { isReading = false, isRecent = false, wasRead = false } = row ? readStateOf(row, since, now) : {};
+  if (isReading && claims.isClaimedBy(issuer, claimant)) return { claimed: true, reading: false, wasRead, hash };
   if (isReading || isRecent) return { claimed: false, reading: isReading, wasRead, hash };
   sql.exec("DELETE FROM issuers WHERE issuer NOT IN (SELECT value FROM json_each(?))", JSON.stringify(issuers));
   sql.exec(
@@ -101,7 +105,7 @@ function claim(host: TenantHost, claims: LastClaims, { issuer, section, issuers,
     issuer,
     now + CLAIM_MS,
   );
-  claims.note(issuer, by);
+  claims.set(issuer, claimant);
   return { claimed: true, reading: false, wasRead, hash };
 }
 
@@ -110,6 +114,6 @@ function settle(host: TenantHost, issuer: string, wasRead: boolean): boolean {
   const now = host.now();
   sql.exec("UPDATE issuers SET tried_at = ?, claimed_until = 0 WHERE issuer = ?", now, issuer);
   if (wasRead) sql.exec("UPDATE issuers SET read_at = ? WHERE issuer = ?", now, issuer);
-  const row = find(host, issuer);
-  return row === undefined || row.read_at + GOOD_FOR_MS < now;
+  const row = findRow(host, issuer);
+  return row === undefined || row.read_at + MAX_STALE_MS < now;
 }

@@ -3,15 +3,15 @@
 // https://datatracker.ietf.org/doc/html/rfc8414#section-3
 
 import type { JSONWebKeySet } from "jose";
-import { allowedBy, OutboundDoor, type OutboundVars } from "../../outbound/outbound-door.ts";
-import { resolverAt } from "../../outbound/resolve.ts";
-import { jsonIn } from "../../outbound/token-endpoint.ts";
+import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../../outbound/outbound-door.ts";
+import { createResolver } from "../../outbound/resolve.ts";
+import { parseJsonObject } from "../../outbound/token-endpoint.ts";
 
-const WITHIN_MS = 5_000;
-const MOST_BYTES = 256 * 1024;
-const MOST_KEYS = 100;
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 256 * 1024;
+const MAX_KEYS = 100;
 /** Of a public key; whatever else a server publishes is not kept. */
-const MEMBERS = "kty kid alg use crv x y n e".split(" ");
+const PUBLIC_MEMBERS = "kty kid alg use crv x y n e".split(" ");
 
 /** What is kept of a server: its keys, and what signing in there needs. */
 export interface IssuerSection extends JSONWebKeySet {
@@ -31,14 +31,14 @@ export interface IssuerEndpoints {
 }
 
 /** By which what login reads of other servers is read. `whose`: with whose requests its own are counted. */
-export function loginDoor(whose: string, env: unknown, withinMs = WITHIN_MS): OutboundDoor {
-  return new OutboundDoor({
-    tenant: whose,
+export function createLoginFetch(tenant: string, env: unknown, timeoutMs = TIMEOUT_MS): GuardedFetch {
+  return new GuardedFetch({
+    tenant: tenant,
     hops: 0,
-    signal: () => AbortSignal.timeout(withinMs),
-    allow: allowedBy(env),
-    resolve: resolverAt((env as OutboundVars).OUTBOUND_RESOLVER),
-    answerWithinMs: withinMs,
+    signal: () => AbortSignal.timeout(timeoutMs),
+    allow: outboundAllowOf(env),
+    resolve: createResolver((env as OutboundVars).OUTBOUND_RESOLVER),
+    timeoutMs: timeoutMs,
   });
 }
 
@@ -50,26 +50,26 @@ export async function readIssuer(
   isOpenId: boolean,
   { tenant, env }: { readonly tenant: string; readonly env: unknown },
 ): Promise<IssuerSection> {
-  const door = loginDoor(tenant, env);
+  const guardedFetch = createLoginFetch(tenant, env);
   const readJson: ReadJson = async (url) => {
     const headers = { accept: "application/json" };
-    const response = await door.fetch(url, { headers, redirect: "error", maxBytes: MOST_BYTES });
-    const body = jsonIn(response.ok ? await response.text() : "");
+    const response = await guardedFetch.fetch(url, { headers, redirect: "error", maxBytes: MAX_BYTES });
+    const body = parseJsonObject(response.ok ? await response.text() : "");
     if (!response.ok) await response.body?.cancel();
     if (!body) throw new Error(`${url} answered ${response.status}, and no JSON that can be used`);
     return body;
   };
   try {
-    const metadata = await readMetadata(placesOf(issuer, isOpenId), issuer, readJson);
+    const metadata = await readMetadata(metadataUrlsOf(issuer, isOpenId), issuer, readJson);
     const { keys } = await readJson(metadata.jwks_uri);
     if (!Array.isArray(keys)) throw new Error(`${issuer} publishes no keys`);
-    return { keys: keys.slice(0, MOST_KEYS).filter(isPublicKey).map(publicPart), endpoints: endpointsIn(metadata) };
+    return { keys: keys.slice(0, MAX_KEYS).filter(isPublicKey).map(publicPart), endpoints: endpointsIn(metadata) };
   } finally {
-    door.close();
+    guardedFetch.close();
   }
 }
 
-function placesOf(issuer: string, isOpenId: boolean): ReadonlySet<string> {
+function metadataUrlsOf(issuer: string, isOpenId: boolean): ReadonlySet<string> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
   const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
@@ -80,19 +80,19 @@ function placesOf(issuer: string, isOpenId: boolean): ReadonlySet<string> {
 type Metadata = Readonly<Record<string, unknown>> & { readonly jwks_uri: string };
 
 /** The first that is there decides: the name in it has to be the one under which it was looked for. */
-async function readMetadata(places: ReadonlySet<string>, issuer: string, readJson: ReadJson): Promise<Metadata> {
-  const failed: unknown[] = [];
-  for (const place of places) {
+async function readMetadata(urls: ReadonlySet<string>, issuer: string, readJson: ReadJson): Promise<Metadata> {
+  const errors: unknown[] = [];
+  for (const url of urls) {
     try {
-      const metadata = await readJson(place);
-      const { issuer: named, jwks_uri: keys } = metadata;
-      if (named === issuer && typeof keys === "string") return { ...metadata, jwks_uri: keys };
-      failed.push(new Error(`${place} is of another issuer, or names no keys`));
+      const metadata = await readJson(url);
+      const { issuer: namedIssuer, jwks_uri: keys } = metadata;
+      if (namedIssuer === issuer && typeof keys === "string") return { ...metadata, jwks_uri: keys };
+      errors.push(new Error(`${url} is of another issuer, or names no keys`));
     } catch (error) {
-      failed.push(error);
+      errors.push(error);
     }
   }
-  throw new AggregateError(failed, `the authorization server ${issuer} has no metadata that can be used`);
+  throw new AggregateError(errors, `the authorization server ${issuer} has no metadata that can be used`);
 }
 
 function endpointsIn(metadata: Metadata): IssuerEndpoints {
@@ -114,5 +114,7 @@ function isPublicKey(key: unknown): key is Readonly<Record<string, unknown>> {
 }
 
 function publicPart(key: Readonly<Record<string, unknown>>): JSONWebKeySet["keys"][number] {
-  return Object.fromEntries(MEMBERS.filter((name) => typeof key[name] === "string").map((name) => [name, key[name]]));
+  return Object.fromEntries(
+    PUBLIC_MEMBERS.filter((name) => typeof key[name] === "string").map((name) => [name, key[name]]),
+  );
 }

@@ -3,7 +3,7 @@
 
 import { OPERATOR_ROLES, type OperatorClient, type OperatorRole } from "../../deployment/operator-sign-in.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 import { isTenantId } from "../../tenants/document/tenant-definition.ts";
 import { issuerRule } from "../issuers/issuer-rule.ts";
 
@@ -14,28 +14,28 @@ export interface OperatorConfig extends OperatorClient {
   readonly roles: ReadonlyMap<unknown, OperatorRole | readonly string[]>;
 }
 
-interface Written extends Omit<OperatorConfig, "roles" | "scopes"> {
+interface RawOperatorConfig extends Omit<OperatorConfig, "roles" | "scopes"> {
   readonly scopes?: string[];
   readonly roles: Readonly<Record<string, OperatorRole | readonly string[]>>;
 }
 
-const NEEDED = ["issuer", "clientId", "claim"];
-const MEMBERS = [...NEEDED, "audience", "scopes", "roles"];
+const REQUIRED = ["issuer", "clientId", "claim"];
+const MEMBERS = [...REQUIRED, "audience", "scopes", "roles"];
 const SCOPES = ["openid", "email"];
 
 /** As wrangler hands it over: a table of `[vars]`, or its JSON. A text: what is wrong with it. `allow`: as for issuers. */
 export function readOperatorConfig(raw: unknown, allow: string): OperatorConfig | string {
-  const said = typeof raw === "string" ? parsed(raw) : raw;
-  if (!isObject(said)) return "it is no object in JSON";
-  const fault = faultOf(said);
-  if (fault !== undefined) return fault;
-  const { issuer, clientId, claim, audience, scopes = SCOPES, roles } = said as unknown as Written;
-  const wrong = issuerRule(issuer, allow);
-  if (wrong !== undefined) return `issuer: ${wrong}`;
-  return { issuer, clientId, claim, scopes, roles: new Map(Object.entries(roles)), ...given({ audience }) };
+  const config = typeof raw === "string" ? tryParseJson(raw) : raw;
+  if (!isObject(config)) return "it is no object in JSON";
+  const error = configErrorOf(config);
+  if (error !== undefined) return error;
+  const { issuer, clientId, claim, audience, scopes = SCOPES, roles } = config as unknown as RawOperatorConfig;
+  const issuerError = issuerRule(issuer, allow);
+  if (issuerError !== undefined) return `issuer: ${issuerError}`;
+  return { issuer, clientId, claim, scopes, roles: new Map(Object.entries(roles)), ...omitUndefined({ audience }) };
 }
 
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -43,12 +43,12 @@ function parsed(text: string): unknown {
   }
 }
 
-function faultOf(said: JsonObject): string | undefined {
-  const stray = Object.keys(said).find((name) => !MEMBERS.includes(name));
-  if (stray !== undefined) return `${stray}: is none of ${MEMBERS.join(", ")}`;
-  const { audience = "x", scopes = SCOPES, roles } = said;
-  const textless = [...NEEDED, "audience"].find((name) => !isText({ ...said, audience }[name]));
-  if (textless !== undefined) return `${textless}: must be a text`;
+function configErrorOf(config: JsonObject): string | undefined {
+  const unknownMember = Object.keys(config).find((name) => !MEMBERS.includes(name));
+  if (unknownMember !== undefined) return `${unknownMember}: is none of ${MEMBERS.join(", ")}`;
+  const { audience = "x", scopes = SCOPES, roles } = config;
+  const invalidText = [...REQUIRED, "audience"].find((name) => !isText({ ...config, audience }[name]));
+  if (invalidText !== undefined) return `${invalidText}: must be a text`;
   if (!Array.isArray(scopes) || !scopes.every(isText)) return "scopes: must be a list of texts";
   const entries = Object.entries(isObject(roles) ? roles : {});
   const broken = entries.length === 0 ? [""] : entries.find(([, role]) => !isRole(role));

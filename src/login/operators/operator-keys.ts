@@ -3,21 +3,21 @@
 
 import type { JSONWebKeySet } from "jose";
 import { issuerKeys, type IssuerKeys } from "../../auth/jwt.ts";
-import { lasts } from "../../tenants/isolate/lasting.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
 import { readIssuer } from "../issuers/read-issuer.ts";
 
 /** How often it is read while nobody misses a key. */
-const READ_EVERY_MS = 600_000;
-const PAUSE_MS = 10_000;
+const REFRESH_INTERVAL_MS = 600_000;
+const COOLDOWN_MS = 10_000;
 /** Whoever has no keys waits so long for who reads them. */
-const WAITS_MS = 3_000;
-const LOOKS_EVERY_MS = 50;
+const MAX_WAIT_MS = 3_000;
+const POLL_MS = 50;
 /** For so long the keys of a server that cannot be read are good: it could not withdraw any. */
-const GOOD_FOR_MS = 86_400_000;
+const MAX_STALE_MS = 86_400_000;
 /** Its connections are counted as those of a tenant that nobody can make. */
-const NOBODY = "operators of the platform";
+const OPERATORS_TENANT = "operators of the platform";
 
-interface Held {
+interface CachedKeys {
   readonly issuer: string;
   keys: IssuerKeys | undefined;
   /** Milliseconds since the epoch, as those below. */
@@ -26,50 +26,62 @@ interface Held {
   isReading: boolean;
 }
 
-export interface KeyGround {
+export interface OperatorKeyContext {
   readonly env: unknown;
   readonly onError: (error: unknown) => void;
 }
 
-type ReadKeys = (issuer: string, ground: Pick<KeyGround, "env">) => Promise<JSONWebKeySet>;
+type FetchKeys = (issuer: string, ground: Pick<OperatorKeyContext, "env">) => Promise<JSONWebKeySet>;
 
-const readKeys: ReadKeys = (issuer, { env }) => readIssuer(issuer, false, { tenant: NOBODY, env });
+const fetchKeys: FetchKeys = (issuer, { env }) => readIssuer(issuer, false, { tenant: OPERATORS_TENANT, env });
 
 /** `newer`: those that are held have not signed a token. undefined: there are none. */
-export type OperatorKeys = (issuer: string, ground: KeyGround, newer: boolean) => Promise<IssuerKeys | undefined>;
+export type OperatorKeys = (
+  issuer: string,
+  ground: OperatorKeyContext,
+  newer: boolean,
+) => Promise<IssuerKeys | undefined>;
 
 /** An isolate has one, with the keys of one server: `read` and `clock` are a test's to say. */
-export function operatorKeys(read: ReadKeys = readKeys, clock: () => number = Date.now): OperatorKeys {
-  let held: Held | undefined;
-  return async (issuer, ground, newer) => {
-    if (held?.issuer !== issuer) held = { issuer, keys: undefined, readAt: 0, triedAt: 0, isReading: false };
-    const mine = held;
-    const asked = clock();
-    const isWanted = newer || !lasts(mine.readAt + READ_EVERY_MS, READ_EVERY_MS, asked);
-    if (isWanted && !lasts(mine.triedAt + PAUSE_MS, PAUSE_MS, asked)) await readInto(mine, ground, { read, clock });
+export function createOperatorKeys(
+  fetchIssuerKeys: FetchKeys = fetchKeys,
+  clock: () => number = Date.now,
+): OperatorKeys {
+  let cached: CachedKeys | undefined;
+  return async (issuer, context, newer) => {
+    if (cached?.issuer !== issuer) cached = { issuer, keys: undefined, readAt: 0, triedAt: 0, isReading: false };
+    const entry = cached;
+    const startedAt = clock();
+    const isDue = newer || !isUnexpired(entry.readAt + REFRESH_INTERVAL_MS, REFRESH_INTERVAL_MS, startedAt);
+    if (isDue && !isUnexpired(entry.triedAt + COOLDOWN_MS, COOLDOWN_MS, startedAt))
+      await refreshKeys(entry, context, { fetchIssuerKeys, clock });
     // Another request of the isolate reads them: its promise is its own, so what it brings is looked for.
-    const isDone = () => !mine.isReading || (mine.keys !== undefined && !newer);
-    for (let waited = 0; !isDone() && waited < WAITS_MS; waited += LOOKS_EVERY_MS) await scheduler.wait(LOOKS_EVERY_MS);
+    const isDone = () => !entry.isReading || (entry.keys !== undefined && !newer);
+    for (let waited = 0; !isDone() && waited < MAX_WAIT_MS; waited += POLL_MS) await scheduler.wait(POLL_MS);
     // Newer ones than can be read now may have signed it.
-    if (newer && mine.readAt < mine.triedAt) return undefined;
-    return lasts(mine.readAt + GOOD_FOR_MS, GOOD_FOR_MS, clock()) ? mine.keys : undefined;
+    if (newer && entry.readAt < entry.triedAt) return undefined;
+    return isUnexpired(entry.readAt + MAX_STALE_MS, MAX_STALE_MS, clock()) ? entry.keys : undefined;
   };
 }
 
-interface Means {
-  readonly read: ReadKeys;
+interface KeySource {
+  readonly fetchIssuerKeys: FetchKeys;
   readonly clock: () => number;
 }
 
-async function readInto(held: Held, { env, onError }: KeyGround, { read, clock }: Means): Promise<void> {
-  held.triedAt = clock();
-  held.isReading = true;
+async function refreshKeys(
+  cached: CachedKeys,
+  { env, onError }: OperatorKeyContext,
+  { fetchIssuerKeys, clock }: KeySource,
+): Promise<void> {
+  cached.triedAt = clock();
+  cached.isReading = true;
   try {
-    held.keys = issuerKeys(await read(held.issuer, { env }));
-    held.readAt = held.triedAt;
+    cached.keys = issuerKeys(await fetchIssuerKeys(cached.issuer, { env }));
+    cached.readAt = cached.triedAt;
   } catch (error) {
     onError(error);
   } finally {
-    held.isReading = false;
+    cached.isReading = false;
   }
 }

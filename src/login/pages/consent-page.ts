@@ -1,12 +1,12 @@
 // Owns the page on which a person decides what a client may do for them, and what its form says. Every name on it is somebody
 // else's choice; the page says whose.
 
-import type { Narrowing } from "../../auth/principal.ts";
+import type { ToolRestrictions } from "../../auth/principal.ts";
 import { markup, type Markup } from "../../deployment/markup.ts";
-import type { SignedIn } from "../sign-in/sign-in.ts";
-import { harmless } from "./harmless.ts";
-import { form, page, tenantName, type FormTarget, type PageTenant } from "./page.ts";
-import { clientName, personName, redirectPlace, vouchedBy, type ShownClient } from "./shown-client.ts";
+import type { ProviderIdentity } from "../sign-in/sign-in.ts";
+import { sanitizeText } from "./harmless.ts";
+import { renderForm, renderPage, tenantName, type FormTarget, type PageTenant } from "./page.ts";
+import { clientName, personName, describeRedirect, publisherHostOf, type ClientSummary } from "./shown-client.ts";
 
 export interface ConsentTool {
   readonly name: string;
@@ -18,10 +18,10 @@ export interface ConsentTool {
 
 export interface ConsentView {
   readonly tenant: PageTenant;
-  readonly client: ShownClient;
+  readonly client: ClientSummary;
   /** The URI to which the answer goes. */
   readonly redirect: string;
-  readonly person: SignedIn;
+  readonly person: ProviderIdentity;
   readonly profile?: string | null;
   /** null: nothing limits the person. */
   readonly scopes: readonly { readonly name: string; readonly description?: string | undefined }[] | null;
@@ -36,86 +36,86 @@ export interface ConsentView {
 export type ConsentDecision = "allow" | "deny" | "switch";
 
 /** What the form says; undefined: it is none of ours. `switch`: somebody else wants to sign in. */
-export function decisionOf(answer: URLSearchParams): ConsentDecision | undefined {
+export function parseDecision(answer: URLSearchParams): ConsentDecision | undefined {
   return (["allow", "deny", "switch"] as const).find((one) => one === answer.get("decision"));
 }
 
 /** What was unticked of what was shown. */
-export function narrowingOf(answer: URLSearchParams, shown: readonly string[]): Narrowing {
-  const ticked = new Set(answer.getAll("tool"));
-  const deny = shown.filter((name) => !ticked.has(name));
-  const later = answer.has("later") ? {} : { allow: shown.filter((name) => ticked.has(name)) };
-  return { deny, ...later, ...(!answer.has("read") && { toolsOnly: true }) };
+export function parseRestrictions(answer: URLSearchParams, shown: readonly string[]): ToolRestrictions {
+  const checked = new Set(answer.getAll("tool"));
+  const deny = shown.filter((name) => !checked.has(name));
+  const laterTools = answer.has("later") ? {} : { allow: shown.filter((name) => checked.has(name)) };
+  return { deny, ...laterTools, ...(!answer.has("read") && { toolsOnly: true }) };
 }
 
 export function consentPage(view: ConsentView): string {
   const { tenant, client, again, scopes, tools } = view;
   if (scopes?.length === 0 && tools.length === 0) return noAccessPage(view);
   const name = tenantName(tenant);
-  const asked = again === undefined ? "" : markup`<div class="note" role="alert"><p>${again}</p></div>`;
-  const fields = markup`${facts(view)}${scopeList(view)}${toolList(view)}
+  const notice = again === undefined ? "" : markup`<div class="note" role="alert"><p>${again}</p></div>`;
+  const fields = markup`${requestDetails(view)}${scopeList(view)}${toolList(view)}
 <p><small>You can end this at any time: ${view.account}</small></p>
 <p class="act"><button class="go" name="decision" value="allow">Allow</button><button name="decision" value="deny">Cancel</button></p>`;
   // Enter presses a form's first button, from a box too. Nobody shall allow by that: outside of a dialog, this one does nothing.
   const first = markup`<button hidden formmethod="dialog"></button>${fields}`;
-  const called = clientName(client);
-  return page({
+  const label = clientName(client);
+  return renderPage({
     tenant,
-    title: `Allow ${called}?`,
-    heading: markup`Allow <bdi>${called}</bdi> to use <bdi>${name}</bdi>?`,
-    body: markup`${asked}${form(view.form, first)}`,
+    title: `Allow ${label}?`,
+    heading: markup`Allow <bdi>${label}</bdi> to use <bdi>${name}</bdi>?`,
+    body: markup`${notice}${renderForm(view.form, first)}`,
   });
 }
 
 /** Nothing is there to allow, and a client that was allowed nothing would not say why. */
 function noAccessPage({ tenant, person, form: target }: ConsentView): string {
-  const whose = markup`<bdi>${personName(person)}</bdi> has no access to <bdi>${tenantName(tenant)}</bdi>`;
+  const heading = markup`<bdi>${personName(person)}</bdi> has no access to <bdi>${tenantName(tenant)}</bdi>`;
   const fields = markup`<p>Ask whoever runs it.</p>
 <p class="act"><button class="go" name="decision" value="switch">Use another account</button><button name="decision" value="deny">Cancel</button></p>`;
-  return page({ tenant, title: "No access", heading: whose, body: form(target, fields) });
+  return renderPage({ tenant, title: "No access", heading: heading, body: renderForm(target, fields) });
 }
 
 /** Who asks, where they lead, and how far that can be relied on. */
-function facts({ client, redirect, profile, person }: ConsentView): Markup {
+function requestDetails({ client, redirect, profile, person }: ConsentView): Markup {
   const name = clientName(client);
-  const host = vouchedBy(client);
-  const [isLoopback, leads] = redirectPlace(redirect);
-  const local = isLoopback ? markup`<p>Any program on this computer can ask like this, under any name.</p>` : "";
-  const chosen =
+  const host = publisherHostOf(client);
+  const [isLoopback, destination] = describeRedirect(redirect);
+  const localWarning = isLoopback ? markup`<p>Any program on this computer can ask like this, under any name.</p>` : "";
+  const nameWarning =
     host === undefined ? markup`<p>The name <bdi>${name}</bdi> is not checked: the client chose it itself.</p>` : "";
-  const warning = markup`<div class="note">${chosen}${local}<p>Allow it only if you have just begun to connect it yourself.</p></div>`;
+  const warning = markup`<div class="note">${nameWarning}${localWarning}<p>Allow it only if you have just begun to connect it yourself.</p></div>`;
   return markup`<dl>
 <dt>Client</dt><dd><bdi>${name}</bdi>${host === undefined ? "" : `, published by ${host}`}</dd>
-<dt>Sends you to</dt><dd>${leads}</dd>${profile == null ? "" : markup`<dt>Profile</dt><dd>${profile}</dd>`}
+<dt>Sends you to</dt><dd>${destination}</dd>${profile == null ? "" : markup`<dt>Profile</dt><dd>${profile}</dd>`}
 <dt>Signed in as</dt><dd><bdi>${personName(person)}</bdi> <button class="link" name="decision" value="switch">Not you?</button></dd>
-</dl>${chosen || local ? warning : ""}`;
+</dl>${nameWarning || localWarning ? warning : ""}`;
 }
 
 function scopeList({ scopes }: ConsentView): Markup | string {
   if (!scopes || scopes.length === 0) return "";
   const rows = scopes.map(
-    ({ name, description = "" }) => markup`<dt>${name}</dt><dd><bdi>${harmless(description, 140)}</bdi></dd>`,
+    ({ name, description = "" }) => markup`<dt>${name}</dt><dd><bdi>${sanitizeText(description, 140)}</bdi></dd>`,
   );
   return markup`<h2>Within your rights</h2><dl>${rows}</dl>`;
 }
 
 function toolList({ tools, tenant }: ConsentView): Markup {
-  if (tools.length === 0) return markup`<p>There is no tool here that you may use. ${ALSO}</p>`;
+  if (tools.length === 0) return markup`<p>There is no tool here that you may use. ${EXTRA_OPTIONS}</p>`;
   const groups = Map.groupBy(tools, ({ group }) => group);
-  const lists = [...groups].map(([group, own]) => {
+  const lists = [...groups].map(([group, groupTools]) => {
     const title = group ?? tenantName(tenant);
-    return markup`${groups.size > 1 ? markup`<h3><bdi>${title}</bdi></h3>` : ""}${own.map(toolRow)}`;
+    return markup`${groups.size > 1 ? markup`<h3><bdi>${title}</bdi></h3>` : ""}${groupTools.map(toolRow)}`;
   });
   return markup`<fieldset><legend>What it may use for you: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}</legend>
 <small>Untick what it shall not have.</small>
 <div class="list">${lists}</div>
-${ALSO}</fieldset>`;
+${EXTRA_OPTIONS}</fieldset>`;
 }
 
-const ALSO = markup`<label class="row"><input type="checkbox" name="later" checked><span>Also tools that come later</span></label>
+const EXTRA_OPTIONS = markup`<label class="row"><input type="checkbox" name="later" checked><span>Also tools that come later</span></label>
 <label class="row"><input type="checkbox" name="read" checked><span>Also read prompts and resources</span></label>`;
 
 function toolRow({ name, title = "", description = "" }: ConsentTool): Markup {
-  const shown = harmless(title) || name;
-  return markup`<label class="row"><input type="checkbox" name="tool" value="${name}" checked><span><bdi>${shown}</bdi>${shown === name ? "" : markup` <code>${name}</code>`}<small><bdi>${harmless(description, 140)}</bdi></small></span></label>`;
+  const label = sanitizeText(title) || name;
+  return markup`<label class="row"><input type="checkbox" name="tool" value="${name}" checked><span><bdi>${label}</bdi>${label === name ? "" : markup` <code>${name}</code>`}<small><bdi>${sanitizeText(description, 140)}</bdi></small></span></label>`;
 }

@@ -2,7 +2,7 @@
 // from elsewhere, and the headers that hold it to that. Refuses decisions: every page is made of what it is told.
 
 import { markup, type Markup } from "../../deployment/markup.ts";
-import { harmless } from "./harmless.ts";
+import { sanitizeText } from "./harmless.ts";
 
 /** Whose page it is. */
 export interface PageTenant {
@@ -45,11 +45,11 @@ interface PageParts {
 
 /** What people call the tenant. */
 export function tenantName({ title, id }: PageTenant): string {
-  return harmless(title ?? "") || id;
+  return sanitizeText(title ?? "") || id;
 }
 
 /** `bdi`: a name that is written from right to left leaves the rest of its line as it is. */
-export function page({ tenant, title, heading, body }: PageParts): string {
+export function renderPage({ tenant, title, heading, body }: PageParts): string {
   const name = tenantName(tenant);
   const [initial = ""] = name;
   return markup`<!doctype html>
@@ -71,14 +71,14 @@ ${body}
 }
 
 /** A form that sends what it was given; `content` has its buttons. */
-export function form({ action, fields }: FormTarget, content: Markup): Markup {
+export function renderForm({ action, fields }: FormTarget, content: Markup): Markup {
   const hidden = Object.entries(fields).map(
     ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
   );
   return markup`<form method="post" action="${action}">${hidden}${content}</form>`;
 }
 
-interface Answered {
+interface PageResponseOptions {
   readonly status?: number;
   /** What a form of it may lead to beside this host: see `formTarget`. */
   readonly formTargets?: readonly string[];
@@ -89,7 +89,10 @@ interface Answered {
  * No Cross-Origin-Opener-Policy: it would cut a client that opened this in a window of its own off from the page of its
  * redirect, and without script nothing here is within an opener's reach.
  */
-export function pageResponse(html: string, { status = 200, formTargets = [], headers }: Answered = {}): Response {
+export function pageResponse(
+  html: string,
+  { status = 200, formTargets = [], headers }: PageResponseOptions = {},
+): Response {
   const all = new Headers(headers);
   const policy = `default-src 'none'; style-src '${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'`;
   for (const [name, value] of Object.entries({

@@ -1,13 +1,13 @@
 // Owns the page on which a person pastes a key of the tenant. The key is never shown again, and no page has it in its text.
 
 import { markup } from "../../deployment/markup.ts";
-import { clientName, type ShownClient } from "./shown-client.ts";
-import { form, page, tenantName, type FormTarget, type PageTenant } from "./page.ts";
+import { clientName, type ClientSummary } from "./shown-client.ts";
+import { renderForm, renderPage, tenantName, type FormTarget, type PageTenant } from "./page.ts";
 
 export interface SignInView {
   readonly tenant: PageTenant;
   /** Who asks; absent where the person comes for the page of their grants. */
-  readonly client?: ShownClient | undefined;
+  readonly client?: ClientSummary | undefined;
   readonly form: FormTarget;
   /** Why the key that was sent before was not taken. */
   readonly error?: string | undefined;
@@ -18,11 +18,12 @@ export function signInPage({ tenant, client, form: target, error }: SignInView):
   const why = client
     ? markup`Sign in to connect <bdi>${clientName(client)}</bdi> to <bdi>${name}</bdi>.`
     : markup`Sign in to see which clients may use <bdi>${name}</bdi> for you.`;
-  const said = error === undefined ? "" : markup`<div class="note bad" role="alert" id="said"><p>${error}</p></div>`;
+  const errorMarkup =
+    error === undefined ? "" : markup`<div class="note bad" role="alert" id="said"><p>${error}</p></div>`;
   const fields = markup`<label for="key">Your key for <bdi>${name}</bdi></label>
 <input id="key" name="key" type="password" autocomplete="off" maxlength="200" required autofocus aria-describedby="said about">
 <small id="about">It begins with tnt_. Whoever runs ${name} gives it to you.</small>
 <p class="act"><button class="go">Sign in</button></p>`;
   const title = error === undefined ? "Sign in" : "Sign in again";
-  return page({ tenant, title, body: markup`<p>${why}</p>${said}${form(target, fields)}` });
+  return renderPage({ tenant, title, body: markup`<p>${why}</p>${errorMarkup}${renderForm(target, fields)}` });
 }

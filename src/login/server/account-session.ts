@@ -1,37 +1,46 @@
 // Owns who is in front of the page of grants: a person who signed in a short while ago, in a sealed cookie.
 
-import type { LoginVisit } from "../login-visit.ts";
-import type { SignedIn } from "../sign-in/sign-in.ts";
+import type { LoginContext } from "../login-visit.ts";
+import type { ProviderIdentity } from "../sign-in/sign-in.ts";
 import { redirectTo } from "./answers.ts";
-import { cookie, cookieOf, endCookie, newNonce, openFor, sealFor } from "./transaction.ts";
+import { serializeCookie, readCookie, expireCookie, createNonce, unsealCookie, sealCookie } from "./transaction.ts";
 
-const OPEN_MS = 900_000;
-const NAME = "account";
+const SESSION_MS = 900_000;
+const COOKIE_NAME = "account";
 
 export interface AccountSession {
-  readonly person: Pick<SignedIn, "issuer" | "subject" | "name" | "email">;
+  readonly person: Pick<ProviderIdentity, "issuer" | "subject" | "name" | "email">;
   readonly principal: string;
   /** In its forms: whoever did not sign in here cannot know it. */
   readonly nonce: string;
 }
 
 /** `nonce`: of the transaction in which they signed in. */
-export async function openAccount(
-  visit: LoginVisit,
+export async function openAccountSession(
+  context: LoginContext,
   nonce: string,
-  signed: Omit<AccountSession, "nonce">,
+  session: Omit<AccountSession, "nonce">,
 ): Promise<Response> {
-  const { issuer, subject, name, email } = signed.person;
+  const { issuer, subject, name, email } = session.person;
   const person = { issuer, subject, ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
-  const sealed = await sealFor(visit, NAME, { person, principal: signed.principal, nonce: newNonce() }, OPEN_MS);
-  return redirectTo(visit.urls.account, endCookie(visit, nonce), cookie(visit, NAME, sealed, OPEN_MS));
+  const sealed = await sealCookie(
+    context,
+    COOKIE_NAME,
+    { person, principal: session.principal, nonce: createNonce() },
+    SESSION_MS,
+  );
+  return redirectTo(
+    context.urls.account,
+    expireCookie(context, nonce),
+    serializeCookie(context, COOKIE_NAME, sealed, SESSION_MS),
+  );
 }
 
 /** undefined: they have to sign in. */
-export function accountOf(visit: LoginVisit): Promise<AccountSession | undefined> {
-  return openFor<AccountSession>(visit, NAME, cookieOf(visit, NAME));
+export function readAccountSession(context: LoginContext): Promise<AccountSession | undefined> {
+  return unsealCookie<AccountSession>(context, COOKIE_NAME, readCookie(context, COOKIE_NAME));
 }
 
-export function closeAccount(visit: LoginVisit): string {
-  return endCookie(visit, NAME);
+export function expireAccountCookie(context: LoginContext): string {
+  return expireCookie(context, COOKIE_NAME);
 }

@@ -1,42 +1,42 @@
 // Owns the page on which somebody sees and ends what they allowed.
 
-import type { LoginVisit } from "../login-visit.ts";
+import type { LoginContext } from "../login-visit.ts";
 import { accountPage, signedOutPage } from "../pages/account-page.ts";
 import { pageResponse } from "../pages/page.ts";
-import { accountOf, closeAccount } from "./account-session.ts";
-import { redirectTo, refusePerson, tenantOnPage } from "./answers.ts";
-import { untilEnded, loginOf } from "./login-door.ts";
+import { readAccountSession, expireAccountCookie } from "./account-session.ts";
+import { redirectTo, errorPageResponse, pageTenantOf } from "./answers.ts";
+import { waitForEnd, getLoginStub } from "./login-door.ts";
 import { beginSignIn, providerTargets } from "./sign-in-steps.ts";
-import { isOwnForm } from "./transaction.ts";
+import { isSameOriginForm } from "./transaction.ts";
 
-const OUT = "signed-out";
+const SIGNED_OUT = "signed-out";
 
-export async function account(visit: LoginVisit): Promise<Response> {
-  const session = await accountOf(visit);
-  const form = new URLSearchParams(visit.body);
+export async function handleAccount(context: LoginContext): Promise<Response> {
+  const session = await readAccountSession(context);
+  const form = new URLSearchParams(context.body);
   if (!session) {
-    if (new URL(visit.request.url).searchParams.has(OUT)) return signedOut(visit);
-    return beginSignIn(visit, null, undefined, form.has("again"));
+    if (new URL(context.request.url).searchParams.has(SIGNED_OUT)) return signedOutResponse(context);
+    return beginSignIn(context, null, undefined, form.has("again"));
   }
-  const tables = loginOf(visit);
-  let said: string | undefined;
-  if (visit.request.method === "POST") {
-    if (!isOwnForm(visit) || form.get("nonce") !== session.nonce) {
-      return refusePerson(visit, "The form was sent by another page", "Open the page again.", 403);
+  const loginStub = getLoginStub(context);
+  let notice: string | undefined;
+  if (context.request.method === "POST") {
+    if (!isSameOriginForm(context) || form.get("nonce") !== session.nonce) {
+      return errorPageResponse(context, "The form was sent by another page", "Open the page again.", 403);
     }
-    if (form.has("out")) return redirectTo(`${visit.urls.account}?${OUT}`, closeAccount(visit));
+    if (form.has("out")) return redirectTo(`${context.urls.account}?${SIGNED_OUT}`, expireAccountCookie(context));
     const actor = { name: session.principal };
-    const ended = await tables.endGrant(form.get("end") ?? "", actor, session.principal);
-    await untilEnded(ended);
-    said = ended.state === "absent" ? "It had ended before." : "Access has ended.";
+    const result = await loginStub.endGrant(form.get("end") ?? "", actor, session.principal);
+    await waitForEnd(result);
+    notice = result.state === "absent" ? "It had ended before." : "Access has ended.";
   }
-  const grants = await tables.grantsOf(session.principal);
-  const target = { action: visit.urls.account, fields: { nonce: session.nonce } };
+  const grants = await loginStub.grantsOf(session.principal);
+  const target = { action: context.urls.account, fields: { nonce: session.nonce } };
   const person = { ...session.person, claims: {} };
-  return pageResponse(accountPage({ tenant: tenantOnPage(visit), person, grants, form: target, said }));
+  return pageResponse(accountPage({ tenant: pageTenantOf(context), person, grants, form: target, notice }));
 }
 
-function signedOut(visit: LoginVisit): Response {
-  const page = signedOutPage(tenantOnPage(visit), { action: visit.urls.account, fields: {} });
-  return pageResponse(page, { formTargets: providerTargets(visit) });
+function signedOutResponse(context: LoginContext): Response {
+  const page = signedOutPage(pageTenantOf(context), { action: context.urls.account, fields: {} });
+  return pageResponse(page, { formTargets: providerTargets(context) });
 }

@@ -1,21 +1,21 @@
 // Owns how a tenant's authorization server answers what is no page of its own: redirects, refusals, and JSON for programs.
 
-import type { LoginVisit } from "../login-visit.ts";
+import type { LoginContext } from "../login-visit.ts";
 import { pageResponse, type PageTenant } from "../pages/page.ts";
-import { refusalPage } from "../pages/refusal-page.ts";
+import { errorPage } from "../pages/refusal-page.ts";
 
-export const AGAIN = "Go back to the client, and connect it once more if it is not connected.";
+export const RECONNECT_HINT = "Go back to the client, and connect it once more if it is not connected.";
 /** Whoever comes back to a page of it after the decision finds this, too. */
-export const OVER = "This browser has not begun to sign in here, took too long, or has decided already";
+export const EXPIRED_MESSAGE = "This browser has not begun to sign in here, took too long, or has decided already";
 
-export function tenantOnPage({ ground: { tenant: id, document } }: LoginVisit): PageTenant {
+export function pageTenantOf({ tenantContext: { tenant: id, document } }: LoginContext): PageTenant {
   return { id, title: document.title };
 }
 
 /** For a person. */
-export function refusePerson(visit: LoginVisit, why: string, next = AGAIN, status = 400): Response {
+export function errorPageResponse(context: LoginContext, why: string, next = RECONNECT_HINT, status = 400): Response {
   const title = "Not signed in";
-  return pageResponse(refusalPage({ tenant: tenantOnPage(visit), title, why, next }), { status });
+  return pageResponse(errorPage({ tenant: pageTenantOf(context), title, why, next }), { status });
 }
 
 export function redirectTo(location: string, ...cookies: readonly string[]): Response {
@@ -38,24 +38,34 @@ export class OAuthError extends Error {
   }
 }
 
-export function answerJson(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+export function jsonResponse(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
   return Response.json(value, { status, headers: { "cache-control": "no-store", ...headers } });
 }
 
 /** Not `server_error`, for which clients begin anew with the person, who can do nothing about it. */
-export function awayFor(why: string, seconds = 5): OAuthError {
+export function unavailableError(why: string, seconds = 5): OAuthError {
   return new OAuthError("temporarily_unavailable", why, 503, { "retry-after": String(seconds) });
 }
 
 /** For a program: what it did wrong, or that something cannot be reached. */
-export function oauthErrorFor({ ground }: Pick<LoginVisit, "ground">, error: unknown): Response {
-  if (!(error instanceof OAuthError)) ground.onError(error);
-  const told = error instanceof OAuthError ? error : awayFor("this server cannot be reached right now: try again");
-  return answerJson({ error: told.error, error_description: told.message }, told.status, told.headers);
+export function oauthErrorResponse({ tenantContext }: Pick<LoginContext, "tenantContext">, error: unknown): Response {
+  if (!(error instanceof OAuthError)) tenantContext.onError(error);
+  const oauthError =
+    error instanceof OAuthError ? error : unavailableError("this server cannot be reached right now: try again");
+  return jsonResponse(
+    { error: oauthError.error, error_description: oauthError.message },
+    oauthError.status,
+    oauthError.headers,
+  );
 }
 
 /** For a person: the cookie of what they have begun is as it was, so the page can be asked for again. */
-export function unavailablePage(visit: LoginVisit, error: unknown): Response {
-  visit.ground.onError(error);
-  return refusePerson(visit, "This cannot be reached right now", "Wait a moment, and load this page again.", 503);
+export function unavailablePageResponse(context: LoginContext, error: unknown): Response {
+  context.tenantContext.onError(error);
+  return errorPageResponse(
+    context,
+    "This cannot be reached right now",
+    "Wait a moment, and load this page again.",
+    503,
+  );
 }

@@ -2,11 +2,11 @@
 // come first: what is wrong with those is told to the person, and never sent to an address that nobody vouches for.
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.1
 
-import type { LoginVisit, LoginUrls } from "../login-visit.ts";
+import type { LoginContext, LoginUrls } from "../login-visit.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { findClient } from "./find-client.ts";
 import type { LoginClient } from "./login-records.ts";
-import { mayRedirect } from "./client-metadata.ts";
+import { isRegisteredRedirect } from "./client-metadata.ts";
 import type { AuthorizeRequest } from "./transaction.ts";
 
 const S256 = /^[\w-]{43}$/;
@@ -20,19 +20,19 @@ export interface AuthorizeError {
   readonly state: string | null;
 }
 
-export type AuthorizeAsked =
+export type ParsedAuthorize =
   | { readonly kind: "asked"; readonly client: LoginClient; readonly request: AuthorizeRequest }
   | AuthorizeError
   /** What the person is told. */
   | { readonly kind: "wrong"; readonly why: string };
 
-export async function readAuthorize(visit: LoginVisit, query: URLSearchParams): Promise<AuthorizeAsked> {
-  const twice = repeatedIn(query);
+export async function parseAuthorize(context: LoginContext, query: URLSearchParams): Promise<ParsedAuthorize> {
+  const repeated = findRepeated(query);
   const id = query.get("client_id");
-  if (id === null || twice === "client_id" || twice === "redirect_uri") {
+  if (id === null || repeated === "client_id" || repeated === "redirect_uri") {
     return { kind: "wrong", why: "The client did not say which one it is: client_id is missing" };
   }
-  const client = await findClient(visit, id);
+  const client = await findClient(context, id);
   if (client.kind === "clientRefusal") return { kind: "wrong", why: client.why };
   const redirect = redirectOf(client, query);
   if (redirect === undefined) {
@@ -42,29 +42,32 @@ export async function readAuthorize(visit: LoginVisit, query: URLSearchParams): 
     };
   }
   const state = query.get("state");
-  const { document } = visit.ground;
-  const named = resourceOf(visit.urls, document, query.getAll("resource"));
-  const broken = brokenIn(query, twice);
-  if (broken || !named) return errorOf(broken ?? noResource(visit), { redirect, state });
+  const { document } = context.tenantContext;
+  const match = matchResource(context.urls, document, query.getAll("resource"));
+  const failure = findFailure(query, repeated);
+  if (failure || !match) return toAuthorizeError(failure ?? unknownResource(context), { redirect, state });
   const [challenge = ""] = query.getAll("code_challenge");
-  const asked = new Set((query.get("scope") ?? "").split(" "));
-  const scopes = scopesAsked(asked, document.scopes);
-  const offline = asked.has("offline_access");
-  return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, offline, ...named } };
+  const requestedScopes = new Set((query.get("scope") ?? "").split(" "));
+  const scopes = tenantScopesIn(requestedScopes, document.scopes);
+  const offline = requestedScopes.has("offline_access");
+  return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, offline, ...match } };
 }
 
-function errorOf([error, why]: Broken, back: Pick<AuthorizeError, "redirect" | "state">): AuthorizeError {
-  return { kind: "error", error, why, ...back };
+function toAuthorizeError(
+  [error, why]: AuthorizeFailure,
+  target: Pick<AuthorizeError, "redirect" | "state">,
+): AuthorizeError {
+  return { kind: "error", error, why, ...target };
 }
 
-type Broken = readonly [error: string, why: string];
+type AuthorizeFailure = readonly [error: string, why: string];
 
-function noResource({ urls }: LoginVisit): Broken {
+function unknownResource({ urls }: LoginContext): AuthorizeFailure {
   return ["invalid_target", `resource names no endpoint of this tenant: ${urls.resource} is one`];
 }
 
-function brokenIn(query: URLSearchParams, twice: string | undefined): Broken | undefined {
-  if (twice !== undefined) return ["invalid_request", `${twice} is there twice`];
+function findFailure(query: URLSearchParams, repeated: string | undefined): AuthorizeFailure | undefined {
+  if (repeated !== undefined) return ["invalid_request", `${repeated} is there twice`];
   if (query.get("response_type") !== "code") return ["unsupported_response_type", "response_type has to be code"];
   if ((query.get("response_mode") ?? "query") !== "query") return ["invalid_request", "response_mode has to be query"];
   if (query.get("code_challenge_method") === "S256" && S256.test(query.get("code_challenge") ?? "")) return undefined;
@@ -72,7 +75,7 @@ function brokenIn(query: URLSearchParams, twice: string | undefined): Broken | u
 }
 
 /** Of what is asked for once at most: what is there twice. */
-export function repeatedIn(sent: URLSearchParams): string | undefined {
+export function findRepeated(sent: URLSearchParams): string | undefined {
   const seen = new Set<string>();
   return [...sent.keys()].find((name) => name !== "resource" && (seen.has(name) || !seen.add(name)));
 }
@@ -81,18 +84,18 @@ export function repeatedIn(sent: URLSearchParams): string | undefined {
 function redirectOf(client: LoginClient, query: URLSearchParams): string | undefined {
   const [first, ...more] = client.redirects;
   const redirect = query.get("redirect_uri") ?? (more.length === 0 ? first : undefined);
-  return redirect !== undefined && mayRedirect(client, redirect) ? redirect : undefined;
+  return redirect !== undefined && isRegisteredRedirect(client, redirect) ? redirect : undefined;
 }
 
 /** What means nothing here is left out: clients ask for `openid`, or for all that any server of theirs has. */
-function scopesAsked(asked: ReadonlySet<string>, known: object = {}): readonly string[] | null {
-  const meant = Object.keys(known).filter((name) => asked.has(name));
-  return meant.length === 0 ? null : meant;
+function tenantScopesIn(requestedScopes: ReadonlySet<string>, known: object = {}): readonly string[] | null {
+  const names = Object.keys(known).filter((name) => requestedScopes.has(name));
+  return names.length === 0 ? null : names;
 }
 
 /** https://datatracker.ietf.org/doc/html/rfc9207 */
-export function answerTo(
-  { urls }: Pick<LoginVisit, "urls">,
+export function authorizeResponseUrl(
+  { urls }: Pick<LoginContext, "urls">,
   { redirect, state }: Pick<AuthorizeRequest, "redirect" | "state">,
   members: Readonly<Record<string, string>>,
 ): string {
@@ -103,18 +106,18 @@ export function answerTo(
   return url.href;
 }
 
-interface NamedResource {
+interface MatchedResource {
   readonly resource: string;
   readonly profile: string | null;
 }
 
 /** `named`: as a client writes it; none: the tenant's endpoint without a profile. undefined: it is none of this tenant's. */
-export function resourceOf(
+export function matchResource(
   { resource, shared }: LoginUrls,
   { profiles = {} }: Pick<TenantDocument, "profiles">,
-  named: readonly string[],
-): NamedResource | undefined {
-  const [one, ...more] = new Set(named.map(written));
+  urls: readonly string[],
+): MatchedResource | undefined {
+  const [one, ...more] = new Set(urls.map(normalizeUrl));
   if (one === undefined) return { resource, profile: null };
   if (more.length > 0) return undefined;
   if (one === resource || one === shared) return { resource: one, profile: null };
@@ -123,7 +126,7 @@ export function resourceOf(
 }
 
 /** The name of the endpoint at a URL, without slashes at the end and without query; empty where there is none. */
-function written(text: string): string {
+function normalizeUrl(text: string): string {
   if (!URL.canParse(text)) return "";
   const { origin, pathname, hash } = new URL(text);
   return hash === "" ? origin + pathname.replace(/\/+$/, "") : "";

@@ -5,16 +5,16 @@
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { LoginClient } from "./login-records.ts";
 
-const LONGEST_NAME = 100;
-const MOST_REDIRECTS = 50;
-const LONGEST_REDIRECT = 2000;
+const MAX_NAME = 100;
+const MAX_REDIRECTS = 50;
+const MAX_REDIRECT_CHARACTERS = 2000;
 /** Programs listen wherever there is room: https://datatracker.ietf.org/doc/html/rfc8252#section-7.3 */
 const LOOPBACK = /^(https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(\/.*)?$/;
 /** No program's own: what browsers and systems do something with, whoever is asked. */
-const TAKEN =
+const RESERVED_SCHEMES =
   /^(?:about|blob|chrome|data|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|ms-.*|search-ms|sms|tel|vbscript|view-source|wss?):/;
 
-export interface ClientFault {
+export interface ClientMetadataError {
   readonly kind: "fault";
   readonly error: "invalid_redirect_uri" | "invalid_client_metadata";
   readonly why: string;
@@ -25,66 +25,71 @@ export type ClientMetadata = Pick<LoginClient, "name" | "site" | "redirects" | "
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"];
 
 /** What registers. Without a method it is the one that RFC 7591 names, with a secret. */
-export function registeredMetadata(said: unknown): ClientMetadata | ClientFault {
-  if (!isObject(said)) return metadataFault("the body is a JSON object");
-  const { redirect_uris: redirects, token_endpoint_auth_method: method = "client_secret_basic" } = said;
+export function parseRegistration(body: unknown): ClientMetadata | ClientMetadataError {
+  if (!isObject(body)) return metadataError("the body is a JSON object");
+  const { redirect_uris: redirects, token_endpoint_auth_method: method = "client_secret_basic" } = body;
   if (!isList(redirects, isRedirect)) {
     const why = "redirect_uris are https, http of localhost, 127.0.0.1 or [::1], or an app's own scheme; no fragment";
     return { kind: "fault", error: "invalid_redirect_uri", why };
   }
-  if (!METHODS.includes(method)) return metadataFault(`token_endpoint_auth_method is one of ${METHODS.join(", ")}`);
-  return flowFault(said) ?? { ...shownOf(said), redirects, method: method as LoginClient["method"] };
+  if (!METHODS.includes(method)) return metadataError(`token_endpoint_auth_method is one of ${METHODS.join(", ")}`);
+  return flowErrorOf(body) ?? { ...displayDataOf(body), redirects, method: method as LoginClient["method"] };
 }
 
 /** The document at `id`. Redirect URIs that nobody may have are none of it, so that one for another server harms no other. */
-export function documentMetadata(id: string, said: unknown): ClientMetadata | ClientFault {
-  if (!isObject(said)) return metadataFault("it is no JSON object");
-  const { client_id: named, client_name: name, redirect_uris: all, token_endpoint_auth_method: method = "none" } = said;
-  if (named !== id) return metadataFault("its client_id is not its URL");
-  if (typeof name !== "string") return metadataFault("it has no client_name");
-  const redirects = Array.isArray(all) ? all.slice(0, MOST_REDIRECTS).filter(isRedirect) : [];
-  if (redirects.length === 0) return metadataFault("none of its redirect_uris can be used");
+export function parseClientDocument(id: string, document: unknown): ClientMetadata | ClientMetadataError {
+  if (!isObject(document)) return metadataError("it is no JSON object");
+  const {
+    client_id: clientId,
+    client_name: name,
+    redirect_uris: all,
+    token_endpoint_auth_method: method = "none",
+  } = document;
+  if (clientId !== id) return metadataError("its client_id is not its URL");
+  if (typeof name !== "string") return metadataError("it has no client_name");
+  const redirects = Array.isArray(all) ? all.slice(0, MAX_REDIRECTS).filter(isRedirect) : [];
+  if (redirects.length === 0) return metadataError("none of its redirect_uris can be used");
   // ChatGPT's prefers private_key_jwt and offers none beside it.
-  const { token_endpoint_auth_methods_supported: offered = [method], client_secret: secret } = said;
+  const { token_endpoint_auth_methods_supported: offered = [method], client_secret: secret } = document;
   if (!Array.isArray(offered) || !offered.includes("none"))
-    return metadataFault("its token_endpoint_auth_method is not none, and no other is taken of a document");
-  if (secret !== undefined) return metadataFault("a document that everybody can read has a client_secret");
-  return flowFault(said) ?? { ...shownOf(said), redirects, method: "none" };
+    return metadataError("its token_endpoint_auth_method is not none, and no other is taken of a document");
+  if (secret !== undefined) return metadataError("a document that everybody can read has a client_secret");
+  return flowErrorOf(document) ?? { ...displayDataOf(document), redirects, method: "none" };
 }
 
-export function metadataFault(why: string): ClientFault {
+export function metadataError(why: string): ClientMetadataError {
   return { kind: "fault", error: "invalid_client_metadata", why };
 }
 
 /** What else it can do is its own business. */
-function flowFault({
+function flowErrorOf({
   grant_types: grants = ["authorization_code"],
   response_types: responses = ["code"],
-}: JsonObject): ClientFault | undefined {
-  const isOurs =
+}: JsonObject): ClientMetadataError | undefined {
+  const isSupported =
     [grants, responses].every(Array.isArray) &&
     (grants as unknown[]).includes("authorization_code") &&
     (responses as unknown[]).includes("code");
-  return isOurs ? undefined : metadataFault("grant_types has to have authorization_code, and response_types code");
+  return isSupported ? undefined : metadataError("grant_types has to have authorization_code, and response_types code");
 }
 
 function isList<T>(value: unknown, isOne: (one: unknown) => one is T): value is T[] {
-  return Array.isArray(value) && value.length > 0 && value.length <= MOST_REDIRECTS && value.every(isOne);
+  return Array.isArray(value) && value.length > 0 && value.length <= MAX_REDIRECTS && value.every(isOne);
 }
 
-function shownOf({ client_name: name, client_uri: site }: JsonObject): Pick<LoginClient, "name" | "site"> {
+function displayDataOf({ client_name: name, client_uri: site }: JsonObject): Pick<LoginClient, "name" | "site"> {
   const isSite = typeof site === "string" && URL.canParse(site) && new URL(site).protocol === "https:";
-  return { name: typeof name === "string" ? name.slice(0, LONGEST_NAME) : "", site: isSite ? site : undefined };
+  return { name: typeof name === "string" ? name.slice(0, MAX_NAME) : "", site: isSite ? site : undefined };
 }
 
 /** Whether a client may have it. Written as a browser writes it, so that nobody can take it for another one. */
 export function isRedirect(text: unknown): text is string {
-  if (typeof text !== "string" || text.length > LONGEST_REDIRECT || text.includes("#") || !URL.canParse(text))
+  if (typeof text !== "string" || text.length > MAX_REDIRECT_CHARACTERS || text.includes("#") || !URL.canParse(text))
     return false;
   const { href, protocol, username, password } = new URL(text);
   if ((href !== text && href !== `${text}/`) || username !== "" || password !== "") return false;
   // A program's own scheme: https://datatracker.ietf.org/doc/html/rfc8252#section-7.1
-  return protocol === "https:" || isLoopbackRedirect(text) || (/^[^:]+:\/./.test(text) && !TAKEN.test(text));
+  return protocol === "https:" || isLoopbackRedirect(text) || (/^[^:]+:\/./.test(text) && !RESERVED_SCHEMES.test(text));
 }
 
 /** Whether any program on the person's machine could be meant. */
@@ -92,7 +97,7 @@ export function isLoopbackRedirect(redirect: string): boolean {
   return LOOPBACK.test(redirect);
 }
 
-export function mayRedirect({ redirects }: Pick<LoginClient, "redirects">, redirect: string): boolean {
+export function isRegisteredRedirect({ redirects }: Pick<LoginClient, "redirects">, redirect: string): boolean {
   const anyPort = withoutPort(redirect);
   return redirects.some((one) => one === redirect || (anyPort !== undefined && withoutPort(one) === anyPort));
 }

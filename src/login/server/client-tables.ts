@@ -4,7 +4,7 @@
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import type { LoginClient } from "./login-records.ts";
 
-const MOST_CLIENTS = 2000;
+const MAX_CLIENTS = 2000;
 
 export interface StoredClient {
   readonly client: LoginClient;
@@ -14,17 +14,17 @@ export interface StoredClient {
 
 export interface ClientMethods {
   /** null: nobody registered or was read under this id. */
-  client(id: string): StoredClient | null;
+  getClient(id: string): StoredClient | null;
   /** A page of them by id, from the one after `after`. */
   clients(after: string, most: number): readonly (LoginClient & { readonly usedAt: number })[];
   /** false: there is no room, because all that are there have grants. */
-  keepClient(stored: StoredClient): boolean;
+  saveClient(stored: StoredClient): boolean;
 }
 
-export function clientMethods(host: TenantHost): ClientMethods {
+export function createClientMethods(host: TenantHost): ClientMethods {
   const { sql } = host;
   return {
-    client: (id) =>
+    getClient: (id) =>
       host.transaction(() => {
         const [row] = sql
           .exec<{ metadata: string; fresh_until: number; used_at: number }>(
@@ -48,26 +48,26 @@ export function clientMethods(host: TenantHost): ClientMethods {
         )
         .toArray()
         .map((row) => ({ ...(JSON.parse(row.metadata) as LoginClient), usedAt: row.used_at })),
-    keepClient: ({ client, freshUntil }) => host.transaction(() => keep(host, client, freshUntil)),
+    saveClient: ({ client, freshUntil }) => host.transaction(() => saveClient(host, client, freshUntil)),
   };
 }
 
-function keep(host: TenantHost, client: LoginClient, freshUntil: number): boolean {
+function saveClient(host: TenantHost, client: LoginClient, freshUntil: number): boolean {
   const { sql } = host;
   const now = host.now();
   const { count } = sql
     .exec<{ count: number }>("SELECT count(*) AS count FROM login_clients WHERE id <> ?", client.id)
     .one();
-  if (count >= MOST_CLIENTS) {
+  if (count >= MAX_CLIENTS) {
     const { rowsWritten } = sql.exec(
       `DELETE FROM login_clients WHERE id IN (SELECT id FROM login_clients c WHERE id <> ?
          AND NOT EXISTS (SELECT 1 FROM login_grants WHERE client = c.id) ORDER BY used_at LIMIT ?)`,
       client.id,
-      count - MOST_CLIENTS + 1,
+      count - MAX_CLIENTS + 1,
     );
     if (rowsWritten === 0) return false;
   }
-  if (!host.hasRoom()) return false;
+  if (!host.hasCapacity()) return false;
   sql.exec(
     `INSERT INTO login_clients (id, metadata, fresh_until, used_at) VALUES (?1, ?2, ?3, ?4)
        ON CONFLICT (id) DO UPDATE SET metadata = ?2, fresh_until = ?3, used_at = ?4`,

@@ -3,102 +3,118 @@
 // https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/
 
 import { digest } from "../../auth/seal.ts";
-import { Limiter } from "../../limits/limiter.ts";
-import { allowedBy } from "../../outbound/outbound-door.ts";
-import type { LoginVisit } from "../login-visit.ts";
-import type { BrokenMember } from "../../deployment/deployment.ts";
-import { refusedAsWritten } from "../../outbound/destination.ts";
-import { loginDoor } from "../issuers/read-issuer.ts";
+import { RateLimiter } from "../../limits/limiter.ts";
+import { outboundAllowOf } from "../../outbound/outbound-door.ts";
+import type { LoginContext } from "../login-visit.ts";
+import type { FieldError } from "../../deployment/deployment.ts";
+import { findBrokenRuleInUrl } from "../../outbound/destination.ts";
+import { createLoginFetch } from "../issuers/read-issuer.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import { documentMetadata, type ClientFault, type ClientMetadata, metadataFault } from "./client-metadata.ts";
+import {
+  parseClientDocument,
+  type ClientMetadataError,
+  type ClientMetadata,
+  metadataError,
+} from "./client-metadata.ts";
 import type { StoredClient } from "./client-tables.ts";
-import { loginOf } from "./login-door.ts";
+import { getLoginStub } from "./login-door.ts";
 import type { LoginClient } from "./login-records.ts";
 
-const LONGEST_ID = 2048;
+const MAX_ID = 2048;
 /** What one address may have us read, or register, in a minute and a tenant. */
-const MOST_A_MINUTE = 30;
+const MAX_PER_MINUTE = 30;
 /** A document that cannot be read is taken for so long as it was when it could. */
-const LAST_GOOD_MS = 30 * 86_400_000;
+const MAX_STALE_MS = 30 * 86_400_000;
 /** A person waits. */
-const WITHIN_MS = 5_000;
-const MOST_DOCUMENT_BYTES = 5 * 1024;
-const LEAST_KEPT_S = 300;
-const MOST_KEPT_S = 86_400;
+const TIMEOUT_MS = 5_000;
+const MAX_DOCUMENT_BYTES = 5 * 1024;
+const MIN_AGE_S = 300;
+const MAX_AGE_S = 86_400;
 /** A host alone: no client is called so. */
-const HOST = /^(?:https?:\/\/[^/]+\/?|[^/:]+\.[^/:]+)$/i;
+const BARE_HOST = /^(?:https?:\/\/[^/]+\/?|[^/:]+\.[^/:]+)$/i;
 
 /** Why a client cannot be used, for the person who is in front of it. */
-export interface ClientRefusal {
+export interface ClientRejection {
   readonly kind: "clientRefusal";
   readonly why: string;
 }
 
 /** Bound: twice MOST_METERS of limiter.ts. */
-const limiter = new Limiter();
+const rateLimiter = new RateLimiter();
 
 /** Seconds after which the address may ask for `what` again; undefined: it may now. */
-export function waitOf(
-  { address, ground }: Pick<LoginVisit, "address" | "ground">,
-  what: string,
-  most = MOST_A_MINUTE,
+export function retryAfterOf(
+  { clientAddress: address, tenantContext }: Pick<LoginContext, "clientAddress" | "tenantContext">,
+  action: string,
+  limit = MAX_PER_MINUTE,
 ): number | undefined {
-  const met = limiter.refuse(`${what} ${ground.tenant} ${address}`, { addressRefusals: most }, Date.now());
-  return met && Math.ceil(met.waitMs / 1000);
+  const rejection = rateLimiter.countRefusal(
+    `${action} ${tenantContext.tenant} ${address}`,
+    { addressRefusals: limit },
+    Date.now(),
+  );
+  return rejection && Math.ceil(rejection.waitMs / 1000);
 }
 
-type Visit = Pick<LoginVisit, "address" | "ground" | "login">;
+type ClientLookupContext = Pick<LoginContext, "clientAddress" | "tenantContext" | "login">;
 
-export async function findClient(visit: Visit, id: string): Promise<LoginClient | ClientRefusal> {
-  const { login } = visit;
-  const mayBe = login.clients?.includes(id) ?? id.length <= LONGEST_ID;
-  if (!mayBe)
-    return refusal("This client is none of those that may be used here. Ask whoever runs this server to allow it");
-  const stored = await loginOf(visit).client(id);
-  if (!/^https?:/i.test(id)) return stored?.client ?? refusal("This client is not known here, or not any more");
-  const env = envFor(visit, id);
-  if (!isDocumentId(id, allowedBy(env)))
-    return refusal("The id of this client is no URL of a document on the public internet");
+export async function findClient(context: ClientLookupContext, id: string): Promise<LoginClient | ClientRejection> {
+  const { login } = context;
+  const isAllowed = login.clients?.includes(id) ?? id.length <= MAX_ID;
+  if (!isAllowed)
+    return rejectClient("This client is none of those that may be used here. Ask whoever runs this server to allow it");
+  const stored = await getLoginStub(context).getClient(id);
+  if (!/^https?:/i.test(id)) return stored?.client ?? rejectClient("This client is not known here, or not any more");
+  const env = outboundEnvOf(context, id);
+  if (!isDocumentId(id, outboundAllowOf(env)))
+    return rejectClient("The id of this client is no URL of a document on the public internet");
   if (stored && Date.now() < stored.freshUntil) return stored.client;
-  return (await readAnew(visit, id, env)) ?? (await asItWas(visit, id, stored));
+  return (await refetchClient(context, id, env)) ?? (await lastKnownClient(context, id, stored));
 }
 
 /** What operators let tools reach inside of a network is nothing that strangers may have us read, unless it is a client of theirs. */
-function envFor({ ground: { env }, login: { clients, pinned = {} } }: Visit, id: string): unknown {
+function outboundEnvOf(
+  { tenantContext: { env }, login: { clients, pinned = {} } }: ClientLookupContext,
+  id: string,
+): unknown {
   return clients || Object.hasOwn(pinned, id) ? env : { ...env, OUTBOUND_ALLOW: "" };
 }
 
 /** undefined: it cannot be read now. */
-async function readAnew(visit: Visit, id: string, env: unknown): Promise<LoginClient | ClientRefusal | undefined> {
-  const { ground } = visit;
-  if (waitOf(visit, "read") !== undefined) return undefined;
+async function refetchClient(
+  context: ClientLookupContext,
+  id: string,
+  env: unknown,
+): Promise<LoginClient | ClientRejection | undefined> {
+  const { tenantContext } = context;
+  if (retryAfterOf(context, "read") !== undefined) return undefined;
   try {
     const now = Date.now();
-    const { metadata, goodFor } = await readClientDocument(id, ground.tenant, env);
-    if ("kind" in metadata) return wrongly(metadata);
-    const client = await documentClient(id, metadata);
+    const { metadata, maxAgeMs } = await readClientDocument(id, tenantContext.tenant, env);
+    if ("kind" in metadata) return rejectMetadata(metadata);
+    const client = await toDocumentClient(id, metadata);
     // Where there is no room it is read each time.
-    await loginOf(visit).keepClient({ client, freshUntil: now + goodFor });
+    await getLoginStub(context).saveClient({ client, freshUntil: now + maxAgeMs });
     return client;
   } catch (error) {
-    ground.onError(error);
+    tenantContext.onError(error);
     return undefined;
   }
 }
 
-async function asItWas(
-  { login }: Visit,
+async function lastKnownClient(
+  { login }: ClientLookupContext,
   id: string,
   stored: StoredClient | null,
-): Promise<LoginClient | ClientRefusal> {
-  if (stored && Date.now() < stored.freshUntil + LAST_GOOD_MS) return stored.client;
+): Promise<LoginClient | ClientRejection> {
+  if (stored && Date.now() < stored.freshUntil + MAX_STALE_MS) return stored.client;
   const { pinned = {} } = login;
-  const metadata = Object.hasOwn(pinned, id) ? documentMetadata(id, pinned[id]) : undefined;
-  if (!metadata) return refusal("The document of this client cannot be read now");
-  return "kind" in metadata ? wrongly(metadata) : documentClient(id, metadata);
+  const metadata = Object.hasOwn(pinned, id) ? parseClientDocument(id, pinned[id]) : undefined;
+  if (!metadata) return rejectClient("The document of this client cannot be read now");
+  return "kind" in metadata ? rejectMetadata(metadata) : toDocumentClient(id, metadata);
 }
 
-async function documentClient(id: string, metadata: ClientMetadata): Promise<LoginClient> {
+async function toDocumentClient(id: string, metadata: ClientMetadata): Promise<LoginClient> {
   return { id, kind: "document", ...metadata, secretHash: null, digest: await metadataDigest(metadata) };
 }
 
@@ -107,36 +123,39 @@ export function metadataDigest({ name, site, method }: ClientMetadata): Promise<
   return digest(JSON.stringify([name, site, method]));
 }
 
-function wrongly({ why }: ClientFault): ClientRefusal {
-  return refusal(`This client cannot be used: ${why}`);
+function rejectMetadata({ why }: ClientMetadataError): ClientRejection {
+  return rejectClient(`This client cannot be used: ${why}`);
 }
 
-function refusal(why: string): ClientRefusal {
+function rejectClient(why: string): ClientRejection {
   return { kind: "clientRefusal", why };
 }
 
 interface ClientDocument {
   /** A fault: what the client says wrongly of itself, or that it is gone. */
-  readonly metadata: ClientMetadata | ClientFault;
+  readonly metadata: ClientMetadata | ClientMetadataError;
   /** Milliseconds for which it need not be read again. */
-  readonly goodFor: number;
+  readonly maxAgeMs: number;
 }
 
 /** Whether an id is the URL of a document: written as URLs are, so that no other text is the same, and leading outside. */
 function isDocumentId(id: string, allow: string | undefined): boolean {
   if (!URL.canParse(id) || id.includes("#")) return false;
   const url = new URL(id);
-  return url.href === id && url.pathname !== "/" && refusedAsWritten(url, allow) === undefined;
+  return url.href === id && url.pathname !== "/" && findBrokenRuleInUrl(url, allow) === undefined;
 }
 
 /** What is wrong with the clients that a document names, and with copies that it pins. `allow`: undefined where nobody knows yet. */
-export function brokenPins({ pinned = {}, clients = [] }: LoginDocument, allow: string | undefined): BrokenMember[] {
-  const called = "is the URL of a client's document, or the id of one that registered: a host has several clients";
+export function findBrokenClients(
+  { pinned = {}, clients = [] }: LoginDocument,
+  allow: string | undefined,
+): FieldError[] {
+  const clientRule = "is the URL of a client's document, or the id of one that registered: a host has several clients";
   const hosts = clients.flatMap((id, at) =>
-    HOST.test(id) ? [{ field: `auth.login.clients.${at}`, rule: called }] : [],
+    BARE_HOST.test(id) ? [{ field: `auth.login.clients.${at}`, rule: clientRule }] : [],
   );
-  const broken = Object.entries(pinned).flatMap(([id, said]) => {
-    const metadata = documentMetadata(id, said);
+  const broken = Object.entries(pinned).flatMap(([id, document]) => {
+    const metadata = parseClientDocument(id, document);
     const isUrl = allow === undefined || isDocumentId(id, allow);
     const rule = isUrl ? "kind" in metadata && metadata.why : "is named by the URL of a client's document";
     return rule ? [{ field: `auth.login.pinned.${id}`, rule }] : [];
@@ -147,23 +166,23 @@ export function brokenPins({ pinned = {}, clients = [] }: LoginDocument, allow: 
 /** Rejects where nobody can know now. */
 async function readClientDocument(id: string, tenant: string, env: unknown): Promise<ClientDocument> {
   // Whom strangers have us ask takes nothing of what the tenant's tools may ask at a time.
-  const door = loginDoor(`login ${tenant}`, env, WITHIN_MS);
+  const guardedFetch = createLoginFetch(`login ${tenant}`, env, TIMEOUT_MS);
   try {
     const headers = { accept: "application/json" };
-    const response = await door.fetch(id, { headers, redirect: "error", maxBytes: MOST_DOCUMENT_BYTES });
+    const response = await guardedFetch.fetch(id, { headers, redirect: "error", maxBytes: MAX_DOCUMENT_BYTES });
     const { status } = response;
     const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(response.headers.get("content-type") ?? "");
-    const said: unknown = status === 200 && isJson ? await response.json() : await response.body?.cancel();
+    const document: unknown = status === 200 && isJson ? await response.json() : await response.body?.cancel();
     const isGone = status === 404 || status === 410;
-    if (said === undefined && !isGone) throw new Error(`${id} answered ${status}, and no document`);
-    const metadata = isGone ? metadataFault(`its URL answers ${status}`) : documentMetadata(id, said);
-    return { metadata, goodFor: freshFor(response.headers.get("cache-control") ?? "") };
+    if (document === undefined && !isGone) throw new Error(`${id} answered ${status}, and no document`);
+    const metadata = isGone ? metadataError(`its URL answers ${status}`) : parseClientDocument(id, document);
+    return { metadata, maxAgeMs: maxAgeOf(response.headers.get("cache-control") ?? "") };
   } finally {
-    door.close();
+    guardedFetch.close();
   }
 }
 
-function freshFor(cacheControl: string): number {
+function maxAgeOf(cacheControl: string): number {
   const seconds = Number(/(?:^|[\s,])max-age=(\d+)/i.exec(cacheControl)?.[1] ?? 0);
-  return Math.min(Math.max(seconds, LEAST_KEPT_S), MOST_KEPT_S) * 1000;
+  return Math.min(Math.max(seconds, MIN_AGE_S), MAX_AGE_S) * 1000;
 }

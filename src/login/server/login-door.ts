@@ -1,25 +1,28 @@
 // Owns how a Worker reaches a tenant's login tables, and what it waits for before it says that something ended.
 
-import { persistently } from "../../streams/persistently.ts";
-import { remote, type Remote } from "../../tenants/authority/tables.ts";
-import { reached } from "../../tenants/isolate/in-time.ts";
-import type { LoginVisit } from "../login-visit.ts";
+import { withRetries } from "../../streams/persistently.ts";
+import { createRpcClient, type RpcClient } from "../../tenants/authority/tables.ts";
+import { withTimeoutOrBusy } from "../../tenants/isolate/in-time.ts";
+import type { LoginContext } from "../login-visit.ts";
 import { OAuthError } from "./answers.ts";
-import { loginTables, type Ended, type LoginMethods } from "./login-tables.ts";
-import type { TokenRefused } from "./token-rows.ts";
+import { loginStore, type EndResult, type LoginMethods } from "./login-tables.ts";
+import type { TokenRejection } from "./token-rows.ts";
 
 /** What it calls may have been done where the answer was lost, and is asked for again: each method gives the same then. */
-export function loginOf({ ground }: Pick<LoginVisit, "ground">): Remote<LoginMethods> {
-  return remote({ call: (...called) => reached(persistently(() => ground.stub().call(...called))) }, loginTables);
+export function getLoginStub({ tenantContext }: Pick<LoginContext, "tenantContext">): RpcClient<LoginMethods> {
+  return createRpcClient(
+    { call: (...args) => withTimeoutOrBusy(withRetries(() => tenantContext.stub().call(...args))) },
+    loginStore,
+  );
 }
 
 /** Until no Worker serves what was before. */
-export async function untilEnded(ended: Ended): Promise<void> {
-  if ("leftMs" in ended && ended.leftMs > 0) await scheduler.wait(ended.leftMs);
+export async function waitForEnd(result: EndResult): Promise<void> {
+  if ("leftMs" in result && result.leftMs > 0) await scheduler.wait(result.leftMs);
 }
 
 /** To be thrown: by then nothing that was ended is good anywhere. */
-export async function refusalOfToken({ error, why, ended }: TokenRefused): Promise<OAuthError> {
-  if (ended) await untilEnded(ended);
+export async function toTokenError({ error, why, endResult: ended }: TokenRejection): Promise<OAuthError> {
+  if (ended) await waitForEnd(ended);
   return new OAuthError(error, why);
 }

@@ -1,8 +1,8 @@
 // What a tenant's own authorization server stores: records as Workers see them, the rows of the tenant's object, and how a row becomes
 // a record. Of tokens and codes it has hashes alone.
 
-import type { Narrowing } from "../../auth/principal.ts";
-import type { SignedIn } from "../sign-in/sign-in.ts";
+import type { ToolRestrictions } from "../../auth/principal.ts";
+import type { ProviderIdentity } from "../sign-in/sign-in.ts";
 
 /** A client as the authorization server knows it, whether it registered or has a document. */
 export interface LoginClient {
@@ -24,7 +24,7 @@ export interface LoginClient {
 export interface SignInRecord {
   /** The id of the principal. */
   readonly principal: string;
-  readonly person: SignedIn;
+  readonly person: ProviderIdentity;
   /** Tokens of the provider, sealed; null: there are none. */
   readonly provider: string | null;
   /** Of the key that was pasted; null: none was. */
@@ -37,7 +37,7 @@ export interface Grant {
   readonly client: Pick<LoginClient, "id" | "name" | "digest">;
   /** The id of the principal: `oauth ISSUER SUBJECT`, or `key ID` for who pasted a key. */
   readonly principal: string;
-  readonly person: SignedIn;
+  readonly person: ProviderIdentity;
   /** The endpoint's URL, and the profile that it has; null: none. */
   readonly resource: string;
   readonly profile: string | null;
@@ -45,7 +45,7 @@ export interface Grant {
   readonly scopes: readonly string[] | null;
   /** `offline_access` was asked for. */
   readonly offline?: boolean;
-  readonly narrowing: Narrowing;
+  readonly narrowing: ToolRestrictions;
   /** Milliseconds since the epoch. */
   readonly created: number;
   readonly usedAt: number;
@@ -124,7 +124,7 @@ export interface NewCode {
   readonly challenge: string;
 }
 
-export function grantIn(row: GrantRow): Grant {
+export function toGrant(row: GrantRow): Grant {
   return {
     id: row.id,
     client: { id: row.client, name: row.client_name, digest: row.digest },

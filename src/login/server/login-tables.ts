@@ -3,101 +3,108 @@
 
 import { hasFeature } from "../../deployment/registry.ts";
 import { useKey } from "../../tenants/authority/leases.ts";
-import type { Actor, KeyGrant, TakingEffect, WriteResult } from "../../tenants/authority/policy-records.ts";
-import type { Tables } from "../../tenants/authority/tables.ts";
+import type { Actor, KeyGrant, Propagation, WriteResult } from "../../tenants/authority/policy-records.ts";
+import type { Store } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { lasts } from "../../tenants/isolate/lasting.ts";
-import { clientMethods, type ClientMethods } from "./client-tables.ts";
-import { createdNow, deleteEnded, endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { createClientMethods, type ClientMethods } from "./client-tables.ts";
+import { nextGrantTime, deleteEndedGrants, endClient, endGrants, findGrant, findGrants } from "./grant-rows.ts";
 import {
   LOGIN_MIGRATIONS,
-  grantIn,
+  toGrant,
   type NewCode,
   type NewGrant,
   type Grant,
   type SignInRecord,
 } from "./login-records.ts";
-import type { SignedIn } from "../sign-in/sign-in.ts";
-import { bearerOfGrant } from "./grant-bearer.ts";
-import { redeem, refresh, type RedeemAsk, type Redeemed, type TokenRefreshAsk, type Refreshed } from "./token-rows.ts";
+import type { ProviderIdentity } from "../sign-in/sign-in.ts";
+import { principalOfGrant } from "./grant-bearer.ts";
+import {
+  redeem,
+  refresh,
+  type RedeemRequest,
+  type RedeemResult,
+  type TokenRefreshRequest,
+  type TokenRefreshResult,
+} from "./token-rows.ts";
 
 const CODE_MS = 60_000;
-const MOST_CODES = 1000;
-const MOST_SIGN_INS = 1000;
+const MAX_CODES = 1000;
+const MAX_SIGN_INS = 1000;
 /** So that few people take nobody's place. */
-const MOST_SIGN_INS_EACH = 4;
+const MAX_SIGN_INS_PER_PERSON = 4;
 /** That a code was redeemed is known for so long: whoever brings it again ends what came of it. */
-const REDEEMED_MS = 600_000;
-const MOST_OF_A_PERSON = 50;
-const MOST_GRANTS = 100_000;
+const REDEEMED_RETENTION_MS = 600_000;
+const MAX_GRANTS_PER_PERSON = 50;
+const MAX_GRANTS = 100_000;
 /** A tenant that is full counts its grants so often, and not whenever somebody asks. */
-const COUNTED_MS = 60_000;
+const COUNT_CACHE_MS = 60_000;
 /** Longer than a provider is waited for: its tokens, its keys and its user endpoint. */
 const CLAIM_MS = 60_000;
 /** What ended is deleted in one go with what ends so soon after it. */
-const TIDY_MS = 600_000;
+const PRUNE_INTERVAL_MS = 600_000;
 /** Grants, and tokens, that are deleted at once: leases are not given meanwhile. */
-const MOST_TIDIED = 100;
+const PRUNE_BATCH = 100;
 
 /** What ended a moment ago is absent, too: who asks again because the answer was lost waits as long. */
-export type Ended = WriteResult | ({ readonly state: "absent" } & TakingEffect);
+export type EndResult = WriteResult | ({ readonly state: "absent" } & Propagation);
 
 export type ProviderClaim =
   /** Only who asked may use them, until they are given back or the claim ends. null: there are none. */
-  | { readonly state: "claimed"; readonly provider: string | null; readonly person: SignedIn }
+  | { readonly state: "claimed"; readonly provider: string | null; readonly person: ProviderIdentity }
   | { readonly state: "busy" }
   | { readonly state: "absent" };
 
 /** What is undefined stays as it is. */
-export interface KeptProvider {
+export interface ProviderUpdate {
   readonly provider?: string | null;
   /** The provider lets the person in. */
-  readonly confirmed?: true;
-  readonly person?: SignedIn;
+  readonly revalidation?: true;
+  readonly person?: ProviderIdentity;
 }
 
 export interface LoginMethods extends ClientMethods {
   /** What the authority knows of a key that somebody pasted. */
-  pasted(hash: string): KeyGrant | null;
+  findKey(hash: string): KeyGrant | null;
   /** Until `expires`, or until 4 later ones of the person, or 1,000 of all, took its place. `nonce`: of the transaction in which they signed in. */
   addSignIn(nonce: string, record: SignInRecord, expires: number): "added" | "full";
-  signIn(nonce: string): SignInRecord | null;
+  getSignIn(nonce: string): SignInRecord | null;
   addGrant(grant: NewGrant, code: NewCode): "added" | "full";
-  redeem(ask: RedeemAsk): Redeemed;
-  refresh(ask: TokenRefreshAsk): Refreshed;
+  redeem(ask: RedeemRequest): RedeemResult;
+  refresh(ask: TokenRefreshRequest): TokenRefreshResult;
   /** By the hash of either token. */
-  revoke(hash: string, client: string): Ended;
+  revoke(hash: string, client: string): EndResult;
   /** A grant's provider tokens, for who uses them; null: there are none. */
-  providerOf(grant: string): string | null;
+  getProvider(grant: string): string | null;
   /** The same, for the one who may renew them. */
   claimProvider(grant: string): ProviderClaim;
-  keepProvider(grant: string, kept: KeptProvider): boolean;
+  saveProvider(grant: string, update: ProviderUpdate): boolean;
   /** A page of all grants, or of one principal's, by id, from the one after `after`. */
   grants(after: string, most: number, principal?: string): readonly Grant[];
   grantsOf(principal: string): readonly Grant[];
   /** `principal`: it has to be this one's. */
-  endGrant(id: string, actor: Actor, principal?: string): Ended;
+  endGrant(id: string, actor: Actor, principal?: string): EndResult;
   endClient(client: string, actor: Actor): WriteResult;
   endPrincipal(principal: string, actor: Actor): WriteResult;
 }
 
-export const loginTables: Tables<LoginMethods, TenantHost> = {
+export const loginStore: Store<LoginMethods, TenantHost> = {
   name: "login",
   // What login-door.ts calls is called again there, and for longer.
   methods: {
-    client: {},
+    getClient: {},
     clients: { idempotent: true },
-    keepClient: {},
-    pasted: {},
+    saveClient: {},
+    findKey: {},
     addSignIn: {},
-    signIn: {},
+    getSignIn: {},
     addGrant: {},
     redeem: {},
     refresh: {},
     revoke: {},
-    providerOf: {},
+    getProvider: {},
     claimProvider: {},
-    keepProvider: {},
+    saveProvider: {},
     grants: { idempotent: true },
     grantsOf: {},
     endGrant: { idempotent: true },
@@ -107,29 +114,29 @@ export const loginTables: Tables<LoginMethods, TenantHost> = {
   migrations: LOGIN_MIGRATIONS,
   open: (host) => {
     // Tokens that were given out before a Worker lost the feature let nobody in.
-    host.grantOf = (hash, document) => (hasFeature("login") ? bearerOfGrant(host, hash, document) : null);
-    return { methods: loginMethods(host), alarm: async (now) => tidy(host, now) };
+    host.grantOf = (hash, document) => (hasFeature("login") ? principalOfGrant(host, hash, document) : null);
+    return { methods: createLoginMethods(host), alarm: async (now) => pruneLogin(host, now) };
   },
 };
 
-function loginMethods(host: TenantHost): LoginMethods {
+function createLoginMethods(host: TenantHost): LoginMethods {
   const { sql } = host;
-  const end = (where: string, by: readonly string[], actor: Actor): Ended =>
+  const end = (where: string, bindings: readonly string[], actor: Actor): EndResult =>
     host.transaction(() => {
-      const ended = endGrants(host, keptGrants(host, where, ...by), actor);
-      return ended.state === "absent" ? { ...ended, ...host.inForce() } : ended;
+      const ended = endGrants(host, findGrants(host, where, ...bindings), actor);
+      return ended.state === "absent" ? { ...ended, ...host.propagation() } : ended;
     });
-  const hasPlace = placesOf(host);
+  const takeSlot = createGrantSlots(host);
   return {
-    ...clientMethods(host),
-    pasted: (hash) => useKey(host, hash),
+    ...createClientMethods(host),
+    findKey: (hash) => useKey(host, hash),
     addSignIn: (...signIn) => host.transaction(() => addSignIn(host, ...signIn)),
-    signIn: (nonce) => {
+    getSignIn: (nonce) => {
       const found = "SELECT record FROM login_sign_ins WHERE nonce = ? AND expires > ?";
       const [row] = sql.exec<{ record: string }>(found, nonce, host.now()).toArray();
       return row ? (JSON.parse(row.record) as SignInRecord) : null;
     },
-    addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code, hasPlace)),
+    addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code, takeSlot)),
     redeem: (ask) => host.transaction(() => redeem(host, ask)),
     refresh: (ask) => host.transaction(() => refresh(host, ask)),
     revoke: (hash, client) => {
@@ -137,18 +144,18 @@ function loginMethods(host: TenantHost): LoginMethods {
       // The plus has it found by the token: a client may have many grants.
       return end(`id IN (${tokens}) AND +client = ?2`, [hash, client], { name: client });
     },
-    providerOf: (id) => grantWhere(host, "id = ?", id)?.provider ?? null,
+    getProvider: (id) => findGrant(host, "id = ?", id)?.provider ?? null,
     claimProvider: (id) =>
       host.transaction(() => {
-        const row = grantWhere(host, "id = ?", id);
+        const row = findGrant(host, "id = ?", id);
         if (!row) return { state: "absent" };
-        if (lasts(row.claimed_until, CLAIM_MS, host.now())) return { state: "busy" };
+        if (isUnexpired(row.claimed_until, CLAIM_MS, host.now())) return { state: "busy" };
         sql.exec("UPDATE login_grants SET claimed_until = ? WHERE id = ?", host.now() + CLAIM_MS, id);
-        return { state: "claimed", provider: row.provider, person: grantIn(row).person };
+        return { state: "claimed", provider: row.provider, person: toGrant(row).person };
       }),
-    keepProvider: (id, { provider, confirmed, person }) =>
+    saveProvider: (id, { provider, revalidation: confirmed, person }) =>
       host.transaction(() => {
-        const row = grantWhere(host, "id = ?", id);
+        const row = findGrant(host, "id = ?", id);
         if (!row) return false;
         sql.exec(
           "UPDATE login_grants SET provider = ?, person = ?, confirmed_at = ?, claimed_until = 0 WHERE id = ?",
@@ -162,10 +169,10 @@ function loginMethods(host: TenantHost): LoginMethods {
     // Without what ended, so that a page that is not full is the last.
     grants: (after, most, principal) => {
       const whose = principal === undefined ? "" : "AND principal = ?";
-      const by = [after, host.now(), principal ?? [], most].flat();
-      return keptGrants(host, `id > ? AND expires > ? ${whose} ORDER BY id LIMIT ?`, ...by).map(grantIn);
+      const bindings = [after, host.now(), principal ?? [], most].flat();
+      return findGrants(host, `id > ? AND expires > ? ${whose} ORDER BY id LIMIT ?`, ...bindings).map(toGrant);
     },
-    grantsOf: (principal) => keptGrants(host, "principal = ? ORDER BY used_at DESC", principal).map(grantIn),
+    grantsOf: (principal) => findGrants(host, "principal = ? ORDER BY used_at DESC", principal).map(toGrant),
     endGrant: (id, actor, principal) =>
       end(principal === undefined ? "id = ?" : "id = ? AND principal = ?", [id, principal ?? []].flat(), actor),
     endClient: (client, actor) => host.transaction(() => endClient(host, client, actor)),
@@ -174,44 +181,44 @@ function loginMethods(host: TenantHost): LoginMethods {
 }
 
 /** Takes a place for one more grant; false: there is none. They are counted when those that were counted are taken. */
-function placesOf(host: TenantHost): () => boolean {
-  let left = 0;
+function createGrantSlots(host: TenantHost): () => boolean {
+  let freeSlots = 0;
   let countedUntil = 0;
   return () => {
-    if (left === 0 && !lasts(countedUntil, COUNTED_MS, host.now())) {
+    if (freeSlots === 0 && !isUnexpired(countedUntil, COUNT_CACHE_MS, host.now())) {
       const { count } = host.sql.exec<{ count: number }>("SELECT count(*) AS count FROM login_grants").one();
-      left = Math.max(0, MOST_GRANTS - count);
-      countedUntil = host.now() + COUNTED_MS;
+      freeSlots = Math.max(0, MAX_GRANTS - count);
+      countedUntil = host.now() + COUNT_CACHE_MS;
     }
-    const isFree = left > 0;
-    if (isFree) left -= 1;
+    const isFree = freeSlots > 0;
+    if (isFree) freeSlots -= 1;
     return isFree;
   };
 }
 
 function addSignIn(host: TenantHost, nonce: string, record: SignInRecord, expires: number): "added" | "full" {
   const { sql } = host;
-  if (!host.hasRoom() || host.revision() === 0) return "full";
-  const older = (whose: string) =>
+  if (!host.hasCapacity() || host.revision() === 0) return "full";
+  const deleteOlder = (whose: string) =>
     `DELETE FROM login_sign_ins WHERE nonce IN (SELECT nonce FROM login_sign_ins ${whose} ORDER BY expires DESC LIMIT -1 OFFSET ?)`;
-  sql.exec(older("WHERE principal = ?"), record.principal, MOST_SIGN_INS_EACH - 1);
-  sql.exec(older(""), MOST_SIGN_INS - 1);
+  sql.exec(deleteOlder("WHERE principal = ?"), record.principal, MAX_SIGN_INS_PER_PERSON - 1);
+  sql.exec(deleteOlder(""), MAX_SIGN_INS - 1);
   const added = "INSERT OR REPLACE INTO login_sign_ins (nonce, principal, record, expires) VALUES (?, ?, ?, ?)";
   sql.exec(added, nonce, record.principal, JSON.stringify(record), expires);
-  host.wakeAt(expires);
+  host.scheduleAlarm(expires);
   return "added";
 }
 
 /** It ends with its code until that is redeemed. */
-function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: () => boolean): "added" | "full" {
+function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, takeSlot: () => boolean): "added" | "full" {
   const { sql } = host;
   const now = host.now();
   // Asked again, because the answer was lost on its way. It may have ended meanwhile.
   if (sql.exec("SELECT 1 FROM login_grants WHERE id = ?", grant.id).toArray().length > 0) return "added";
-  if (!hasPlace() || !host.hasRoom() || host.revision() === 0) return "full";
+  if (!takeSlot() || !host.hasCapacity() || host.revision() === 0) return "full";
   const { client, principal } = grant;
-  const older = "id IN (SELECT id FROM login_kept WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
-  endGrants(host, keptGrants(host, older, principal, MOST_OF_A_PERSON - 1), { name: "tenantry" }, false);
+  const olderGrants = "id IN (SELECT id FROM login_kept WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
+  endGrants(host, findGrants(host, olderGrants, principal, MAX_GRANTS_PER_PERSON - 1), { name: "tenantry" }, false);
   const row = {
     id: grant.id,
     client: client.id,
@@ -227,7 +234,7 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
     scopes: grant.scopes && JSON.stringify(grant.scopes),
     offline: grant.offline ? 1 : 0,
     narrowing: JSON.stringify(grant.narrowing),
-    created: createdNow(host, client.id),
+    created: nextGrantTime(host, client.id),
     used_at: now,
     confirmed_at: now,
     expires: now + CODE_MS,
@@ -240,7 +247,7 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
   );
   sql.exec(
     "DELETE FROM login_codes WHERE hash IN (SELECT hash FROM login_codes ORDER BY expires DESC LIMIT -1 OFFSET ?)",
-    MOST_CODES - 1,
+    MAX_CODES - 1,
   );
   sql.exec(
     "INSERT INTO login_codes (hash, grant_id, redirect, challenge, expires) VALUES (?, ?, ?, ?, ?)",
@@ -254,27 +261,27 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
     before: null,
     after: { client: client.id, resource: grant.resource, scopes: grant.scopes },
   });
-  host.wakeAt(now + TIDY_MS);
+  host.scheduleAlarm(now + PRUNE_INTERVAL_MS);
   return "added";
 }
 
 /** What ended needs nobody to be told: no Worker takes it any more. Gives when the next thing ends. */
-function tidy(host: TenantHost, now: number): number | undefined {
+function pruneLogin(host: TenantHost, now: number): number | undefined {
   const { sql } = host;
   const deleted = host.transaction(() => {
-    const gone = deleteEnded(host, now, MOST_TIDIED);
+    const grantCount = deleteEndedGrants(host, now, PRUNE_BATCH);
     // Those of a grant that is gone are worth nothing, and end soon.
-    const old = "SELECT hash FROM login_access WHERE expires <= ? LIMIT ?";
+    const expired = "SELECT hash FROM login_access WHERE expires <= ? LIMIT ?";
     const tokens = sql
-      .exec(`DELETE FROM login_access WHERE hash IN (${old}) RETURNING hash`, now, MOST_TIDIED)
+      .exec(`DELETE FROM login_access WHERE hash IN (${expired}) RETURNING hash`, now, PRUNE_BATCH)
       .toArray();
-    sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_MS);
+    sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_RETENTION_MS);
     sql.exec("DELETE FROM login_sign_ins WHERE expires <= ?", now);
-    return Math.max(gone, tokens.length);
+    return Math.max(grantCount, tokens.length);
   });
-  if (deleted === MOST_TIDIED) return now;
+  if (deleted === PRUNE_BATCH) return now;
   const ends = `SELECT min(expires) AS at FROM login_grants UNION ALL SELECT min(expires) FROM login_access
-    UNION ALL SELECT min(expires) + ${REDEEMED_MS} FROM login_codes UNION ALL SELECT min(expires) FROM login_sign_ins`;
+    UNION ALL SELECT min(expires) + ${REDEEMED_RETENTION_MS} FROM login_codes UNION ALL SELECT min(expires) FROM login_sign_ins`;
   const { next } = sql.exec<{ next: number | null }>(`SELECT min(at) AS next FROM (${ends})`).one();
-  return next === null ? undefined : Math.max(next, now + TIDY_MS);
+  return next === null ? undefined : Math.max(next, now + PRUNE_INTERVAL_MS);
 }

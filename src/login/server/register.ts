@@ -4,28 +4,29 @@
 
 import { hashToken } from "../../auth/api-key.ts";
 import { toBase64Url } from "../../auth/seal.ts";
-import type { LoginVisit } from "../login-visit.ts";
-import { answerJson, OAuthError } from "./answers.ts";
-import { metadataFault, registeredMetadata, type ClientFault, type ClientMetadata } from "./client-metadata.ts";
-import { metadataDigest, waitOf } from "./find-client.ts";
-import { loginOf } from "./login-door.ts";
+import type { LoginContext } from "../login-visit.ts";
+import { jsonResponse, OAuthError } from "./answers.ts";
+import { metadataError, parseRegistration, type ClientMetadataError, type ClientMetadata } from "./client-metadata.ts";
+import { metadataDigest, retryAfterOf } from "./find-client.ts";
+import { getLoginStub } from "./login-door.ts";
 
-const LONGEST = 8192;
+const MAX_BODY = 8192;
 const SECRET_BYTES = 32;
 
-export async function register(visit: LoginVisit): Promise<Response> {
-  if (visit.login.clients) throw new OAuthError("access_denied", "only clients that operators list may be used", 403);
-  const wait = waitOf(visit, "register");
-  if (wait !== undefined) throw later("too many registrations", wait, 429);
-  const metadata = metadataIn(visit.body);
+export async function handleRegister(context: LoginContext): Promise<Response> {
+  if (context.login.clients) throw new OAuthError("access_denied", "only clients that operators list may be used", 403);
+  const wait = retryAfterOf(context, "register");
+  if (wait !== undefined) throw retryLater("too many registrations", wait, 429);
+  const metadata = metadataIn(context.body);
   if ("kind" in metadata) throw new OAuthError(metadata.error, metadata.why);
   const { name, site, redirects, method } = metadata;
   const secret = method === "none" ? undefined : toBase64Url(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
   const id = crypto.randomUUID();
   const secretHash = secret === undefined ? null : await hashToken(secret);
   const client = { id, kind: "registered", ...metadata, secretHash, digest: await metadataDigest(metadata) } as const;
-  if (!(await loginOf(visit).keepClient({ client, freshUntil: 0 }))) throw later("there is no room for it", 3600, 503);
-  const said = {
+  if (!(await getLoginStub(context).saveClient({ client, freshUntil: 0 })))
+    throw retryLater("there is no room for it", 3600, 503);
+  const registration = {
     client_id: id,
     client_id_issued_at: Math.floor(Date.now() / 1000),
     ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
@@ -36,18 +37,18 @@ export async function register(visit: LoginVisit): Promise<Response> {
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
   };
-  return answerJson(said, 201);
+  return jsonResponse(registration, 201);
 }
 
-function metadataIn(body: string): ClientMetadata | ClientFault {
-  if (body.length > LONGEST) return metadataFault(`the body has at most ${LONGEST} characters`);
+function metadataIn(body: string): ClientMetadata | ClientMetadataError {
+  if (body.length > MAX_BODY) return metadataError(`the body has at most ${MAX_BODY} characters`);
   try {
-    return registeredMetadata(JSON.parse(body));
+    return parseRegistration(JSON.parse(body));
   } catch {
-    return metadataFault("the body is no JSON");
+    return metadataError("the body is no JSON");
   }
 }
 
-function later(why: string, seconds: number, status: number): OAuthError {
+function retryLater(why: string, seconds: number, status: number): OAuthError {
   return new OAuthError("temporarily_unavailable", why, status, { "retry-after": String(seconds) });
 }

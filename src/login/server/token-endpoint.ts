@@ -3,186 +3,220 @@
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.3, https://datatracker.ietf.org/doc/html/rfc7009
 
 import { hashToken, createKey } from "../../auth/api-key.ts";
-import type { LoginVisit } from "../login-visit.ts";
+import type { LoginContext } from "../login-visit.ts";
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
-import { given } from "../../protocol/members.ts";
-import { persistently } from "../../streams/persistently.ts";
-import type { Confirmed, SignedIn, SignIn } from "../sign-in/sign-in.ts";
-import { WAYS } from "../sign-in/ways.ts";
-import { OAuthError, awayFor, answerJson } from "./answers.ts";
-import { voucherOf } from "./grant-bearer.ts";
-import { loginOf, refusalOfToken, untilEnded } from "./login-door.ts";
-import { resourceOf, repeatedIn } from "./authorize.ts";
-import { openProvider, sealProvider } from "./provider-seal.ts";
-import type { KeptProvider } from "./login-tables.ts";
-import type { TokenRefreshAsk, Refreshed, TokensGiven, NewTokens } from "./token-rows.ts";
+import { omitUndefined } from "../../protocol/members.ts";
+import { withRetries } from "../../streams/persistently.ts";
+import type { Revalidation, ProviderIdentity, IdentityProviderClient } from "../sign-in/sign-in.ts";
+import { IDENTITY_PROVIDERS } from "../sign-in/ways.ts";
+import { OAuthError, unavailableError, jsonResponse } from "./answers.ts";
+import { identityIssuerOf } from "./grant-bearer.ts";
+import { getLoginStub, toTokenError, waitForEnd } from "./login-door.ts";
+import { matchResource, findRepeated } from "./authorize.ts";
+import { unsealProvider, sealProvider } from "./provider-seal.ts";
+import type { ProviderUpdate } from "./login-tables.ts";
+import type { TokenRefreshRequest, TokenRefreshResult, IssuedTokens, NewTokens } from "./token-rows.ts";
 import { findClient } from "./find-client.ts";
 import type { LoginClient } from "./login-records.ts";
 
 const ACCESS_MINUTES = 60;
 const MINUTE_MS = 60_000;
 /** How old the provider's word may be. */
-const CONFIRMED_MS = 3_600_000;
-const WAITS_MS = 10_000;
-const LOOKS_EVERY_MS = 200;
+const REVALIDATE_AFTER_MS = 3_600_000;
+const MAX_WAIT_MS = 10_000;
+const POLL_MS = 200;
 const PURPOSE = "refreshed";
 
-export async function answerToken(visit: LoginVisit): Promise<Response> {
-  const { client, form } = await clientForm(visit);
-  const named = form.getAll("resource");
-  const resource = named.length === 0 ? null : resourceOf(visit.urls, visit.ground.document, named)?.resource;
+export async function handleToken(context: LoginContext): Promise<Response> {
+  const { client, form } = await authenticateClient(context);
+  const resourceUrls = form.getAll("resource");
+  const resource =
+    resourceUrls.length === 0
+      ? null
+      : matchResource(context.urls, context.tenantContext.document, resourceUrls)?.resource;
   if (resource === undefined) throw new OAuthError("invalid_target", "resource names no endpoint of this tenant");
-  const fresh = await freshTokens((visit.login.accessMinutes ?? ACCESS_MINUTES) * MINUTE_MS);
-  const by = { client: client.id, digest: client.digest, voucher: voucherOf(visit.login), resource, ...fresh.hashes };
+  const newTokens = await createTokenPair((context.login.accessMinutes ?? ACCESS_MINUTES) * MINUTE_MS);
+  const grantRequest = {
+    client: client.id,
+    digest: client.digest,
+    identityIssuer: identityIssuerOf(context.login),
+    resource,
+    ...newTokens.hashes,
+  };
   const type = form.get("grant_type");
-  if (type === "refresh_token") return refreshTokens(visit, memberOf(form, type), { fresh, by });
+  if (type === "refresh_token") return refreshTokens(context, requireField(form, type), { newTokens, grantRequest });
   if (type !== "authorization_code") {
     throw new OAuthError("unsupported_grant_type", "grant_type is authorization_code or refresh_token");
   }
   const [code, challenge] = await Promise.all([
-    hashToken(memberOf(form, "code")),
+    hashToken(requireField(form, "code")),
     // As S256 has it.
-    hashToken(memberOf(form, "code_verifier")),
+    hashToken(requireField(form, "code_verifier")),
   ]);
-  const redeemed = await loginOf(visit).redeem({ ...by, code, challenge, redirect: form.get("redirect_uri") });
-  if (redeemed.state === "refused") throw await refusalOfToken(redeemed);
-  return answerTokens(fresh, redeemed);
+  const redeemed = await getLoginStub(context).redeem({
+    ...grantRequest,
+    code,
+    challenge,
+    redirect: form.get("redirect_uri"),
+  });
+  if (redeemed.state === "refused") throw await toTokenError(redeemed);
+  return tokenResponse(newTokens, redeemed);
 }
 
 async function refreshTokens(
-  visit: LoginVisit,
-  old: string,
-  { fresh, by }: { readonly fresh: FreshTokens; readonly by: Omit<TokenRefreshAsk, "old" | "answer" | "confirmedMs"> },
+  context: LoginContext,
+  oldToken: string,
+  {
+    newTokens,
+    grantRequest,
+  }: {
+    readonly newTokens: NewTokenPair;
+    readonly grantRequest: Omit<TokenRefreshRequest, "oldHash" | "answer" | "maxConfirmedAgeMs">;
+  },
 ): Promise<Response> {
-  const ring = await ringOf(old);
-  const { access, refresh } = fresh;
+  const ring = await keyRingOf(oldToken);
+  const { access, refresh } = newTokens;
   const answer = await seal(ring, PURPOSE, JSON.stringify({ access, refresh }));
-  const way = WAYS[visit.login.via];
-  const ask = { ...by, old: await hashToken(old), answer, confirmedMs: way?.confirm ? CONFIRMED_MS : null };
-  const refreshed = await confirmedRefresh(visit, ask, way);
-  if (refreshed.state === "refused") throw await refusalOfToken(refreshed);
-  if (refreshed.state === "wait") throw tooMany(refreshed.until);
-  const winners = await unseal(ring, PURPOSE, refreshed.answer);
-  if (winners === undefined) throw new Error("an answer was sealed by another token than its own");
-  return answerTokens(JSON.parse(winners) as typeof fresh, refreshed);
+  const identityProvider = IDENTITY_PROVIDERS[context.login.via];
+  const ask = {
+    ...grantRequest,
+    oldHash: await hashToken(oldToken),
+    answer,
+    maxConfirmedAgeMs: identityProvider?.revalidate ? REVALIDATE_AFTER_MS : null,
+  };
+  const refreshed = await refreshWithRevalidation(context, ask, identityProvider);
+  if (refreshed.state === "refused") throw await toTokenError(refreshed);
+  if (refreshed.state === "wait") throw tooManyTokens(refreshed.until);
+  const unsealed = await unseal(ring, PURPOSE, refreshed.answer);
+  if (unsealed === undefined) throw new Error("an answer was sealed by another token than its own");
+  return tokenResponse(JSON.parse(unsealed) as typeof newTokens, refreshed);
 }
 
 /** Only who has the old token can open what is sealed so. */
-async function ringOf(old: string): Promise<KeyRing> {
-  const text = new TextEncoder().encode(`answer ${old}`);
+async function keyRingOf(oldToken: string): Promise<KeyRing> {
+  const text = new TextEncoder().encode(`answer ${oldToken}`);
   return [{ id: "old", secret: new Uint8Array(await crypto.subtle.digest("SHA-256", text)) }];
 }
 
-function tooMany(until: number): OAuthError {
+function tooManyTokens(until: number): OAuthError {
   const seconds = Math.max(1, Math.ceil((until - Date.now()) / 1000));
   const why = "too many access tokens are good at once: use one until it ends";
   return new OAuthError("temporarily_unavailable", why, 429, { "retry-after": String(seconds) });
 }
 
 /** What of a visit it takes to ask. */
-type Confirming = Parameters<NonNullable<SignIn["confirm"]>>[0] & Pick<LoginVisit, "waitUntil">;
-type Settled = Exclude<Refreshed, { readonly state: "confirm" }>;
+type RevalidationContext = Parameters<NonNullable<IdentityProviderClient["revalidate"]>>[0] &
+  Pick<LoginContext, "waitUntil">;
+type FinalTokenRefresh = Exclude<TokenRefreshResult, { readonly state: "confirm" }>;
 
 /** `way`: how the person signed in; undefined: nobody can be asked. */
-export async function confirmedRefresh(
-  visit: Confirming,
-  ask: TokenRefreshAsk,
-  way: SignIn | undefined,
-): Promise<Settled> {
-  const tables = loginOf(visit);
-  for (const until = Date.now() + WAITS_MS; Date.now() < until;) {
-    const refreshed = await tables.refresh(ask);
+export async function refreshWithRevalidation(
+  context: RevalidationContext,
+  ask: TokenRefreshRequest,
+  identityProvider: IdentityProviderClient | undefined,
+): Promise<FinalTokenRefresh> {
+  const loginStub = getLoginStub(context);
+  for (const deadline = Date.now() + MAX_WAIT_MS; Date.now() < deadline;) {
+    const refreshed = await loginStub.refresh(ask);
     if (refreshed.state !== "confirm") return refreshed;
     const { grant } = refreshed;
-    const claim = await tables.claimProvider(grant);
-    if (claim.state === "claimed" && claim.provider !== null && way) {
-      const asked = askProvider(visit, way, { grant, sealed: claim.provider, person: claim.person });
+    const claim = await loginStub.claimProvider(grant);
+    if (claim.state === "claimed" && claim.provider !== null && identityProvider) {
+      const revalidation = revalidateGrant(context, identityProvider, {
+        grant,
+        sealed: claim.provider,
+        person: claim.person,
+      });
       // The request may end before the provider answers, and a new refresh token is given once.
-      visit.waitUntil(asked.catch(() => {}));
-      await Promise.race([asked, scheduler.wait(until - Date.now())]);
-    } else await scheduler.wait(LOOKS_EVERY_MS);
+      context.waitUntil(revalidation.catch(() => {}));
+      await Promise.race([revalidation, scheduler.wait(deadline - Date.now())]);
+    } else await scheduler.wait(POLL_MS);
   }
-  throw away();
+  throw providerUnavailableError();
 }
 
-function away(): OAuthError {
-  return awayFor("who signed the person in cannot be asked right now: try again", 30);
+function providerUnavailableError(): OAuthError {
+  return unavailableError("who signed the person in cannot be asked right now: try again", 30);
 }
 
-interface Held {
+interface SealedProviderTokens {
   readonly grant: string;
   readonly sealed: string;
-  readonly person: SignedIn;
+  readonly person: ProviderIdentity;
 }
 
 /** undefined: nobody can open what they would be asked by. */
-async function confirmedBy(
-  visit: Confirming,
-  way: SignIn,
-  { grant, sealed, person }: Held,
-): Promise<Confirmed | undefined> {
+async function revalidatePerson(
+  context: RevalidationContext,
+  identityProvider: IdentityProviderClient,
+  { grant, sealed, person }: SealedProviderTokens,
+): Promise<Revalidation | undefined> {
   try {
-    const provider = await openProvider(visit.ground, grant, sealed);
-    return provider && (await way.confirm?.(visit, provider, person));
+    const provider = await unsealProvider(context.tenantContext, grant, sealed);
+    return provider && (await identityProvider.revalidate?.(context, provider, person));
   } catch (error) {
-    visit.ground.onError(error);
+    context.tenantContext.onError(error);
     return { state: "away" };
   }
 }
 
-async function askProvider(visit: Confirming, way: SignIn, held: Held): Promise<void> {
-  const tables = loginOf(visit);
-  const { grant } = held;
-  const confirmed = await confirmedBy(visit, way, held);
-  const tokens = confirmed && "provider" in confirmed ? confirmed.provider : undefined;
-  const provider = tokens && (await sealProvider(visit.ground, grant, tokens));
+async function revalidateGrant(
+  context: RevalidationContext,
+  identityProvider: IdentityProviderClient,
+  sealedTokens: SealedProviderTokens,
+): Promise<void> {
+  const loginStub = getLoginStub(context);
+  const { grant } = sealedTokens;
+  const revalidation = await revalidatePerson(context, identityProvider, sealedTokens);
+  const tokens = revalidation && "provider" in revalidation ? revalidation.provider : undefined;
+  const provider = tokens && (await sealProvider(context.tenantContext, grant, tokens));
   // The provider may give a refresh token only once, so an overloaded object is asked again.
-  const keep = (more: KeptProvider) =>
-    persistently(() => tables.keepProvider(grant, { ...given({ provider }), ...more }), true);
-  if (confirmed?.state === "confirmed") {
-    await keep({ ...given({ person: confirmed.person }), confirmed: true });
-  } else if (confirmed?.state === "away") {
-    await keep({});
-    throw away();
+  const saveUpdate = (more: ProviderUpdate) =>
+    withRetries(() => loginStub.saveProvider(grant, { ...omitUndefined({ provider }), ...more }), true);
+  if (revalidation?.state === "confirmed") {
+    await saveUpdate({ ...omitUndefined({ person: revalidation.person }), revalidation: true });
+  } else if (revalidation?.state === "away") {
+    await saveUpdate({});
+    throw providerUnavailableError();
   } else {
-    await untilEnded(await tables.endGrant(grant, { name: "tenantry" }));
+    await waitForEnd(await loginStub.endGrant(grant, { name: "tenantry" }));
     throw new OAuthError("invalid_grant", "who signed the person in does not let them in any more");
   }
 }
 
-export async function answerRevoke(visit: LoginVisit): Promise<Response> {
-  const { client, form } = await clientForm(visit);
+export async function handleRevoke(context: LoginContext): Promise<Response> {
+  const { client, form } = await authenticateClient(context);
   // A token that is none has been revoked already, as far as its client can tell.
-  await untilEnded(await loginOf(visit).revoke(await hashToken(memberOf(form, "token")), client.id));
+  await waitForEnd(await getLoginStub(context).revoke(await hashToken(requireField(form, "token")), client.id));
   return new Response(null, { headers: { "cache-control": "no-store" } });
 }
 
 /** Made before the authority is asked, which learns their hashes. */
-interface FreshTokens {
+interface NewTokenPair {
   readonly access: string;
   readonly refresh: string;
   readonly hashes: NewTokens;
 }
 
-async function freshTokens(accessMs: number): Promise<FreshTokens> {
+async function createTokenPair(accessMs: number): Promise<NewTokenPair> {
   const [access, refresh] = await Promise.all([createKey("access"), createKey("refresh")]);
   const hashes = { access: access.hash, refresh: refresh.hash, accessMs };
   return { access: access.token, refresh: refresh.token, hashes };
 }
 
-function memberOf(form: URLSearchParams, name: string): string {
+function requireField(form: URLSearchParams, name: string): string {
   const value = form.get(name);
   if (value === null) throw new OAuthError("invalid_request", `${name} is missing`);
   return value;
 }
 
-function answerTokens(
-  { access, refresh }: Pick<FreshTokens, "access" | "refresh">,
-  { grant: { scopes, offline }, lastsMs }: TokensGiven,
+function tokenResponse(
+  { access, refresh }: Pick<NewTokenPair, "access" | "refresh">,
+  { grant: { scopes, offline }, expiresInMs: lastsMs }: IssuedTokens,
 ): Response {
   // A client may refuse a name that it did not ask for.
   const scope = [...(scopes ?? []), ...(offline ? ["offline_access"] : [])].join(" ");
-  return answerJson({
+  return jsonResponse({
     access_token: access,
     token_type: "Bearer",
     expires_in: Math.max(1, Math.floor(lastsMs / 1000)),
@@ -196,41 +230,42 @@ interface ClientForm {
   readonly form: URLSearchParams;
 }
 
-async function clientForm(visit: LoginVisit): Promise<ClientForm> {
-  const form = new URLSearchParams(visit.body);
-  const twice = repeatedIn(form);
-  if (twice !== undefined) throw new OAuthError("invalid_request", `${twice} is there twice`);
-  const basic = basicOf(visit.request.headers.get("authorization"));
+async function authenticateClient(context: LoginContext): Promise<ClientForm> {
+  const form = new URLSearchParams(context.body);
+  const repeated = findRepeated(form);
+  if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated} is there twice`);
+  const basic = parseBasicAuth(context.request.headers.get("authorization"));
   const [id, secret] = basic ?? [form.get("client_id"), form.get("client_secret")];
-  const wrong = (why: string) =>
+  const invalidClient = (why: string) =>
     new OAuthError("invalid_client", why, 401, basic ? { "www-authenticate": 'Basic realm="tenantry"' } : {});
-  if (id === null) throw wrong("client_id is missing");
-  if (basic && (form.get("client_id") ?? id) !== id) throw wrong("there are two clients in one request");
-  const client = await findClient(visit, id);
-  if (client.kind === "clientRefusal") throw wrong(client.why);
+  if (id === null) throw invalidClient("client_id is missing");
+  if (basic && (form.get("client_id") ?? id) !== id) throw invalidClient("there are two clients in one request");
+  const client = await findClient(context, id);
+  if (client.kind === "clientRefusal") throw invalidClient(client.why);
   const { secretHash } = client;
-  if (secretHash !== null && !isSame(secretHash, await hashToken(secret ?? ""))) throw wrong("the secret is wrong");
+  if (secretHash !== null && !timingSafeEqual(secretHash, await hashToken(secret ?? "")))
+    throw invalidClient("the secret is wrong");
   return { client, form };
 }
 
-function basicOf(authorization: string | null): readonly [id: string, secret: string] | undefined {
+function parseBasicAuth(authorization: string | null): readonly [id: string, secret: string] | undefined {
   const [, encoded] = /^Basic +([\w+/-]+=*) *$/i.exec(authorization ?? "") ?? [];
   if (encoded === undefined) return undefined;
   try {
     const [id = "", ...secret] = atob(encoded).split(":");
-    return [decoded(id), decoded(secret.join(":"))];
+    return [formDecode(id), formDecode(secret.join(":"))];
   } catch {
     return undefined;
   }
 }
 
 /** Both are form-encoded before. */
-function decoded(text: string): string {
+function formDecode(text: string): string {
   return decodeURIComponent(text.replaceAll("+", " "));
 }
 
 /** In the same time, wherever they differ. */
-function isSame(a: string, b: string): boolean {
+function timingSafeEqual(a: string, b: string): boolean {
   let differs = a.length ^ b.length;
   for (let at = 0; at < a.length; at += 1) differs |= a.charCodeAt(at) ^ b.charCodeAt(at);
   return differs === 0;

@@ -4,16 +4,16 @@
 import { useKey } from "../../tenants/authority/leases.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { lasts } from "../../tenants/isolate/lasting.ts";
-import { endGrants, grantWhere } from "./grant-rows.ts";
-import { grantIn, type GrantRow, type Grant } from "./login-records.ts";
+import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { endGrants, findGrant } from "./grant-rows.ts";
+import { toGrant, type GrantRow, type Grant } from "./login-records.ts";
 
 /** Within this time the same old refresh token has the same answer. */
-const SAME_ANSWER_MS = 30_000;
+const REPLAY_WINDOW_MS = 30_000;
 /** More are not good at once: whoever refreshes so often waits until one ends. */
-const MOST_ACCESS = 16;
+const MAX_ACCESS_TOKENS = 16;
 /** Of refresh tokens that were used: by one of them theft is seen. */
-const MOST_USED = 200;
+const MAX_USED_TOKENS = 200;
 
 /** The hashes of new tokens, and how long the access token is good, milliseconds. */
 export interface NewTokens {
@@ -23,17 +23,17 @@ export interface NewTokens {
 }
 
 /** Who asks, and for what. */
-interface Asked extends NewTokens {
+interface GrantRequest extends NewTokens {
   readonly client: string;
   /** Of its metadata, as they are now: who consented to others is asked again. */
   readonly digest: string;
   /** Who vouches for people by the document, as it is now. */
-  readonly voucher: string | undefined;
+  readonly identityIssuer: string | undefined;
   /** As it was asked for; null: it was not. */
   readonly resource: string | null;
 }
 
-export interface RedeemAsk extends Asked {
+export interface RedeemRequest extends GrantRequest {
   readonly code: string;
   /** null: it was not said again, which the verifier makes up for. */
   readonly redirect: string | null;
@@ -41,57 +41,62 @@ export interface RedeemAsk extends Asked {
   readonly challenge: string;
 }
 
-export interface TokensGiven {
+export interface IssuedTokens {
   readonly grant: Grant;
   /** How long the access token is good from now: the clock of whoever asked may be another. */
-  readonly lastsMs: number;
+  readonly expiresInMs: number;
 }
 
-export interface TokenRefused {
+export interface TokenRejection {
   readonly state: "refused";
   readonly error: "invalid_grant" | "invalid_target";
   /** For the client's developer. */
   readonly why: string;
   /** What it ended. */
-  readonly ended?: WriteResult;
+  readonly endResult?: WriteResult;
 }
 
-export type Redeemed = ({ readonly state: "given" } & TokensGiven) | TokenRefused;
+export type RedeemResult = ({ readonly state: "given" } & IssuedTokens) | TokenRejection;
 
-export interface TokenRefreshAsk extends Asked {
-  readonly old: string;
+export interface TokenRefreshRequest extends GrantRequest {
+  readonly oldHash: string;
   /** The new tokens, sealed by a key that only who has the old one can make. */
   readonly answer: string;
   /** How old the provider's word may be; null: it is not asked. */
-  readonly confirmedMs: number | null;
+  readonly maxConfirmedAgeMs: number | null;
 }
 
-export type Refreshed =
+export type TokenRefreshResult =
   /** `answer`: whoever was the first made it. */
-  | ({ readonly state: "given"; readonly answer: string } & TokensGiven)
+  | ({ readonly state: "given"; readonly answer: string } & IssuedTokens)
   /** The provider is to be asked first. */
   | { readonly state: "confirm"; readonly grant: string }
   | { readonly state: "wait"; readonly until: number }
-  | TokenRefused;
+  | TokenRejection;
 
-const refused = (why: string, error: TokenRefused["error"] = "invalid_grant"): TokenRefused => ({
+const rejectToken = (why: string, error: TokenRejection["error"] = "invalid_grant"): TokenRejection => ({
   state: "refused",
   error,
   why,
 });
 
 /** One of the two who have it has no right to it, and nobody knows which. */
-function theft(host: TenantHost, row: GrantRow, why: string): TokenRefused {
-  return { ...refused(why), ended: endGrants(host, [row], { name: row.client }) };
+function endStolenGrant(host: TenantHost, row: GrantRow, why: string): TokenRejection {
+  return { ...rejectToken(why), endResult: endGrants(host, [row], { name: row.client }) };
 }
 
 /** What holds for a code and for a refresh token. */
-function mismatch(host: TenantHost, row: GrantRow, { digest, resource, voucher }: Asked): TokenRefused | undefined {
-  if (grantIn(row).person.issuer !== voucher || (row.key_hash !== null && !useKey(host, row.key_hash))) {
-    return refused("the way in which the person signed in is closed: they have to sign in again");
+function checkGrant(
+  host: TenantHost,
+  row: GrantRow,
+  { digest, resource, identityIssuer: voucher }: GrantRequest,
+): TokenRejection | undefined {
+  if (toGrant(row).person.issuer !== voucher || (row.key_hash !== null && !useKey(host, row.key_hash))) {
+    return rejectToken("the way in which the person signed in is closed: they have to sign in again");
   }
-  if (digest !== row.digest) return refused("the client has changed since the person allowed it");
-  if (resource !== null && resource !== row.resource) return refused("it is for another resource", "invalid_target");
+  if (digest !== row.digest) return rejectToken("the client has changed since the person allowed it");
+  if (resource !== null && resource !== row.resource)
+    return rejectToken("it is for another resource", "invalid_target");
   return undefined;
 }
 
@@ -104,30 +109,30 @@ interface CodeRow {
   redeemed: number;
 }
 
-export function redeem(host: TenantHost, ask: RedeemAsk): Redeemed {
+export function redeem(host: TenantHost, ask: RedeemRequest): RedeemResult {
   const { sql } = host;
   const query = "SELECT grant_id, redirect, challenge, expires, redeemed FROM login_codes WHERE hash = ?";
   const [code] = sql.exec<CodeRow>(query, ask.code).toArray();
-  const row = code && grantWhere(host, "id = ?", code.grant_id);
-  if (!row || row.client !== ask.client) return refused("the code is not known, or has ended");
+  const row = code && findGrant(host, "id = ?", code.grant_id);
+  if (!row || row.client !== ask.client) return rejectToken("the code is not known, or has ended");
   // Whoever has the code alone, out of a log, ends nothing by it.
-  if (code.challenge !== ask.challenge) return refused("code_verifier is not the one of code_challenge");
+  if (code.challenge !== ask.challenge) return rejectToken("code_verifier is not the one of code_challenge");
   if (code.redeemed) {
     // Whoever asks again because the answer was lost on its way made these tokens, which nobody else knows.
     const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
-    const [given] = sql.exec<{ expires: number }>(same, ask.access, row.id).toArray();
-    if (given) return { state: "given", grant: grantIn(row), lastsMs: given.expires - host.now() };
-    return theft(host, row, "the code was redeemed before, which ends what came of it");
+    const [issued] = sql.exec<{ expires: number }>(same, ask.access, row.id).toArray();
+    if (issued) return { state: "given", grant: toGrant(row), expiresInMs: issued.expires - host.now() };
+    return endStolenGrant(host, row, "the code was redeemed before, which ends what came of it");
   }
-  if (code.expires <= host.now()) return refused("the code is not known, or has ended");
+  if (code.expires <= host.now()) return rejectToken("the code is not known, or has ended");
   if (ask.redirect !== null && code.redirect !== ask.redirect) {
-    return refused("redirect_uri is not the one of the authorization request");
+    return rejectToken("redirect_uri is not the one of the authorization request");
   }
-  const wrong = mismatch(host, row, ask);
-  if (wrong) return wrong;
+  const rejection = checkGrant(host, row, ask);
+  if (rejection) return rejection;
   sql.exec("UPDATE login_codes SET redeemed = 1 WHERE hash = ?", ask.code);
   sql.exec("UPDATE login_grants SET expires = sign_in_until WHERE id = ?", row.id);
-  return { state: "given", ...give(host, row, ask) };
+  return { state: "given", ...issueTokens(host, row, ask) };
 }
 
 interface RefreshRow {
@@ -137,61 +142,65 @@ interface RefreshRow {
   answer: string | null;
 }
 
-export function refresh(host: TenantHost, ask: TokenRefreshAsk): Refreshed {
+export function refresh(host: TenantHost, ask: TokenRefreshRequest): TokenRefreshResult {
   const { sql } = host;
   const now = host.now();
   const query = "SELECT grant_id, claimed_at, answer FROM login_refresh WHERE hash = ?";
-  const [token] = sql.exec<RefreshRow>(query, ask.old).toArray();
-  const row = token && grantWhere(host, "id = ?", token.grant_id);
-  if (!row || row.client !== ask.client) return refused("the refresh token is not known, or has ended");
-  const wrong = mismatch(host, row, ask);
-  if (wrong) return wrong;
-  if (token.claimed_at !== null) return refreshAgain(host, row, token, ask);
-  if (ask.confirmedMs !== null && row.provider !== null && row.confirmed_at + ask.confirmedMs < now) {
+  const [token] = sql.exec<RefreshRow>(query, ask.oldHash).toArray();
+  const row = token && findGrant(host, "id = ?", token.grant_id);
+  if (!row || row.client !== ask.client) return rejectToken("the refresh token is not known, or has ended");
+  const rejection = checkGrant(host, row, ask);
+  if (rejection) return rejection;
+  if (token.claimed_at !== null) return repeatRefresh(host, row, token, ask);
+  if (ask.maxConfirmedAgeMs !== null && row.provider !== null && row.confirmed_at + ask.maxConfirmedAgeMs < now) {
     return { state: "confirm", grant: row.id };
   }
   sql.exec("DELETE FROM login_access WHERE grant_id = ? AND expires <= ?", row.id, now);
-  const ends = sql
+  const accessTokens = sql
     .exec<{ expires: number }>("SELECT expires FROM login_access WHERE grant_id = ? ORDER BY expires", row.id)
     .toArray();
-  const [first] = ends;
-  if (first && ends.length >= MOST_ACCESS) return { state: "wait", until: first.expires };
-  sql.exec("UPDATE login_refresh SET claimed_at = ?, answer = ? WHERE hash = ?", now, ask.answer, ask.old);
-  return { state: "given", answer: ask.answer, ...give(host, row, ask) };
+  const [firstToEnd] = accessTokens;
+  if (firstToEnd && accessTokens.length >= MAX_ACCESS_TOKENS) return { state: "wait", until: firstToEnd.expires };
+  sql.exec("UPDATE login_refresh SET claimed_at = ?, answer = ? WHERE hash = ?", now, ask.answer, ask.oldHash);
+  return { state: "given", answer: ask.answer, ...issueTokens(host, row, ask) };
 }
 
-function refreshAgain(
+function repeatRefresh(
   host: TenantHost,
   row: GrantRow,
   { claimed_at: at, answer }: RefreshRow,
-  ask: TokenRefreshAsk,
-): Refreshed {
-  if (at !== null && answer !== null && lasts(at + SAME_ANSWER_MS, SAME_ANSWER_MS, host.now() - 1)) {
+  ask: TokenRefreshRequest,
+): TokenRefreshResult {
+  if (at !== null && answer !== null && isUnexpired(at + REPLAY_WINDOW_MS, REPLAY_WINDOW_MS, host.now() - 1)) {
     const lastsMs = Math.min(at + ask.accessMs, row.sign_in_until) - host.now();
-    return { state: "given", answer, grant: grantIn(row), lastsMs };
+    return { state: "given", answer, grant: toGrant(row), expiresInMs: lastsMs };
   }
-  return theft(host, row, "the refresh token was used before, which ends what came of it");
+  return endStolenGrant(host, row, "the refresh token was used before, which ends what came of it");
 }
 
-function give(host: TenantHost, row: GrantRow, { access, refresh: next, accessMs }: NewTokens): TokensGiven {
+function issueTokens(
+  host: TenantHost,
+  row: GrantRow,
+  { access, refresh: newRefresh, accessMs }: NewTokens,
+): IssuedTokens {
   const { sql } = host;
   const now = host.now();
   const expires = Math.min(now + accessMs, row.sign_in_until);
   sql.exec("UPDATE login_grants SET used_at = ? WHERE id = ?", now, row.id);
   sql.exec("INSERT INTO login_access (hash, grant_id, expires) VALUES (?, ?, ?)", access, row.id, expires);
-  sql.exec("INSERT INTO login_refresh (hash, grant_id, created) VALUES (?, ?, ?)", next, row.id, now);
+  sql.exec("INSERT INTO login_refresh (hash, grant_id, created) VALUES (?, ?, ?)", newRefresh, row.id, now);
   // Their answers are good for nobody any more.
   sql.exec(
     "UPDATE login_refresh SET answer = NULL WHERE grant_id = ? AND claimed_at < ? AND answer IS NOT NULL",
     row.id,
-    now - SAME_ANSWER_MS,
+    now - REPLAY_WINDOW_MS,
   );
   sql.exec(
     `DELETE FROM login_refresh WHERE hash IN (SELECT hash FROM login_refresh WHERE grant_id = ? AND claimed_at IS NOT NULL
        ORDER BY claimed_at DESC LIMIT -1 OFFSET ?)`,
     row.id,
-    MOST_USED,
+    MAX_USED_TOKENS,
   );
-  host.wakeAt(expires);
-  return { grant: { ...grantIn(row), usedAt: now }, lastsMs: expires - now };
+  host.scheduleAlarm(expires);
+  return { grant: { ...toGrant(row), usedAt: now }, expiresInMs: expires - now };
 }

@@ -4,54 +4,61 @@
 
 import { hashToken } from "../../auth/api-key.ts";
 import { digest, toBase64Url } from "../../auth/seal.ts";
-import { secretsRing } from "../../auth/secrets-key.ts";
+import { getSecretsRing } from "../../auth/secrets-key.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
-import type { LoginUrls, LoginVisit } from "../login-visit.ts";
-import { awayAt, codeIn, deniedAt, misfitAt, strayAnswer, unsetFor } from "./not-signed-in.ts";
+import type { LoginUrls, LoginContext } from "../login-visit.ts";
 import {
-  askTokens,
-  askUser,
-  secretOf,
-  type SignInGround,
-  type TokenAnswer,
-  type UserAnswer,
+  providerUnavailable,
+  errorCodeOf,
+  accessDenied,
+  unusableAnswer,
+  unexpectedAnswer,
+  notConfigured,
+} from "./not-signed-in.ts";
+import {
+  requestTokens,
+  requestUser,
+  resolveSecret,
+  type SignInContext,
+  type ProviderTokenResponse,
+  type ProviderUserResponse,
 } from "./provider-requests.ts";
-import type { Confirmed, NotSignedIn, PersonNow, ProviderTokens, SignInBegun } from "./sign-in.ts";
-import { MOST_SAID } from "./signed-in.ts";
+import type { Revalidation, SignInFailure, CurrentPerson, ProviderTokens, SignInStart } from "./sign-in.ts";
+import { MAX_IDENTITY_CHARACTERS } from "./signed-in.ts";
 
 /** A provider at which people can sign in. */
 export type CodeProvider = IssuerEndpoints & { readonly authorize: string; readonly token: string };
 
-export type Kept = Readonly<Record<string, string>>;
+export type SignInState = Readonly<Record<string, string>>;
 
-export function randomName(): string {
+export function createRandomToken(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
 /** `kept` holds no more of the state than tells it again. */
-export async function begunAt(
+export async function startSignInAt(
   url: string,
   parameters: Readonly<Record<string, string | undefined>>,
   state: string,
-  kept: Kept = {},
-): Promise<SignInBegun> {
+  providerState: SignInState = {},
+): Promise<SignInStart> {
   const location = new URL(url);
   for (const [name, value] of Object.entries(parameters))
     if (value !== undefined) location.searchParams.set(name, value);
-  return { kind: "begun", location: location.href, kept: { ...kept, state: await digest(state) } };
+  return { kind: "begun", location: location.href, providerState: { ...providerState, state: await digest(state) } };
 }
 
 /** undefined: it answers what this browser was sent there with, and says yes. */
-export async function refusedIn(
+export async function checkCallback(
   url: string,
   answer: URLSearchParams,
-  { state }: Kept,
-): Promise<NotSignedIn | undefined> {
-  if ((await digest(answer.get("state") ?? "")) !== state) return strayAnswer();
+  { state }: SignInState,
+): Promise<SignInFailure | undefined> {
+  if ((await digest(answer.get("state") ?? "")) !== state) return unexpectedAnswer();
   const error = answer.get("error");
   if (error === null) return undefined;
-  if (/^(access_denied|.+_required)$/.test(error)) return deniedAt(url);
-  return error === "temporarily_unavailable" ? awayAt(url) : misfitAt(url, codeIn(error));
+  if (/^(access_denied|.+_required)$/.test(error)) return accessDenied(url);
+  return error === "temporarily_unavailable" ? providerUnavailable(url) : unusableAnswer(url, errorCodeOf(error));
 }
 
 /** A session at the provider signs nobody in. Google and GitHub know no `login`. */
@@ -60,98 +67,103 @@ export function switchPrompt(authorize: string): string {
 }
 
 /** `asked`: what goes with every request of this kind. */
-export async function beginCode(
-  visit: LoginVisit,
+export async function beginCodeFlow(
+  context: LoginContext,
   { authorize }: CodeProvider,
   state: string,
-  asked: Readonly<Record<string, string | undefined>>,
-): Promise<SignInBegun | NotSignedIn> {
-  const { ground, login, urls } = visit;
+  extraParameters: Readonly<Record<string, string | undefined>>,
+): Promise<SignInStart | SignInFailure> {
+  const { tenantContext, login, urls } = context;
   // The provider's tokens are stored sealed by it, and nobody shall go there for nothing.
-  const ring = await secretsRing(ground.env);
-  if (typeof ring === "string") return unsetFor(authorize, `the Worker's SECRETS_KEY is ${ring}`);
+  const ring = await getSecretsRing(tenantContext.env);
+  if (typeof ring === "string") return notConfigured(authorize, `the Worker's SECRETS_KEY is ${ring}`);
   const { clientSecret } = login;
-  if (clientSecret !== undefined && (await secretOf(visit, clientSecret)) === undefined)
-    return unsetFor(authorize, `its secret is not set here, ${clientSecret}`);
-  const verifier = randomName();
+  if (clientSecret !== undefined && (await resolveSecret(context, clientSecret)) === undefined)
+    return notConfigured(authorize, `its secret is not set here, ${clientSecret}`);
+  const verifier = createRandomToken();
   const parameters = {
-    ...asked,
+    ...extraParameters,
     response_type: "code",
     client_id: login.clientId,
-    redirect_uri: callbackOf(urls),
+    redirect_uri: callbackUrlOf(urls),
     state,
     code_challenge: await hashToken(verifier),
     code_challenge_method: "S256",
   };
-  return begunAt(authorize, parameters, state, {
+  return startSignInAt(authorize, parameters, state, {
     verifier,
-    ...(asked["nonce"] !== undefined && { nonce: asked["nonce"] }),
+    ...(extraParameters["nonce"] !== undefined && { nonce: extraParameters["nonce"] }),
   });
 }
 
-export type CodeTokens = Extract<TokenAnswer, { kind: "tokens" }>;
+export type CodeTokens = Extract<ProviderTokenResponse, { kind: "tokens" }>;
 
-export async function finishCode(
-  visit: SignInGround & Pick<LoginVisit, "urls">,
+export async function finishCodeFlow(
+  context: SignInContext & Pick<LoginContext, "urls">,
   provider: CodeProvider,
   answer: URLSearchParams,
-  kept: Kept,
-): Promise<CodeTokens | NotSignedIn> {
+  providerState: SignInState,
+): Promise<CodeTokens | SignInFailure> {
   const { authorize } = provider;
-  const refused = await refusedIn(authorize, answer, kept);
-  if (refused) return refused;
+  const failure = await checkCallback(authorize, answer, providerState);
+  if (failure) return failure;
   const form = {
     grant_type: "authorization_code",
     code: answer.get("code") ?? "",
-    redirect_uri: callbackOf(visit.urls),
-    code_verifier: kept["verifier"] ?? "",
+    redirect_uri: callbackUrlOf(context.urls),
+    code_verifier: providerState["verifier"] ?? "",
   };
-  const given = await askTokens(visit, provider, form);
-  if (given.kind === "tokens") return given;
-  if (given.kind === "away") return awayAt(authorize);
+  const response = await requestTokens(context, provider, form);
+  if (response.kind === "tokens") return response;
+  if (response.kind === "away") return providerUnavailable(authorize);
   // One that was redeemed, has ended, or is another client's.
-  return /^(invalid_grant|bad_verification_code)$/.test(given.code) ? strayAnswer() : misfitAt(authorize, given.code);
+  return /^(invalid_grant|bad_verification_code)$/.test(response.code)
+    ? unexpectedAnswer()
+    : unusableAnswer(authorize, response.code);
 }
 
-function callbackOf({ issuer }: LoginUrls): string {
+function callbackUrlOf({ issuer }: LoginUrls): string {
   return `${issuer}/callback`;
 }
 
 /** The person as the provider describes them now, by this access token. */
-type AskPerson = (access: string, given?: CodeTokens, user?: UserAnswer) => Promise<PersonNow>;
+type FetchPerson = (access: string, given?: CodeTokens, user?: ProviderUserResponse) => Promise<CurrentPerson>;
 
 /** By a refresh where there is a token for it, which may be good for one: what comes of it is never lost. */
-export async function confirmAt(
-  asking: SignInGround,
+export async function revalidateWithProvider(
+  context: SignInContext,
   provider: CodeProvider,
   { access, refresh }: ProviderTokens,
-  askPerson: AskPerson,
-): Promise<Confirmed> {
+  fetchPerson: FetchPerson,
+): Promise<Revalidation> {
   if (refresh === undefined) {
     if (provider.user === undefined) return { state: "ended" };
-    const user = await askUser(asking, provider.user, access);
+    const user = await requestUser(context, provider.user, access);
     if (user?.status !== 200) return { state: user?.status === 401 ? "ended" : "away" };
-    return confirmedAs(asking, () => askPerson(access, undefined, user));
+    return revalidatePersonWith(context, () => fetchPerson(access, undefined, user));
   }
-  const given = await askTokens(asking, provider, { grant_type: "refresh_token", refresh_token: refresh });
-  if (given.kind === "tokens") {
-    const confirmed = await confirmedAs(asking, () => askPerson(given.tokens.access, given));
-    return { ...confirmed, provider: { refresh, ...given.tokens } };
+  const response = await requestTokens(context, provider, { grant_type: "refresh_token", refresh_token: refresh });
+  if (response.kind === "tokens") {
+    const revalidation = await revalidatePersonWith(context, () => fetchPerson(response.tokens.access, response));
+    return { ...revalidation, provider: { refresh, ...response.tokens } };
   }
-  const isOver = given.kind === "refused" && /^(invalid_grant|bad_refresh_token|.+_required)$/.test(given.code);
-  return { state: isOver ? "ended" : "away" };
+  const hasEnded = response.kind === "refused" && /^(invalid_grant|bad_refresh_token|.+_required)$/.test(response.code);
+  return { state: hasEnded ? "ended" : "away" };
 }
 
-type Described = Extract<Confirmed, { state: "confirmed" | "away" }>;
+type PersonRevalidation = Extract<Revalidation, { state: "confirmed" | "away" }>;
 
 /** A description that cannot be read confirms nobody: it may take rights away. */
-async function confirmedAs({ ground }: SignInGround, askPerson: () => Promise<PersonNow>): Promise<Described> {
+async function revalidatePersonWith(
+  { tenantContext }: SignInContext,
+  fetchPerson: () => Promise<CurrentPerson>,
+): Promise<PersonRevalidation> {
   try {
-    const person = await askPerson();
+    const person = await fetchPerson();
     if (person === "silent") return { state: "confirmed" };
-    if (person && JSON.stringify(person).length <= MOST_SAID) return { state: "confirmed", person };
+    if (person && JSON.stringify(person).length <= MAX_IDENTITY_CHARACTERS) return { state: "confirmed", person };
   } catch (error) {
-    ground.onError(error);
+    tenantContext.onError(error);
   }
   return { state: "away" };
 }

@@ -2,53 +2,56 @@
 // Refuses to know people by a login or an address: those can be given to another person.
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import { beginCode, confirmAt, finishCode, switchPrompt, type CodeProvider } from "./code-flow.ts";
-import { awayAt, isRefused, misfitAt } from "./not-signed-in.ts";
-import { askUser } from "./provider-requests.ts";
-import type { SignedIn, SignIn } from "./sign-in.ts";
-import { signedIn, signedInAt, subjectIn } from "./signed-in.ts";
+import { beginCodeFlow, revalidateWithProvider, finishCodeFlow, switchPrompt, type CodeProvider } from "./code-flow.ts";
+import { providerUnavailable, isSignInFailure, unusableAnswer } from "./not-signed-in.ts";
+import { requestUser } from "./provider-requests.ts";
+import type { ProviderIdentity, IdentityProviderClient } from "./sign-in.ts";
+import { toProviderIdentity, toSignInSuccess, subjectOf } from "./signed-in.ts";
 
-export const oauth2: SignIn = {
-  begin: (visit, state, isSwitch = false) => {
-    const provider = providerIn(visit.login);
+export const oauth2: IdentityProviderClient = {
+  begin: (context, state, isSwitch = false) => {
+    const provider = providerOf(context.login);
     const prompt = isSwitch ? switchPrompt(provider.authorize) : undefined;
-    return beginCode(visit, provider, state, { scope: visit.login.request, prompt });
+    return beginCodeFlow(context, provider, state, { scope: context.login.request, prompt });
   },
-  finish: async (visit, answer, kept) => {
-    const provider = providerIn(visit.login);
-    const given = await finishCode(visit, provider, answer, kept);
-    if (isRefused(given)) return given;
-    const user = await askUser(visit, provider.user, given.tokens.access);
-    if (!user) return awayAt(provider.user);
-    const subject = user.status === 200 ? subjectIn(user.body) : undefined;
-    if (subject === undefined) return misfitAt(provider.user, "its user endpoint names nobody, by sub or id");
-    return signedInAt(provider.user, personIn(provider, subject, user.body), given.tokens);
+  finish: async (context, answer, providerState) => {
+    const provider = providerOf(context.login);
+    const response = await finishCodeFlow(context, provider, answer, providerState);
+    if (isSignInFailure(response)) return response;
+    const user = await requestUser(context, provider.user, response.tokens.access);
+    if (!user) return providerUnavailable(provider.user);
+    const subject = user.status === 200 ? subjectOf(user.body) : undefined;
+    if (subject === undefined) return unusableAnswer(provider.user, "its user endpoint names nobody, by sub or id");
+    return toSignInSuccess(provider.user, toPerson(provider, subject, user.body), response.tokens);
   },
-  confirm: (visit, tokens, { subject }) => {
-    const provider = providerIn(visit.login);
-    return confirmAt(visit, provider, tokens, async (access, _given, asked) => {
-      const user = asked ?? (await askUser(visit, provider.user, access));
+  revalidate: (context, tokens, { subject }) => {
+    const provider = providerOf(context.login);
+    return revalidateWithProvider(context, provider, tokens, async (access, _given, earlierUser) => {
+      const user = earlierUser ?? (await requestUser(context, provider.user, access));
       if (user && user.status !== 200) return "silent";
-      return user && subjectIn(user.body) === subject ? personIn(provider, subject, user.body) : undefined;
+      return user && subjectOf(user.body) === subject ? toPerson(provider, subject, user.body) : undefined;
     });
   },
 };
 
-type Said = Readonly<Record<string, unknown>>;
+type UserClaims = Readonly<Record<string, unknown>>;
 
-function personIn({ authorize }: CodeProvider, subject: string, said: Said): SignedIn {
-  return signedIn(new URL(authorize).origin, subject, { ...said, email_verified: isVerified(said) });
+function toPerson({ authorize }: CodeProvider, subject: string, userClaims: UserClaims): ProviderIdentity {
+  return toProviderIdentity(new URL(authorize).origin, subject, {
+    ...userClaims,
+    email_verified: isEmailVerified(userClaims),
+  });
 }
 
 /** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Without one of them the address is not verified. */
-function isVerified(said: Said): unknown {
-  const { verified, confirmed_at: confirmed } = said;
-  const isConfirmed = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));
-  return said["email_verified"] ?? (verified === true || (verified === undefined && isConfirmed));
+function isEmailVerified(userClaims: UserClaims): unknown {
+  const { verified, confirmed_at: confirmed } = userClaims;
+  const hasConfirmation = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));
+  return userClaims["email_verified"] ?? (verified === true || (verified === undefined && hasConfirmation));
 }
 
 /** Clients show their secrets in the form: GitHub describes nothing else. */
-function providerIn({
+function providerOf({
   authorizeUrl = "",
   tokenUrl = "",
   userUrl = "",

@@ -3,22 +3,22 @@
 // https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import type { LoginVisit } from "../login-visit.ts";
-import { endpointsOf, verifiedBy } from "../issuers/issuer-keys.ts";
+import type { LoginContext } from "../login-visit.ts";
+import { getIssuerEndpoints, verifyWithIssuer } from "../issuers/issuer-keys.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
 import {
-  beginCode,
-  confirmAt,
-  finishCode,
-  randomName,
+  beginCodeFlow,
+  revalidateWithProvider,
+  finishCodeFlow,
+  createRandomToken,
   switchPrompt,
   type CodeProvider,
-  type Kept,
+  type SignInState,
 } from "./code-flow.ts";
-import { awayAt, isRefused, misfitAt, strayAnswer } from "./not-signed-in.ts";
-import { askUser, type SignInGround } from "./provider-requests.ts";
-import type { NotSignedIn, SignIn } from "./sign-in.ts";
-import { signedIn, signedInAt } from "./signed-in.ts";
+import { providerUnavailable, isSignInFailure, unusableAnswer, unexpectedAnswer } from "./not-signed-in.ts";
+import { requestUser, type SignInContext } from "./provider-requests.ts";
+import type { SignInFailure, IdentityProviderClient } from "./sign-in.ts";
+import { toProviderIdentity, toSignInSuccess } from "./signed-in.ts";
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
@@ -28,107 +28,124 @@ const OFFLINE = { access_type: "offline" };
 /** Entra gives one without it; with it, it asks people for what only their administrator may grant. */
 const ENTRA = /^https:\/\/[^/]*(?:microsoftonline|ciamlogin)\.[^/]*\//;
 
-export const oidc: SignIn = {
-  begin: async (visit, state, isSwitch = false) => {
-    const provider = await providerOf(visit);
-    if (isRefused(provider)) return provider;
-    const { issuer = "", request: scope = "openid email profile" } = visit.login;
+export const oidc: IdentityProviderClient = {
+  begin: async (context, state, isSwitch = false) => {
+    const provider = await providerOf(context);
+    if (isSignInFailure(provider)) return provider;
+    const { issuer = "", request: scope = "openid email profile" } = context.login;
     const offline = issuer === GOOGLE && OFFLINE;
     // https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess
-    const consents = offline || (isOffline(visit.login) && !ENTRA.test(issuer));
-    const prompts = [isSwitch && switchPrompt(provider.authorize), consents && "consent"].filter(
+    const asksConsent = offline || (wantsOfflineAccess(context.login) && !ENTRA.test(issuer));
+    const prompts = [isSwitch && switchPrompt(provider.authorize), asksConsent && "consent"].filter(
       (one) => one !== false,
     );
     const prompt = prompts.join(" ") || undefined;
-    return beginCode(visit, provider, state, { ...offline, prompt, scope, nonce: randomName() });
+    return beginCodeFlow(context, provider, state, { ...offline, prompt, scope, nonce: createRandomToken() });
   },
-  finish: async (visit, answer, kept) => {
-    const provider = await providerOf(visit);
-    if (isRefused(provider)) return provider;
-    const { issuer = "" } = visit.login;
+  finish: async (context, answer, providerState) => {
+    const provider = await providerOf(context);
+    if (isSignInFailure(provider)) return provider;
+    const { issuer = "" } = context.login;
     // https://datatracker.ietf.org/doc/html/rfc9207#section-2.4
-    if ((answer.get("iss") ?? (provider.namesItself ? "" : issuer)) !== issuer) return strayAnswer();
-    const given = await finishCode(visit, provider, answer, kept);
-    if (isRefused(given)) return given;
-    const claims = await claimsOf(visit, given.idToken, kept);
-    if (isRefused(claims)) return claims;
-    const said = await alsoSaid(visit, provider.user, given.tokens.access, claims);
-    if (isRefused(said)) return said;
-    if (isOffline(visit.login) && given.tokens.refresh === undefined) {
+    if ((answer.get("iss") ?? (provider.namesItself ? "" : issuer)) !== issuer) return unexpectedAnswer();
+    const response = await finishCodeFlow(context, provider, answer, providerState);
+    if (isSignInFailure(response)) return response;
+    const claims = await readIdToken(context, response.idToken, providerState);
+    if (isSignInFailure(claims)) return claims;
+    const userClaims = await fetchUserClaims(context, provider.user, response.tokens.access, claims);
+    if (isSignInFailure(userClaims)) return userClaims;
+    if (wantsOfflineAccess(context.login) && response.tokens.refresh === undefined) {
       const why = "people sign in again when its access token ends";
-      visit.ground.onError(new Error(`${issuer} gave no refresh token, though offline_access was asked for: ${why}`));
+      context.tenantContext.onError(
+        new Error(`${issuer} gave no refresh token, though offline_access was asked for: ${why}`),
+      );
     }
-    return signedInAt(issuer, signedIn(issuer, claims.sub, { ...said, ...claims }), given.tokens);
+    return toSignInSuccess(
+      issuer,
+      toProviderIdentity(issuer, claims.sub, { ...userClaims, ...claims }),
+      response.tokens,
+    );
   },
-  confirm: async (visit, tokens, person) => {
-    const provider = await providerOf(visit);
-    if (isRefused(provider)) return { state: "away" };
-    return confirmAt(visit, provider, tokens, async (access, given) => {
+  revalidate: async (context, tokens, person) => {
+    const provider = await providerOf(context);
+    if (isSignInFailure(provider)) return { state: "away" };
+    return revalidateWithProvider(context, provider, tokens, async (access, response) => {
       const { issuer, subject } = person;
-      const idToken = given?.idToken;
-      const claims = idToken === undefined ? { sub: subject } : await claimsOf(visit, idToken);
-      if (isRefused(claims) || claims.sub !== subject) return undefined;
-      const said = await alsoSaid(visit, provider.user, access, claims, person.claims);
+      const idToken = response?.idToken;
+      const claims = idToken === undefined ? { sub: subject } : await readIdToken(context, idToken);
+      if (isSignInFailure(claims) || claims.sub !== subject) return undefined;
+      const userClaims = await fetchUserClaims(context, provider.user, access, claims, person.claims);
       // Claims that only an ID token has stay as they were where none came.
-      const before = idToken === undefined ? person.claims : {};
-      return isRefused(said) ? undefined : signedIn(issuer, subject, { ...before, ...said, ...claims });
+      const earlierClaims = idToken === undefined ? person.claims : {};
+      return isSignInFailure(userClaims)
+        ? undefined
+        : toProviderIdentity(issuer, subject, { ...earlierClaims, ...userClaims, ...claims });
     });
   },
 };
 
-function isOffline({ request = "" }: LoginDocument): boolean {
+function wantsOfflineAccess({ request = "" }: LoginDocument): boolean {
   return request.split(" ").includes("offline_access");
 }
 
-async function providerOf({ ground, login }: SignInGround): Promise<CodeProvider | NotSignedIn> {
+async function providerOf({ tenantContext, login }: SignInContext): Promise<CodeProvider | SignInFailure> {
   const { issuer = "" } = login;
-  const endpoints = await endpointsOf(ground, issuer);
-  return endpoints && canSignIn(endpoints) ? endpoints : awayAt(issuer);
+  const endpoints = await getIssuerEndpoints(tenantContext, issuer);
+  return endpoints && canSignIn(endpoints) ? endpoints : providerUnavailable(issuer);
 }
 
 function canSignIn(endpoints: IssuerEndpoints): endpoints is CodeProvider {
   return endpoints.authorize !== undefined && endpoints.token !== undefined;
 }
 
-async function claimsOf({ ground, login }: SignInGround, idToken: unknown, kept?: Kept): Promise<Claims | NotSignedIn> {
+async function readIdToken(
+  { tenantContext, login }: SignInContext,
+  idToken: unknown,
+  providerState?: SignInState,
+): Promise<Claims | SignInFailure> {
   const { issuer = "", clientId = "" } = login;
-  if (typeof idToken !== "string") return misfitAt(issuer, "there is no ID token");
-  const verified = await verifiedBy(ground, idToken, { issuer, audience: [clientId] });
-  if (!verified) return awayAt(issuer);
-  if (verified.kind === "verified") return ofThis(verified.claims, login, kept);
+  if (typeof idToken !== "string") return unusableAnswer(issuer, "there is no ID token");
+  const verified = await verifyWithIssuer(tenantContext, idToken, { issuer, audience: [clientId] });
+  if (!verified) return providerUnavailable(issuer);
+  if (verified.kind === "verified") return checkIdToken(verified.claims, login, providerState);
   const why = verified.kind === "refused" ? verified.why : "no key of its issuer signed it";
-  return misfitAt(issuer, `of the ID token, ${why}`);
+  return unusableAnswer(issuer, `of the ID token, ${why}`);
 }
 
 /** For this client and this sign-in; `kept` undefined: for a refresh, which has no nonce. */
-function ofThis(
+function checkIdToken(
   claims: Claims,
   { issuer = "", clientId }: LoginDocument,
-  kept: Kept | undefined,
-): Claims | NotSignedIn {
+  providerState: SignInState | undefined,
+): Claims | SignInFailure {
   const { aud, azp = Array.isArray(aud) && aud.length > 1 ? undefined : clientId, nonce } = claims;
-  if (azp !== clientId) return misfitAt(issuer, "the ID token was given to another client");
-  return !kept || (nonce !== undefined && nonce === kept["nonce"]) ? claims : strayAnswer();
+  if (azp !== clientId) return unusableAnswer(issuer, "the ID token was given to another client");
+  return !providerState || (nonce !== undefined && nonce === providerState["nonce"]) ? claims : unexpectedAnswer();
 }
 
 /**
  * What the ID token leaves out that somebody wants to know: groups, at providers that keep it short. `otherwise`: where the user
  * endpoint shows nothing.
  */
-async function alsoSaid(
-  visit: Pick<LoginVisit, "ground" | "login">,
+async function fetchUserClaims(
+  context: Pick<LoginContext, "tenantContext" | "login">,
   url: string | undefined,
   access: string,
   claims: Claims,
-  otherwise: Readonly<Record<string, unknown>> = {},
-): Promise<Readonly<Record<string, unknown>> | NotSignedIn> {
-  const { issuer = "", scopes, claims: shown = [] } = visit.login;
-  const wanted = ["name", "email", ...shown, ...(scopes ? [scopes.claim, scopes.claim.split(".")[0] ?? ""] : [])];
-  const isWhole = wanted.every((name) => Object.hasOwn(claims, name));
-  if (isWhole || url === undefined) return {};
-  const user = await askUser(visit, url, access);
-  if (!user) return awayAt(issuer);
+  fallback: Readonly<Record<string, unknown>> = {},
+): Promise<Readonly<Record<string, unknown>> | SignInFailure> {
+  const { issuer = "", scopes, claims: visibleNames = [] } = context.login;
+  const neededClaims = [
+    "name",
+    "email",
+    ...visibleNames,
+    ...(scopes ? [scopes.claim, scopes.claim.split(".")[0] ?? ""] : []),
+  ];
+  const isComplete = neededClaims.every((name) => Object.hasOwn(claims, name));
+  if (isComplete || url === undefined) return {};
+  const user = await requestUser(context, url, access);
+  if (!user) return providerUnavailable(issuer);
   // A token that is for an API of the tenant's own shows it nothing.
-  if (user.status !== 200) return otherwise;
-  return user.body["sub"] === claims.sub ? user.body : misfitAt(issuer, "it says two names for one person");
+  if (user.status !== 200) return fallback;
+  return user.body["sub"] === claims.sub ? user.body : unusableAnswer(issuer, "it says two names for one person");
 }

@@ -2,23 +2,23 @@
 // nothing else works in every client. What comes of it ends with the key.
 
 import { hashToken, keyIdOf } from "../../auth/api-key.ts";
-import { loginOf } from "../server/login-door.ts";
-import type { NotSignedIn, SignIn } from "./sign-in.ts";
+import { getLoginStub } from "../server/login-door.ts";
+import type { SignInFailure, IdentityProviderClient } from "./sign-in.ts";
 
-export const NO_KEY: NotSignedIn = {
+export const INVALID_KEY: SignInFailure = {
   kind: "notSignedIn",
   why: "This is not a key of this tenant, or it has ended",
   next: "Paste the whole key, or ask whoever gave it to you for another",
 };
 
-export const pasteKey: SignIn = {
-  finish: async ({ ground }, answer) => {
+export const pasteKey: IdentityProviderClient = {
+  finish: async ({ tenantContext }, answer) => {
     // People paste the header or the quotes with it.
     const [token = ""] = /tnt_\w+/.exec(answer.get("key") ?? "") ?? [];
-    if (keyIdOf(token) === undefined) return NO_KEY;
+    if (keyIdOf(token) === undefined) return INVALID_KEY;
     const keyHash = await hashToken(token);
-    const key = await loginOf({ ground }).pasted(keyHash);
-    if (!key) return NO_KEY;
+    const key = await getLoginStub({ tenantContext }).findKey(keyHash);
+    if (!key) return INVALID_KEY;
     const person = { issuer: "key", subject: key.id, name: key.name, claims: {} };
     return { kind: "signedIn", person, keyHash };
   },

@@ -3,49 +3,49 @@
 
 import { verifySharedJwt } from "../../auth/jwt.ts";
 import { digest } from "../../auth/seal.ts";
-import { begunAt, refusedIn } from "./code-flow.ts";
-import { isRefused, misfitAt, strayAnswer, unsetFor } from "./not-signed-in.ts";
-import { secretOf, type SignInGround } from "./provider-requests.ts";
-import type { NotSignedIn, SignIn } from "./sign-in.ts";
-import { signedIn } from "./signed-in.ts";
+import { startSignInAt, checkCallback } from "./code-flow.ts";
+import { isSignInFailure, unusableAnswer, unexpectedAnswer, notConfigured } from "./not-signed-in.ts";
+import { resolveSecret, type SignInContext } from "./provider-requests.ts";
+import type { SignInFailure, IdentityProviderClient } from "./sign-in.ts";
+import { toProviderIdentity } from "./signed-in.ts";
 
 /** As long as what it makes: https://datatracker.ietf.org/doc/html/rfc7518#section-3.2 */
-const LEAST_BYTES = 32;
+const MIN_SECRET_BYTES = 32;
 
-export const product: SignIn = {
-  begin: async (visit, state, isSwitch = false) => {
-    const { productUrl = "" } = visit.login;
-    const secret = await sharedSecret(visit);
-    const asked = { issuer: visit.urls.issuer, request: state, prompt: isSwitch ? "login" : undefined };
-    return isRefused(secret) ? secret : begunAt(productUrl, asked, state);
+export const product: IdentityProviderClient = {
+  begin: async (context, state, isSwitch = false) => {
+    const { productUrl = "" } = context.login;
+    const secret = await getSharedSecret(context);
+    const parameters = { issuer: context.urls.issuer, request: state, prompt: isSwitch ? "login" : undefined };
+    return isSignInFailure(secret) ? secret : startSignInAt(productUrl, parameters, state);
   },
-  finish: async (visit, answer, kept) => {
-    const { productUrl = "" } = visit.login;
-    const secret = await sharedSecret(visit);
-    if (isRefused(secret)) return secret;
-    const refused = await refusedIn(productUrl, answer, kept);
-    if (refused) return refused;
-    const trusted = { secret, audience: visit.urls.issuer };
-    const verified = await verifySharedJwt(answer.get("token") ?? "", trusted, Date.now());
+  finish: async (context, answer, providerState) => {
+    const { productUrl = "" } = context.login;
+    const secret = await getSharedSecret(context);
+    if (isSignInFailure(secret)) return secret;
+    const failure = await checkCallback(productUrl, answer, providerState);
+    if (failure) return failure;
+    const options = { secret, audience: context.urls.issuer };
+    const verified = await verifySharedJwt(answer.get("token") ?? "", options, Date.now());
     if (verified.kind !== "verified") {
-      return misfitAt(
+      return unusableAnswer(
         productUrl,
         `of the token, ${verified.kind === "refused" ? verified.why : "nobody knows the key"}`,
       );
     }
     const { nonce, ...claims } = verified.claims;
     // One that was made for somebody else's browser.
-    if (typeof nonce !== "string" || (await digest(nonce)) !== kept["state"]) return strayAnswer();
-    return { kind: "signedIn", person: signedIn(new URL(productUrl).origin, claims.sub, claims) };
+    if (typeof nonce !== "string" || (await digest(nonce)) !== providerState["state"]) return unexpectedAnswer();
+    return { kind: "signedIn", person: toProviderIdentity(new URL(productUrl).origin, claims.sub, claims) };
   },
 };
 
-async function sharedSecret(asking: SignInGround): Promise<Uint8Array | NotSignedIn> {
-  const { productUrl = "", productSecret } = asking.login;
-  const secret = new TextEncoder().encode(await secretOf(asking, productSecret));
-  if (secret.length >= LEAST_BYTES) return secret;
-  return unsetFor(
+async function getSharedSecret(context: SignInContext): Promise<Uint8Array | SignInFailure> {
+  const { productUrl = "", productSecret } = context.login;
+  const secret = new TextEncoder().encode(await resolveSecret(context, productSecret));
+  if (secret.length >= MIN_SECRET_BYTES) return secret;
+  return notConfigured(
     productUrl,
-    `its secret ${productSecret} is not set here, or has fewer than ${LEAST_BYTES} characters`,
+    `its secret ${productSecret} is not set here, or has fewer than ${MIN_SECRET_BYTES} characters`,
   );
 }

@@ -1,83 +1,83 @@
 // Owns what a provider is asked beside the browser, and how much of its answers is read: tokens, and who they are for.
 // Refuses redirects, which would carry secrets to another place, and whatever is no JSON, or no form where one may be.
 
-import type { TendGround } from "../../deployment/deployment.ts";
-import { wholeSecret } from "../../gateway/upstream-rules.ts";
-import { ASKED_AS, membersIn, tokenIn, tokenRequest } from "../../outbound/token-endpoint.ts";
+import type { RefreshContext } from "../../deployment/deployment.ts";
+import { parseSecretReference } from "../../gateway/upstream-rules.ts";
+import { ACCEPT_JSON, parseTokenBody, parseTokenResponse, createTokenRequest } from "../../outbound/token-endpoint.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { workerSecretOf } from "../../tenants/document/secret-name.ts";
-import { loginDoor } from "../issuers/read-issuer.ts";
-import { codeIn, hostOf } from "./not-signed-in.ts";
+import { createLoginFetch } from "../issuers/read-issuer.ts";
+import { errorCodeOf, hostOf } from "./not-signed-in.ts";
 import type { ProviderTokens } from "./sign-in.ts";
 
-const WITHIN_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 /** Of a refresh: what is given up may be done yet, and its answer has the only token that is good from then on. */
-const REFRESH_WITHIN_MS = 30_000;
-const MOST_BYTES = 64 * 1024;
+const REFRESH_TIMEOUT_MS = 30_000;
+const MAX_BYTES = 64 * 1024;
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface SignInGround {
-  readonly ground: TendGround;
+export interface SignInContext {
+  readonly tenantContext: RefreshContext;
   readonly login: LoginDocument;
 }
 
 /** What was refused has a status from 400 on, and perhaps nothing to read. */
-export interface UserAnswer {
+export interface ProviderUserResponse {
   readonly status: number;
   readonly body: Members;
 }
 
 /** undefined: it is away. */
-async function ask(
-  { ground }: SignInGround,
+async function requestJson(
+  { tenantContext }: SignInContext,
   url: string,
   init: Pick<RequestInit, "method" | "body"> & { readonly headers: Readonly<Record<string, string>> },
-  withinMs = WITHIN_MS,
-): Promise<UserAnswer | undefined> {
-  const door = loginDoor(ground.tenant, ground.env, withinMs);
+  timeoutMs = TIMEOUT_MS,
+): Promise<ProviderUserResponse | undefined> {
+  const guardedFetch = createLoginFetch(tenantContext.tenant, tenantContext.env, timeoutMs);
   try {
-    const headers = { ...ASKED_AS, ...init.headers };
-    const response = await door.fetch(url, { ...init, headers, redirect: "error", maxBytes: MOST_BYTES });
+    const headers = { ...ACCEPT_JSON, ...init.headers };
+    const response = await guardedFetch.fetch(url, { ...init, headers, redirect: "error", maxBytes: MAX_BYTES });
     const { status } = response;
-    const body = membersIn(await response.text(), response.headers.get("content-type"));
+    const body = parseTokenBody(await response.text(), response.headers.get("content-type"));
     if (status < 500 && status !== 429 && (body || status >= 400)) return { status, body: body ?? {} };
-    ground.onError(new Error(`signing in: ${hostOf(url)} answered ${status}${body ? "" : ", and no JSON"}`));
+    tenantContext.onError(new Error(`signing in: ${hostOf(url)} answered ${status}${body ? "" : ", and no JSON"}`));
   } catch (error) {
-    ground.onError(error);
+    tenantContext.onError(error);
   } finally {
-    door.close();
+    guardedFetch.close();
   }
   return undefined;
 }
 
-export type TokenAnswer =
+export type ProviderTokenResponse =
   | { readonly kind: "tokens"; readonly tokens: ProviderTokens; readonly idToken: unknown }
   /** `code`: that of the provider, or one of ours. */
   | { readonly kind: "refused"; readonly code: string }
   | { readonly kind: "away" };
 
 /** https://datatracker.ietf.org/doc/html/rfc6749#section-5 */
-export async function askTokens(
-  asking: SignInGround,
+export async function requestTokens(
+  context: SignInContext,
   { token, takesBasic }: { readonly token: string; readonly takesBasic: boolean },
   form: Readonly<Record<string, string>>,
-): Promise<TokenAnswer> {
-  const { clientId = "", clientSecret } = asking.login;
-  const secret = await secretOf(asking, clientSecret);
+): Promise<ProviderTokenResponse> {
+  const { clientId = "", clientSecret } = context.login;
+  const secret = await resolveSecret(context, clientSecret);
   if (clientSecret !== undefined && secret === undefined)
     return { kind: "refused", code: "its secret is not set here" };
-  const request = tokenRequest({ id: clientId, secret, isBasic: takesBasic }, form);
-  const withinMs = form["grant_type"] === "refresh_token" ? REFRESH_WITHIN_MS : WITHIN_MS;
-  const answer = await ask(asking, token, request, withinMs);
-  return answer ? tokensIn(answer.status, answer.body) : { kind: "away" };
+  const request = createTokenRequest({ id: clientId, secret, isBasic: takesBasic }, form);
+  const timeoutMs = form["grant_type"] === "refresh_token" ? REFRESH_TIMEOUT_MS : TIMEOUT_MS;
+  const answer = await requestJson(context, token, request, timeoutMs);
+  return answer ? parseTokens(answer.status, answer.body) : { kind: "away" };
 }
 
-function tokensIn(status: number, body: Members): TokenAnswer {
-  if (status !== 200 || body["error"] !== undefined) return { kind: "refused", code: codeIn(body["error"]) };
-  const given = tokenIn(body);
-  if (!given) return { kind: "refused", code: "it gave no bearer token" };
-  const { seconds = 0, idToken, ...tokens } = given;
+function parseTokens(status: number, body: Members): ProviderTokenResponse {
+  if (status !== 200 || body["error"] !== undefined) return { kind: "refused", code: errorCodeOf(body["error"]) };
+  const token = parseTokenResponse(body);
+  if (!token) return { kind: "refused", code: "it gave no bearer token" };
+  const { seconds = 0, idToken, ...tokens } = token;
   return {
     kind: "tokens",
     tokens: seconds > 0 ? { ...tokens, expires: Date.now() + seconds * 1000 } : tokens,
@@ -86,14 +86,18 @@ function tokensIn(status: number, body: Members): TokenAnswer {
 }
 
 /** Who the token was given for, as the provider says it. */
-export function askUser(asking: SignInGround, url: string, access: string): Promise<UserAnswer | undefined> {
-  return ask(asking, url, { headers: { authorization: `Bearer ${access}` } });
+export function requestUser(
+  context: SignInContext,
+  url: string,
+  access: string,
+): Promise<ProviderUserResponse | undefined> {
+  return requestJson(context, url, { headers: { authorization: `Bearer ${access}` } });
 }
 
 /** undefined: the document names none, or neither the tenant nor the Worker has it. */
-export async function secretOf({ ground }: SignInGround, text = ""): Promise<string | undefined> {
-  const name = wholeSecret(text);
+export async function resolveSecret({ tenantContext }: SignInContext, text = ""): Promise<string | undefined> {
+  const name = parseSecretReference(text);
   return name === undefined
     ? undefined
-    : ((await ground.secret(name)) ?? workerSecretOf(ground.env, ground.tenant, name));
+    : ((await tenantContext.secret(name)) ?? workerSecretOf(tenantContext.env, tenantContext.tenant, name));
 }

@@ -5,7 +5,12 @@ import { oauth2 } from "./oauth2.ts";
 import { oidc } from "./oidc.ts";
 import { pasteKey } from "./paste-key.ts";
 import { product } from "./product.ts";
-import type { SignIn } from "./sign-in.ts";
+import type { IdentityProviderClient } from "./sign-in.ts";
 
 /** By `auth.login.via` of the document. */
-export const WAYS: Readonly<Record<LoginDocument["via"], SignIn>> = { oidc, oauth2, product, key: pasteKey };
+export const IDENTITY_PROVIDERS: Readonly<Record<LoginDocument["via"], IdentityProviderClient>> = {
+  oidc,
+  oauth2,
+  product,
+  key: pasteKey,
+};

@@ -1,15 +1,23 @@
 // Owns what the clients want in a file of theirs, or told by a command of theirs. Names of members are theirs: one that is
 // nearly right is ignored without a word.
 
-import { keyHeader, keyHeaders, isLocal, pretty, shellWord, type EndpointAbout, type Recipe } from "./recipe.ts";
+import {
+  keyHeader,
+  keyHeaders,
+  isLoopbackUrl,
+  prettyJson,
+  shellWord,
+  type ClientEndpoint,
+  type Recipe,
+} from "./recipe.ts";
 
 /** Every platform has it. */
 declare function btoa(bytes: string): string;
 
-const LOGS_IN = "It opens a browser, where you log in.";
+const LOGIN_HINT = "It opens a browser, where you log in.";
 
 /** What a person does after the client knows the endpoint. */
-function then({ access }: EndpointAbout, login: string): string[] {
+function loginSteps({ access }: ClientEndpoint, login: string): string[] {
   return access.kind === "login" ? [login] : [];
 }
 
@@ -27,7 +35,7 @@ const claudeCode: Recipe = {
         .join(" "),
       steps: [
         "Run it in the folder of your project; with --scope user it is there in all of them.",
-        ...then(endpoint, `In Claude Code, /mcp and ${endpoint.name}: ${LOGS_IN}`),
+        ...loginSteps(endpoint, `In Claude Code, /mcp and ${endpoint.name}: ${LOGIN_HINT}`),
       ],
     };
   },
@@ -39,10 +47,10 @@ const gemini: Recipe = {
   snippet: (endpoint) => ({
     language: "json",
     file: "~/.gemini/settings.json",
-    text: pretty({ mcpServers: { [endpoint.name]: { httpUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
+    text: prettyJson({ mcpServers: { [endpoint.name]: { httpUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
     steps: [
       "Merge it into the file and start Gemini CLI again. A member called url instead would be the old transport.",
-      ...then(endpoint, `In Gemini CLI, /mcp auth ${endpoint.name}: ${LOGS_IN}`),
+      ...loginSteps(endpoint, `In Gemini CLI, /mcp auth ${endpoint.name}: ${LOGIN_HINT}`),
     ],
   }),
 };
@@ -60,21 +68,21 @@ const claudeDesktop: Recipe = {
     if (bearer === undefined && url.startsWith("https:")) {
       const steps = [
         "Settings, Connectors, Add custom connector: paste this URL. It works on the web and on phones, too.",
-        ...then(endpoint, `Connect: ${LOGS_IN}`),
+        ...loginSteps(endpoint, `Connect: ${LOGIN_HINT}`),
       ];
       return { language: "text", text: url, steps };
     }
     const args = ["-y", "mcp-remote", url];
-    if (url.startsWith("http:") && !isLocal(url)) args.push("--allow-http");
+    if (url.startsWith("http:") && !isLoopbackUrl(url)) args.push("--allow-http");
     if (bearer !== undefined) args.push("--header", "Authorization:${AUTH_HEADER}");
     const env = bearer === undefined ? {} : { env: { AUTH_HEADER: bearer } };
     return {
       language: "json",
       file: "claude_desktop_config.json",
-      text: pretty({ mcpServers: { [name]: { command: "npx", args, ...env } } }),
+      text: prettyJson({ mcpServers: { [name]: { command: "npx", args, ...env } } }),
       steps: [
         "Settings, Developer, Edit Config opens the file: merge it in, and start Claude Desktop again. It needs Node.",
-        ...then(endpoint, LOGS_IN),
+        ...loginSteps(endpoint, LOGIN_HINT),
       ],
     };
   },
@@ -93,11 +101,11 @@ const vscode: Recipe = {
     return {
       language: "json",
       file: ".vscode/mcp.json",
-      text: pretty({ ...(isKeyed && { inputs }), servers: { [name]: server } }),
+      text: prettyJson({ ...(isKeyed && { inputs }), servers: { [name]: server } }),
       steps: [
         "Merge it into the file and click Start above the server.",
         ...(isKeyed ? ["VS Code asks for the key, and keeps it out of the file."] : []),
-        ...then(endpoint, LOGS_IN),
+        ...loginSteps(endpoint, LOGIN_HINT),
       ],
       ...(!isKeyed && { link: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...server }))}` }),
     };
@@ -114,10 +122,10 @@ const cursor: Recipe = {
     return {
       language: "json",
       file: "~/.cursor/mcp.json",
-      text: pretty({ mcpServers: { [name]: server } }),
+      text: prettyJson({ mcpServers: { [name]: server } }),
       steps: [
         "Merge it into the file, or into .cursor/mcp.json of one project, and switch the server on in Cursor's settings.",
-        ...then(endpoint, `Click Connect there: ${LOGS_IN}`),
+        ...loginSteps(endpoint, `Click Connect there: ${LOGIN_HINT}`),
       ],
       link: `cursor://anysphere.cursor-deeplink/mcp/install?name=${name}&config=${config}`,
     };
@@ -130,8 +138,8 @@ const windsurf: Recipe = {
   snippet: (endpoint) => ({
     language: "json",
     file: "~/.codeium/windsurf/mcp_config.json",
-    text: pretty({ mcpServers: { [endpoint.name]: { serverUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
-    steps: ["Merge it into the file and refresh the MCP servers in Cascade.", ...then(endpoint, LOGS_IN)],
+    text: prettyJson({ mcpServers: { [endpoint.name]: { serverUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
+    steps: ["Merge it into the file and refresh the MCP servers in Cascade.", ...loginSteps(endpoint, LOGIN_HINT)],
   }),
 };
 
@@ -141,8 +149,8 @@ const zed: Recipe = {
   snippet: (endpoint) => ({
     language: "json",
     file: "~/.config/zed/settings.json",
-    text: pretty({ context_servers: { [endpoint.name]: { url: endpoint.url, ...keyHeaders(endpoint) } } }),
-    steps: ["Merge it into the file; zed: open settings file opens it.", ...then(endpoint, LOGS_IN)],
+    text: prettyJson({ context_servers: { [endpoint.name]: { url: endpoint.url, ...keyHeaders(endpoint) } } }),
+    steps: ["Merge it into the file; zed: open settings file opens it.", ...loginSteps(endpoint, LOGIN_HINT)],
   }),
 };
 
@@ -160,7 +168,7 @@ const codex: Recipe = {
       text: lines.join("\n"),
       steps: [
         "Add it to the file and start Codex again.",
-        ...then(endpoint, `codex mcp login ${endpoint.name}: ${LOGS_IN}`),
+        ...loginSteps(endpoint, `codex mcp login ${endpoint.name}: ${LOGIN_HINT}`),
       ],
     };
   },
@@ -186,7 +194,7 @@ const goose: Recipe = {
       language: "yaml",
       file: "~/.config/goose/config.yaml",
       text: lines.join("\n"),
-      steps: ["Merge it into the file and begin a new session.", ...then(endpoint, LOGS_IN)],
+      steps: ["Merge it into the file and begin a new session.", ...loginSteps(endpoint, LOGIN_HINT)],
     };
   },
 };

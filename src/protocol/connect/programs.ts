@@ -1,18 +1,18 @@
 // Owns what whoever writes a program, or types at a shell, begins with: a first request that lists the tools.
 
-import { keyHeader, KEY_VARIABLE, shellWord, type EndpointAbout, type Recipe } from "./recipe.ts";
+import { keyHeader, KEY_VARIABLE, shellWord, type ClientEndpoint, type Recipe } from "./recipe.ts";
 
-const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+const LIST_REQUEST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 /** No program opens a browser by itself: it gets a token from whoever does. */
-const TOKEN = `Set ${KEY_VARIABLE} to an access token of a person, or to a key where the tenant takes keys too.`;
+const TOKEN_HINT = `Set ${KEY_VARIABLE} to an access token of a person, or to a key where the tenant takes keys too.`;
 
-function needsVariable({ access }: EndpointAbout): boolean {
+function needsKeyVariable({ access }: ClientEndpoint): boolean {
   return access.kind !== "open";
 }
 
-function variable({ access }: EndpointAbout): string[] {
+function keyVariableSteps({ access }: ClientEndpoint): string[] {
   if (access.kind === "open") return [];
-  return access.kind === "key" ? [`Set ${KEY_VARIABLE} to the key: the program does not hold it.`] : [TOKEN];
+  return access.kind === "key" ? [`Set ${KEY_VARIABLE} to the key: the program does not hold it.`] : [TOKEN_HINT];
 }
 
 const inspector: Recipe = {
@@ -42,11 +42,11 @@ const curl: Recipe = {
     const lines = [`curl -sS ${shellWord(url)}`, "  -H 'Content-Type: application/json'"];
     if (access.kind === "login") lines.push(`  -H "Authorization: Bearer $${KEY_VARIABLE}"`);
     if (bearer !== undefined) lines.push(`  -H ${shellWord(`Authorization: ${bearer}`)}`);
-    lines.push(`  -d '${LIST}'`);
+    lines.push(`  -d '${LIST_REQUEST}'`);
     return {
       language: "sh",
       text: lines.join(" \\\n"),
-      steps: ["One POST is enough: no handshake.", ...(access.kind === "login" ? [TOKEN] : [])],
+      steps: ["One POST is enough: no handshake.", ...(access.kind === "login" ? [TOKEN_HINT] : [])],
     };
   },
 };
@@ -54,11 +54,11 @@ const curl: Recipe = {
 const AUTHORIZATION = `{ Authorization: \`Bearer \${process.env.${KEY_VARIABLE}}\` }`;
 
 /** What both generations of the SDK have in common, from the transport on. */
-function typescript(endpoint: EndpointAbout, head: readonly string[]): string {
-  const options = needsVariable(endpoint) ? ", { requestInit: { headers } }" : "";
+function typescript(endpoint: ClientEndpoint, head: readonly string[]): string {
+  const options = needsKeyVariable(endpoint) ? ", { requestInit: { headers } }" : "";
   return [
     ...head,
-    ...(needsVariable(endpoint) ? [`const headers = ${AUTHORIZATION};`] : []),
+    ...(needsKeyVariable(endpoint) ? [`const headers = ${AUTHORIZATION};`] : []),
     `const url = new URL(${JSON.stringify(endpoint.url)});`,
     `await client.connect(new StreamableHTTPClientTransport(url${options}));`,
     "const { tools } = await client.listTools();",
@@ -79,7 +79,10 @@ const sdkV1: Recipe = {
       "",
       'const client = new Client({ name: "me", version: "1" });',
     ]),
-    steps: ["npm install @modelcontextprotocol/sdk; node client.mjs. It speaks 2025-11-25.", ...variable(endpoint)],
+    steps: [
+      "npm install @modelcontextprotocol/sdk; node client.mjs. It speaks 2025-11-25.",
+      ...keyVariableSteps(endpoint),
+    ],
   }),
 };
 
@@ -96,7 +99,7 @@ const sdkV2: Recipe = {
     ]),
     steps: [
       "npm install @modelcontextprotocol/client; node client.mjs. With auto it speaks 2026-07-28.",
-      ...variable(endpoint),
+      ...keyVariableSteps(endpoint),
     ],
   }),
 };
@@ -110,7 +113,7 @@ const python: Recipe = {
       `${indent}async with Client(${server}) as client:`,
       `${indent}    print([tool.name for tool in (await client.list_tools()).tools])`,
     ];
-    const text = needsVariable(endpoint)
+    const text = needsKeyVariable(endpoint)
       ? [
           "import asyncio",
           "import os",
@@ -131,7 +134,7 @@ const python: Recipe = {
       language: "python",
       file: "client.py",
       text: [...text, "", "", "asyncio.run(main())"].join("\n"),
-      steps: ["pip install 'mcp>=2'; python client.py.", ...variable(endpoint)],
+      steps: ["pip install 'mcp>=2'; python client.py.", ...keyVariableSteps(endpoint)],
     };
   },
 };

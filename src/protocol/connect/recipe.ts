@@ -8,7 +8,7 @@ export type Access =
   /** `key` is the key itself, or `KEY_TO_COME`. */
   | { readonly kind: "key"; readonly key: string };
 
-export interface EndpointAbout {
+export interface ClientEndpoint {
   /** Unique among the servers of a client: see `serverName`. */
   readonly name: string;
   readonly url: string;
@@ -31,11 +31,11 @@ export interface Snippet {
 export interface Recipe {
   readonly client: string;
   readonly title: string;
-  readonly snippet: (endpoint: EndpointAbout) => Snippet;
+  readonly snippet: (endpoint: ClientEndpoint) => Snippet;
 }
 
 /** Stands where the key belongs, for whoever has none at hand. */
-export const KEY_TO_COME = "YOUR_KEY";
+export const KEY_PLACEHOLDER = "YOUR_KEY";
 
 /** What the programs among the clients read their key from. */
 export const KEY_VARIABLE = "TENANTRY_KEY";
@@ -46,17 +46,17 @@ export function serverName(tenant: string, profile?: string): string {
 }
 
 /** The header of every request; undefined where none is needed, or the client gets its token itself. */
-export function keyHeader({ access }: EndpointAbout): string | undefined {
+export function keyHeader({ access }: ClientEndpoint): string | undefined {
   return access.kind === "key" ? `Bearer ${access.key}` : undefined;
 }
 
 /** As the member of a configuration: nothing where there is no header. */
-export function keyHeaders(endpoint: EndpointAbout): { readonly headers?: Readonly<Record<string, string>> } {
+export function keyHeaders(endpoint: ClientEndpoint): { readonly headers?: Readonly<Record<string, string>> } {
   const bearer = keyHeader(endpoint);
   return bearer === undefined ? {} : { headers: { Authorization: bearer } };
 }
 
-export function isLocal(url: string): boolean {
+export function isLoopbackUrl(url: string): boolean {
   return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(url);
 }
 
@@ -66,6 +66,6 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-export function pretty(value: unknown): string {
+export function prettyJson(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }

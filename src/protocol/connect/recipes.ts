@@ -6,6 +6,6 @@ import type { Recipe } from "./recipe.ts";
 
 export const RECIPES: readonly Recipe[] = [...CONFIGURED_CLIENTS, ...PROGRAMS];
 
-export function recipeFor(client: string): Recipe | undefined {
+export function findRecipe(client: string): Recipe | undefined {
   return RECIPES.find((recipe) => recipe.client === client);
 }

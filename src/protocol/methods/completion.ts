@@ -1,19 +1,19 @@
 // Owns completion/complete: params, and the limit of 100 values. Refuses to know who completes.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
 
-import type { Backend, CompletionRequest } from "../backend.ts";
-import type { Call } from "../call.ts";
+import type { RequestHandlers, CompletionRequest } from "../backend.ts";
+import type { McpRequest } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
 import type { Failure } from "../errors.ts";
 import { isObject } from "../jsonrpc.ts";
-import { invalid, isFailure, readObject, readString, readStrings, type Read } from "./params.ts";
+import { invalid, isFailure, readObject, readString, readStrings, type ReadValue } from "./params.ts";
 
 const MAX_VALUES = 100;
 
-export async function complete(call: Call, backend: Backend): Promise<CallOutcome> {
+export async function complete(call: McpRequest, handlers: RequestHandlers): Promise<CallOutcome> {
   const request = parseCompletion(call);
   if (isFailure(request)) return request;
-  const values = await backend.complete(request, call);
+  const values = await handlers.complete(request, call);
   if ("kind" in values) return values;
   return {
     kind: "complete",
@@ -27,8 +27,8 @@ export async function complete(call: Call, backend: Backend): Promise<CallOutcom
   };
 }
 
-export function parseCompletion(call: Call): CompletionRequest | Failure {
-  const { params } = call;
+export function parseCompletion(request: McpRequest): CompletionRequest | Failure {
+  const { params } = request;
   const ref = parseRef(params.ref);
   if (isFailure(ref)) return ref;
   if (!isObject(params.argument)) return invalid("argument", "must be an object");
@@ -36,15 +36,15 @@ export function parseCompletion(call: Call): CompletionRequest | Failure {
   if (isFailure(name)) return invalid("argument.name", "must be a string");
   const value = params.argument.value === null ? "" : readString(params.argument, "value");
   if (isFailure(value)) return invalid("argument.value", "must be a string");
-  const context = readContext(call);
+  const context = readContext(request);
   if (isFailure(context)) return context;
   return { ref, name, value, known: context.value };
 }
 
-function readContext(call: Call): Read<Record<string, string>> | Failure {
-  const context = readObject(call, "context");
+function readContext(request: McpRequest): ReadValue<Record<string, string>> | Failure {
+  const context = readObject(request, "context");
   if (isFailure(context)) return context;
-  const read = readStrings({ params: context.value, dialect: call.dialect }, "arguments");
+  const read = readStrings({ params: context.value, revision: request.revision }, "arguments");
   return isFailure(read) ? invalid("context.arguments", "must be an object of strings") : read;
 }
 

@@ -1,26 +1,26 @@
 // Owns how a content block is written for a revision that does not know its type yet: as an older type that says the
 // same. Refuses to leave a block out.
 
-import type { Dialect } from "../era.ts";
+import type { RevisionFeatures } from "../era.ts";
 import { isObject } from "../jsonrpc.ts";
 
-export function adaptBlocks(blocks: unknown, dialect: Dialect): unknown {
-  if ((dialect.audio && dialect.resourceLinks) || !Array.isArray(blocks)) return blocks;
-  return blocks.map((block: unknown, index) => adaptBlock(block, dialect, index));
+export function adaptBlocks(blocks: unknown, revision: RevisionFeatures): unknown {
+  if ((revision.audio && revision.resourceLinks) || !Array.isArray(blocks)) return blocks;
+  return blocks.map((block: unknown, index) => adaptBlock(block, revision, index));
 }
 
 /** `index`: the block's place, which makes the URI of an embedded audio unique in its result. */
-export function adaptBlock(block: unknown, dialect: Dialect, index = 0): unknown {
+export function adaptBlock(block: unknown, revision: RevisionFeatures, index = 0): unknown {
   if (!isObject(block)) return block;
   const about = block.annotations === undefined ? {} : { annotations: block.annotations };
-  if (block.type === "audio" && !dialect.audio) {
+  if (block.type === "audio" && !revision.audio) {
     return {
       type: "resource",
       resource: { uri: `urn:audio:${index}`, mimeType: block.mimeType, blob: block.data },
       ...about,
     };
   }
-  if (block.type === "resource_link" && !dialect.resourceLinks) {
+  if (block.type === "resource_link" && !revision.resourceLinks) {
     const description = typeof block.description === "string" ? `: ${block.description}` : "";
     return {
       type: "text",

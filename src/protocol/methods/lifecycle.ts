@@ -1,16 +1,16 @@
 // Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
-import { given } from "../members.ts";
-import type { Backend, Definitions } from "../backend.ts";
-import type { Call } from "../call.ts";
+import { omitUndefined } from "../members.ts";
+import type { RequestHandlers, Definitions } from "../backend.ts";
+import type { McpRequest } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
-import { negotiate, REVISION_2026, type Negotiated } from "../era.ts";
+import { negotiate, VERSION_2026, type Negotiated } from "../era.ts";
 import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { invalid } from "./params.ts";
 
 /** The capabilities that every view declares, whatever it lists: exactly what this server serves. */
-const SERVED: JsonObject = {
+const SERVER_CAPABILITIES: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
@@ -18,8 +18,8 @@ const SERVED: JsonObject = {
   logging: {},
 };
 
-function servedBy({ extensions }: Definitions): JsonObject {
-  return extensions ? { ...SERVED, extensions } : SERVED;
+function serverCapabilities({ extensions }: Definitions): JsonObject {
+  return extensions ? { ...SERVER_CAPABILITIES, extensions } : SERVER_CAPABILITIES;
 }
 
 export interface Initialized {
@@ -29,7 +29,7 @@ export interface Initialized {
   readonly result: JsonObject;
 }
 
-export function initialize(params: JsonObject, { definitions }: Backend): Initialized | Failure {
+export function initialize(params: JsonObject, { definitions }: RequestHandlers): Initialized | Failure {
   const requested = params.protocolVersion;
   if (typeof requested !== "string") return invalid("protocolVersion", "must be a string");
   const negotiated = negotiate(requested);
@@ -38,29 +38,29 @@ export function initialize(params: JsonObject, { definitions }: Backend): Initia
     negotiated,
     capabilities: isObject(params.capabilities) ? params.capabilities : {},
     result: {
-      protocolVersion: negotiated.answered,
-      capabilities: servedBy(definitions),
+      protocolVersion: negotiated.version,
+      capabilities: serverCapabilities(definitions),
       serverInfo: definitions.server,
-      ...given({ instructions: definitions.instructions }),
+      ...omitUndefined({ instructions: definitions.instructions }),
     },
   };
 }
 
-export function discover(_call: Call, { definitions }: Backend): CallOutcome {
+export function discover(_call: McpRequest, { definitions }: RequestHandlers): CallOutcome {
   return {
     kind: "complete",
     result: {
-      supportedVersions: [REVISION_2026],
-      capabilities: servedBy(definitions),
-      ...given({ instructions: definitions.instructions }),
+      supportedVersions: [VERSION_2026],
+      capabilities: serverCapabilities(definitions),
+      ...omitUndefined({ instructions: definitions.instructions }),
     },
     cache: definitions.cache,
   };
 }
 
 /** Later revisions demand an empty result, so only early and unofficial clients are told the time, in milliseconds. */
-export function ping(call: Call): CallOutcome {
-  const timestamp = call.now();
-  if (call.session?.unofficial) return { kind: "complete", result: { timestamp } };
-  return { kind: "complete", result: call.dialect.ping === "timestampInMeta" ? { _meta: { timestamp } } : {} };
+export function ping(request: McpRequest): CallOutcome {
+  const timestamp = request.now();
+  if (request.session?.isUnknownRevision) return { kind: "complete", result: { timestamp } };
+  return { kind: "complete", result: request.revision.ping === "timestampInMeta" ? { _meta: { timestamp } } : {} };
 }

@@ -1,12 +1,12 @@
 // Owns listing definitions that a view holds whole: paging, and one encoding per view and dialect, kept while the view
 // lives, so that a repeated list costs no serialisation.
 
-import type { Backend, Definitions } from "../backend.ts";
-import type { Call } from "../call.ts";
-import { Encoded, type CallOutcome } from "../outcome.ts";
-import { pageOf } from "../cursor.ts";
+import type { RequestHandlers, Definitions } from "../backend.ts";
+import type { McpRequest } from "../call.ts";
+import { SerializedResult, type CallOutcome } from "../outcome.ts";
+import { paginate } from "../cursor.ts";
 import type { ToolDefinition } from "../definition.ts";
-import type { Dialect } from "../era.ts";
+import type { RevisionFeatures } from "../era.ts";
 import type { JsonObject } from "../jsonrpc.ts";
 import { invalid, isFailure, readCursor } from "./params.ts";
 
@@ -15,46 +15,56 @@ export const DEFINITIONS_PER_PAGE = 250;
 
 export interface DefinitionList {
   readonly member: "tools" | "prompts" | "resourceTemplates";
-  of(definitions: Definitions): readonly { readonly wire: JsonObject; readonly texts?: ToolDefinition["texts"] }[];
-  adapt(wire: JsonObject, dialect: Dialect): JsonObject;
+  select(definitions: Definitions): readonly { readonly wire: JsonObject; readonly texts?: ToolDefinition["texts"] }[];
+  adapt(wire: JsonObject, revision: RevisionFeatures): JsonObject;
 }
 
 /** Bound: a first page for each list and revision, as long as the definitions. */
-const encoded = new WeakMap<Definitions, Map<string, Encoded>>();
+const encodedPages = new WeakMap<Definitions, Map<string, SerializedResult>>();
 
-export function listDefinitions(list: DefinitionList, call: Call, { definitions }: Backend): CallOutcome {
-  const cursor = readCursor(call);
+export function listDefinitions(
+  list: DefinitionList,
+  request: McpRequest,
+  { definitions }: RequestHandlers,
+): CallOutcome {
+  const cursor = readCursor(request);
   if (isFailure(cursor)) return cursor;
   const { cache, meta } = definitions;
   const result =
-    cursor === undefined ? firstPage(list, call.dialect, definitions) : page(list, call.dialect, definitions, cursor);
+    cursor === undefined
+      ? firstPage(list, request.revision, definitions)
+      : encodePage(list, request.revision, definitions, cursor);
   return result === undefined
     ? invalid("cursor", "is not one of this list")
     : { kind: "complete", result, cache, meta };
 }
 
-function firstPage(list: DefinitionList, dialect: Dialect, definitions: Definitions): Encoded | undefined {
-  let known = encoded.get(definitions);
-  if (!known) encoded.set(definitions, (known = new Map()));
-  const key = `${list.member} ${dialect.revision}`;
-  const kept = known.get(key);
-  if (kept) return kept;
-  const made = page(list, dialect, definitions, undefined);
-  if (made) known.set(key, made);
-  return made;
+function firstPage(
+  list: DefinitionList,
+  revision: RevisionFeatures,
+  definitions: Definitions,
+): SerializedResult | undefined {
+  let pages = encodedPages.get(definitions);
+  if (!pages) encodedPages.set(definitions, (pages = new Map()));
+  const key = `${list.member} ${revision.version}`;
+  const cached = pages.get(key);
+  if (cached) return cached;
+  const encodedPage = encodePage(list, revision, definitions, undefined);
+  if (encodedPage) pages.set(key, encodedPage);
+  return encodedPage;
 }
 
-function page(
+function encodePage(
   list: DefinitionList,
-  dialect: Dialect,
+  revision: RevisionFeatures,
   definitions: Definitions,
   cursor: string | undefined,
-): Encoded | undefined {
-  const found = pageOf(list.member, list.of(definitions), cursor, DEFINITIONS_PER_PAGE);
-  if (!found) return undefined;
-  const items = found.items.map(({ wire, texts }) => encodeItem(list.adapt(wire, dialect), wire, texts)).join();
-  const next = found.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(found.nextCursor)}`;
-  return new Encoded(`{"${list.member}":[${items}]${next}}`);
+): SerializedResult | undefined {
+  const slice = paginate(list.member, list.select(definitions), cursor, DEFINITIONS_PER_PAGE);
+  if (!slice) return undefined;
+  const items = slice.items.map(({ wire, texts }) => encodeItem(list.adapt(wire, revision), wire, texts)).join();
+  const next = slice.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(slice.nextCursor)}`;
+  return new SerializedResult(`{"${list.member}":[${items}]${next}}`);
 }
 
 /** What an adaptation left alone is written as its source wrote it. */

@@ -1,16 +1,16 @@
 // Owns logging/setLevel of era 2025. Its replacement in 2026 is a member of each request's _meta and needs no method.
 // https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
 
-import type { Call } from "../call.ts";
+import type { McpRequest } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
 import { failure } from "../errors.ts";
 import { isLogLevel } from "../meta.ts";
 import { invalid } from "./params.ts";
 
-export async function setLogLevel(call: Call): Promise<CallOutcome> {
-  const { level } = call.params;
+export async function setLogLevel(request: McpRequest): Promise<CallOutcome> {
+  const { level } = request.params;
   if (!isLogLevel(level)) return invalid("level", "is not a log level");
-  if (!call.session) return failure("sessionRequired", "logging/setLevel needs a session: send initialize first");
-  await call.session.setLogLevel(level);
+  if (!request.session) return failure("sessionRequired", "logging/setLevel needs a session: send initialize first");
+  await request.session.setLogLevel(level);
   return { kind: "complete", result: {} };
 }

@@ -2,7 +2,7 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 // https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
 
-import type { Call } from "../call.ts";
+import type { McpRequest } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
 import { failure, type Failure } from "../errors.ts";
 import { isObject, type JsonObject, type RequestId } from "../jsonrpc.ts";
@@ -15,28 +15,28 @@ export const MAX_LISTENED_URIS = 1000;
 const MAX_LISTENED_CHARACTERS = 131_072;
 
 /** Succeeds whether or not the resource exists: what a view hides must look like what is not there. */
-export async function subscribe(call: Call): Promise<CallOutcome> {
-  const uri = subscribed(call);
+export async function subscribe(request: McpRequest): Promise<CallOutcome> {
+  const uri = readSubscriptionUri(request);
   if (typeof uri !== "string") return uri;
   // Notifications will name the resource as the client did.
-  if (await call.session?.subscribe(uri, call.params.uri as string)) return { kind: "complete", result: {} };
+  if (await request.session?.subscribe(uri, request.params.uri as string)) return { kind: "complete", result: {} };
   return failure("refused", "Refused: this session has as many subscriptions as it may");
 }
 
-export async function unsubscribe(call: Call): Promise<CallOutcome> {
-  const uri = subscribed(call);
+export async function unsubscribe(request: McpRequest): Promise<CallOutcome> {
+  const uri = readSubscriptionUri(request);
   if (typeof uri !== "string") return uri;
-  await call.session?.unsubscribe(uri);
+  await request.session?.unsubscribe(uri);
   return { kind: "complete", result: {} };
 }
 
-function subscribed(call: Call): string | Failure {
-  const asked = readString(call.params, "uri");
-  if (isFailure(asked)) return asked;
-  const parsed = parseUri(asked);
-  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
-  if (call.session) return parsed.uri;
-  return failure("sessionRequired", `${call.method} needs a session: send initialize first`);
+function readSubscriptionUri(request: McpRequest): string | Failure {
+  const uri = readString(request.params, "uri");
+  if (isFailure(uri)) return uri;
+  const parsed = parseUri(uri);
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: uri });
+  if (request.session) return parsed.uri;
+  return failure("sessionRequired", `${request.method} needs a session: send initialize first`);
 }
 
 export interface ListenFilter {
@@ -49,7 +49,7 @@ export interface ListenFilter {
 
 const FLAGS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"] as const;
 
-export function readListen(params: JsonObject): ListenFilter | Failure {
+export function parseListenFilter(params: JsonObject): ListenFilter | Failure {
   const { notifications } = params;
   if (!isObject(notifications)) return invalid("notifications", "must be an object");
   for (const flag of FLAGS) {
@@ -84,7 +84,7 @@ function readUris(list: unknown): ReadonlyMap<string, string> | Failure {
 }
 
 /** `params` of `notifications/subscriptions/acknowledged`: it repeats the filter, because all of it is served. */
-export function acknowledged({ tools, prompts, resources, uris }: ListenFilter): JsonObject {
+export function acknowledgedParams({ tools, prompts, resources, uris }: ListenFilter): JsonObject {
   return {
     notifications: {
       ...(tools ? { toolsListChanged: true } : {}),

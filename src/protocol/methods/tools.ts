@@ -1,10 +1,10 @@
 // Owns tools/list and tools/call: params, header mirrors, and how a result reads in each dialect.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 
-import type { Backend } from "../backend.ts";
-import type { Call } from "../call.ts";
-import { Encoded, type CallOutcome, type InvalidArguments } from "../outcome.ts";
-import type { Dialect } from "../era.ts";
+import type { RequestHandlers } from "../backend.ts";
+import type { McpRequest } from "../call.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../outcome.ts";
+import type { RevisionFeatures } from "../era.ts";
 import { failure } from "../errors.ts";
 import { checkParamHeaders } from "../headers.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
@@ -14,13 +14,14 @@ import { isFailure, readObject, readString } from "./params.ts";
 
 const TOOLS: DefinitionList = {
   member: "tools",
-  of: ({ tools }) => tools,
-  adapt: (wire, dialect) => {
-    if (dialect.structured === "any") return wire;
+  select: ({ tools }) => tools,
+  adapt: (wire, revision) => {
+    if (revision.structured === "any") return wire;
     const { outputSchema, ...rest } = wire;
     const adapted = { ...rest, inputSchema: withObjectProperties(wire.inputSchema) };
-    const shown = dialect.structured === "object" && isObject(outputSchema) && outputSchema.type === "object";
-    return shown ? { ...adapted, outputSchema: withObjectProperties(outputSchema) } : adapted;
+    const keepsOutputSchema =
+      revision.structured === "object" && isObject(outputSchema) && outputSchema.type === "object";
+    return keepsOutputSchema ? { ...adapted, outputSchema: withObjectProperties(outputSchema) } : adapted;
   },
 };
 
@@ -36,60 +37,63 @@ function withObjectProperties(schema: unknown): unknown {
   return { ...schema, properties: Object.fromEntries(objects) as JsonObject };
 }
 
-export function listTools(call: Call, backend: Backend): CallOutcome {
-  return listDefinitions(TOOLS, call, backend);
+export function listTools(request: McpRequest, handlers: RequestHandlers): CallOutcome {
+  return listDefinitions(TOOLS, request, handlers);
 }
 
-export async function callTool(call: Call, backend: Backend): Promise<CallOutcome> {
-  const name = readString(call.params, "name");
+export async function callTool(request: McpRequest, handlers: RequestHandlers): Promise<CallOutcome> {
+  const name = readString(request.params, "name");
   if (isFailure(name)) return name;
-  const read = readObject(call, "arguments");
+  const read = readObject(request, "arguments");
   if (isFailure(read)) return read;
   const args = read.value;
-  const tool = backend.tool(name);
+  const tool = handlers.tool(name);
   if (!tool) return failure("invalidParams", `Unknown tool: ${name}`);
   if (isFailure(tool)) return tool;
-  if (call.dialect.era === "2026" && tool.definition.paramHeaders.length > 0) {
-    const fault = checkParamHeaders(tool.definition.paramHeaders, args, (header) => call.header(header));
+  if (request.revision.era === "2026" && tool.definition.paramHeaders.length > 0) {
+    const fault = checkParamHeaders(tool.definition.paramHeaders, args, (header) => request.header(header));
     if (fault) return fault;
   }
-  return adaptOutcome(await tool.call(args, call), call.dialect);
+  return adaptOutcome(await tool.call(args, request), request.revision);
 }
 
-function adaptOutcome(outcome: CallOutcome | InvalidArguments, dialect: Dialect): CallOutcome {
+function adaptOutcome(outcome: CallOutcome | InvalidArguments, revision: RevisionFeatures): CallOutcome {
   switch (outcome.kind) {
     case "invalidArguments":
-      return invalidArguments(outcome, dialect);
+      return invalidArguments(outcome, revision);
     case "failure":
       // Era 2025 has no error for a missing capability: the model reads about it in a result.
-      if (outcome.error !== "missingCapability" || dialect.era === "2026") return outcome;
+      if (outcome.error !== "missingCapability" || revision.era === "2026") return outcome;
       return toolError(outcome.message ?? "The client lacks a capability that this tool needs");
     case "inputRequired":
       return outcome;
     case "complete":
-      return adaptResult(outcome, dialect);
+      return adaptResult(outcome, revision);
   }
 }
 
-function adaptResult(outcome: CallOutcome & { kind: "complete" }, dialect: Dialect): CallOutcome {
+function adaptResult(outcome: CallOutcome & { kind: "complete" }, revision: RevisionFeatures): CallOutcome {
   const { result } = outcome;
-  if (dialect.structured === "any" || result instanceof Encoded) return outcome;
+  if (revision.structured === "any" || result instanceof SerializedResult) return outcome;
   const { structuredContent, ...rest } = result;
-  const keeps = structuredContent !== undefined && dialect.structured === "object" && isObject(structuredContent);
+  const keeps = structuredContent !== undefined && revision.structured === "object" && isObject(structuredContent);
   return {
     kind: "complete",
     result: {
       ...rest,
-      content: adaptBlocks(rest.content, dialect),
+      content: adaptBlocks(rest.content, revision),
       ...(keeps ? { structuredContent } : {}),
     },
   };
 }
 
 /** SEP-1303: from 2025-11-25 on the model sees what was wrong with its arguments and can mend them. */
-export function invalidArguments({ violations }: Pick<InvalidArguments, "violations">, dialect: Dialect): CallOutcome {
+export function invalidArguments(
+  { violations }: Pick<InvalidArguments, "violations">,
+  revision: RevisionFeatures,
+): CallOutcome {
   const text = violations.map((violation) => violation.message).join("; ");
-  if (dialect.invalidArguments === "result") return toolError(`Invalid arguments: ${text}`);
+  if (revision.invalidArguments === "result") return toolError(`Invalid arguments: ${text}`);
   const [first] = violations;
   return failure("invalidParams", `Invalid params: ${text}`, {
     ...(first ? { path: first.path, expected: first.expected, received: first.received } : {}),

@@ -1,14 +1,14 @@
 // Owns what an object writes down that no answer is worth waiting for: it is done when the answer has left, and where it
 // cannot be done, as in an object that is full, nobody is told but the log.
 
-import { logFault } from "../../telemetry/fault-line.ts";
+import { logError } from "../../telemetry/fault-line.ts";
 
 /** `what`: by which the log names it. */
-export function afterAnswer(what: string, work: () => void): void {
+export function deferWrite(label: string, work: () => void): void {
   void scheduler
     .wait(0)
     .then(work)
     .catch((error: unknown) => {
-      logFault(error, { method: what });
+      logError(error, { method: label });
     });
 }

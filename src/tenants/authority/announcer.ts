@@ -14,17 +14,20 @@ import {
 } from "./changes.ts";
 import { namespaceOf } from "../directory/namespaces.ts";
 import { objectsIn } from "../directory/placement.ts";
-import { inTime } from "../isolate/in-time.ts";
-import type { TableHost } from "./tables.ts";
+import { withTimeout } from "../isolate/in-time.ts";
+import type { StoreHost } from "./tables.ts";
 
 const RETRY_MS = 1000;
 
-export type AnnouncerHost = Pick<TableHost, "sql" | "env" | "kept" | "jurisdiction" | "now" | "transaction" | "wakeAt">;
+export type ChangePublisherHost = Pick<
+  StoreHost,
+  "sql" | "env" | "storageKey" | "jurisdiction" | "now" | "transaction" | "scheduleAlarm"
+>;
 
 export type ChangeKind = "updated" | "listed" | "announced" | "policy";
 
 /** What the announcer reads and writes in the tables of changes. */
-export interface ChangeRecord extends AnnouncerHost {
+export interface ChangeRows extends ChangePublisherHost {
   readonly log: ChangeLogName;
   version(): number;
   /** Records the change under the next version. */
@@ -41,12 +44,12 @@ export interface ChangeRecord extends AnnouncerHost {
   setFact(name: "listening" | "sent" | "shards", value: number): void;
 }
 
-export interface Announcer extends ChangeLog {
+export interface ChangePublisher extends ChangeLog {
   listen(since: number | null, shard?: number): Changes;
   /** How many hubs are told. */
   hubs(): number;
   /** As `ChangeMethods` has it. */
-  told(): Promise<number>;
+  pendingCloseMs(): Promise<number>;
   flush(): Promise<void>;
   alarm(now: number): Promise<number | undefined>;
 }
@@ -55,49 +58,49 @@ export interface Announcer extends ChangeLog {
  * What a change of policy makes the hubs do at once, before it is in force. It is kept in memory only. `kept`: whose hubs:
  * another tenant may have the name when it is sent.
  */
-interface Unversioned extends Pick<ChangeEvent, "check" | "close"> {
-  readonly kept: string;
+interface ImmediateEvent extends Pick<ChangeEvent, "check" | "close"> {
+  readonly storageKey: string;
 }
 
-export function createAnnouncer(record: ChangeRecord): Announcer {
-  const sender = new Sender(record);
+export function createChangePublisher(rows: ChangeRows): ChangePublisher {
+  const sender = new Sender(rows);
   return {
     updated: (uri, listed) => {
-      record.add("updated", uri);
-      if (listed) record.add("listed", uri);
-      sender.soon();
+      rows.add("updated", uri);
+      if (listed) rows.add("listed", uri);
+      sender.scheduleFlush();
     },
     announced: (sections) => {
-      for (const section of sections) record.add("announced", section);
-      sender.soon();
+      for (const section of sections) rows.add("announced", section);
+      sender.scheduleFlush();
     },
     policy: (revision, effectiveAt, close) => {
-      if (effectiveAt <= record.now()) record.add("policy", "");
+      if (effectiveAt <= rows.now()) rows.add("policy", "");
       else {
-        record.addDue(effectiveAt);
-        record.wakeAt(effectiveAt);
+        rows.addDue(effectiveAt);
+        rows.scheduleAlarm(effectiveAt);
       }
-      sender.check(revision, close ?? null);
+      sender.queueCheck(revision, close ?? null);
     },
-    hubs: () => hubsOf(record),
-    told: async () => {
+    hubs: () => hubCountOf(rows),
+    pendingCloseMs: async () => {
       await sender.flush();
       // A hub that does not answer is one of which nobody knows.
-      return sender.unsent ? RETRY_MS : sender.away().catch(() => RETRY_MS);
+      return sender.hasUnsent ? RETRY_MS : sender.reconnectWindowMs().catch(() => RETRY_MS);
     },
     listen: (since, shard = 0) => {
       sender.listen(shard);
-      return record.since(since ?? record.version());
+      return rows.since(since ?? rows.version());
     },
     flush: () => sender.flush(),
     alarm: async (now) => {
-      const { due, next } = record.transaction(() => {
-        const taken = record.takeDue(now);
-        if (taken.due) record.add("policy", "");
+      const { due, next } = rows.transaction(() => {
+        const taken = rows.takeDue(now);
+        if (taken.due) rows.add("policy", "");
         return taken;
       });
-      if (due || sender.unsent) await sender.flush();
-      return sender.unsent ? Math.min(next ?? Infinity, record.now() + RETRY_MS) : next;
+      if (due || sender.hasUnsent) await sender.flush();
+      return sender.hasUnsent ? Math.min(next ?? Infinity, rows.now() + RETRY_MS) : next;
     },
   };
 }
@@ -107,56 +110,56 @@ export function createAnnouncer(record: ChangeRecord): Announcer {
  * it sends nothing until `listen` is called. Without listeners a change costs one row and no call.
  */
 class Sender {
-  readonly #record: ChangeRecord;
+  readonly #rows: ChangeRows;
   #sent: number;
   #listening: boolean;
   /** Grows when somebody begins to listen: the count of streams in an answer that was asked for before lacks them. */
   #arrivals = 0;
-  #waiting: Unversioned[] = [];
+  #queue: ImmediateEvent[] = [];
   #sending: Promise<void> | undefined;
 
-  constructor(record: ChangeRecord) {
-    this.#record = record;
-    this.#listening = record.fact("listening") === 1;
+  constructor(rows: ChangeRows) {
+    this.#rows = rows;
+    this.#listening = rows.fact("listening") === 1;
     // An earlier instance of the object may have ended between a commit and its sending.
-    this.#sent = this.#listening ? record.fact("sent") : record.version();
-    if (this.unsent) record.wakeAt(record.now());
+    this.#sent = this.#listening ? rows.fact("sent") : rows.version();
+    if (this.hasUnsent) rows.scheduleAlarm(rows.now());
   }
 
-  get unsent(): boolean {
-    return this.#listening && (this.#waiting.length > 0 || this.#sent < this.#record.version());
+  get hasUnsent(): boolean {
+    return this.#listening && (this.#queue.length > 0 || this.#sent < this.#rows.version());
   }
 
   listen(shard: number): void {
     this.#arrivals += 1;
-    if (shard >= hubsOf(this.#record)) this.#record.setFact("shards", Math.min(shard + 1, MAX_SHARDS));
+    if (shard >= hubCountOf(this.#rows)) this.#rows.setFact("shards", Math.min(shard + 1, MAX_SHARDS));
     if (this.#listening) return;
     this.#listening = true;
-    this.#sent = this.#record.version();
-    this.#record.transaction(() => {
-      this.#record.setFact("listening", 1);
-      this.#record.setFact("sent", this.#sent);
+    this.#sent = this.#rows.version();
+    this.#rows.transaction(() => {
+      this.#rows.setFact("listening", 1);
+      this.#rows.setFact("sent", this.#sent);
     });
   }
 
-  check(check: number, close: ChangeEvent["close"]): void {
+  queueCheck(revision: number, close: ChangeEvent["close"]): void {
     if (!this.#listening) return;
-    this.#waiting.push({ check, close, kept: this.#record.kept() });
-    this.soon();
+    this.#queue.push({ check: revision, close, storageKey: this.#rows.storageKey() });
+    this.scheduleFlush();
   }
 
   /** Sends in a microtask: the transaction that is under way may yet be rolled back. */
-  soon(): void {
+  scheduleFlush(): void {
     if (!this.#listening) return;
     // If this instance ends between the commit and the sending, the alarm wakes the next one.
-    this.#record.wakeAt(this.#record.now() + RETRY_MS);
+    this.#rows.scheduleAlarm(this.#rows.now() + RETRY_MS);
     queueMicrotask(() => void this.flush());
   }
 
-  async away(): Promise<number> {
+  async reconnectWindowMs(): Promise<number> {
     if (!this.#listening) return 0;
-    const all = hubs(this.#record, this.#record.kept(), hubsOf(this.#record));
-    return Math.max(...(await Promise.all(all.map((hub) => inTime(hub.away())))));
+    const all = hubStubs(this.#rows, this.#rows.storageKey(), hubCountOf(this.#rows));
+    return Math.max(...(await Promise.all(all.map((hub) => withTimeout(hub.reconnectWindowMs())))));
   }
 
   flush(): Promise<void> {
@@ -168,53 +171,56 @@ class Sender {
 
   async #sendAll(): Promise<void> {
     try {
-      while (this.unsent) await this.#sendNext();
+      while (this.hasUnsent) await this.#sendNext();
     } catch {
       // A hub could not be reached: its streams ask for what they missed, and the alarm tries again.
-      this.#record.wakeAt(this.#record.now() + RETRY_MS);
+      this.#rows.scheduleAlarm(this.#rows.now() + RETRY_MS);
     }
   }
 
   async #sendNext(): Promise<void> {
-    const [first] = this.#waiting;
-    const { all, ...changes } = this.#record.since(this.#sent);
+    const [first] = this.#queue;
+    const { all, ...changes } = this.#rows.since(this.#sent);
     // The record does not reach back to `#sent`: this value of `after` tells every stream that it missed something.
     const after = all ? changes.version : this.#sent;
-    const { check = null, close = null, kept = this.#record.kept() } = first ?? {};
-    const event: ChangeEvent = { ...changes, log: this.#record.log, after, check, close };
+    const { check = null, close = null, storageKey: kept = this.#rows.storageKey() } = first ?? {};
+    const event: ChangeEvent = { ...changes, log: this.#rows.log, after, check, close };
     const arrivals = this.#arrivals;
-    const streams = await tellHubs(this.#record, kept, event, hubsOf(this.#record));
-    if (first) this.#waiting.shift();
+    const streams = await publishToHubs(this.#rows, kept, event, hubCountOf(this.#rows));
+    if (first) this.#queue.shift();
     this.#sent = event.version;
     if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
-    this.#record.transaction(() => {
-      this.#record.setFact("sent", event.version);
+    this.#rows.transaction(() => {
+      this.#rows.setFact("sent", event.version);
       if (this.#listening) return;
-      this.#record.setFact("listening", 0);
-      if (this.#record.fact("shards") > 0) this.#record.setFact("shards", 0);
+      this.#rows.setFact("listening", 0);
+      if (this.#rows.fact("shards") > 0) this.#rows.setFact("shards", 0);
     });
   }
 }
 
 /** As many as this release has, or more where somebody listens at one of another. */
-function hubsOf(record: ChangeRecord): number {
-  return Math.max(shardsOf(record.env as HubEnv), record.fact("shards"));
+function hubCountOf(rows: ChangeRows): number {
+  return Math.max(shardsOf(rows.env as HubEnv), rows.fact("shards"));
 }
 
-type HubGround = Pick<AnnouncerHost, "env" | "jurisdiction">;
+type HubContext = Pick<ChangePublisherHost, "env" | "jurisdiction">;
 
-function hubs({ env, jurisdiction }: HubGround, kept: string, shards: number): HubStub[] {
+function hubStubs({ env, jurisdiction }: HubContext, storageKey: string, shards: number): HubStub[] {
   const objects = objectsIn(namespaceOf(env, "HubObject"), jurisdiction);
-  return Array.from({ length: shards }, (_, shard) => objects.getByName(hubName(kept, shard)) as unknown as HubStub);
+  return Array.from(
+    { length: shards },
+    (_, shard) => objects.getByName(hubName(storageKey, shard)) as unknown as HubStub,
+  );
 }
 
 /** Tells every hub of the tenant; gives the number of streams at all of them. Throws when one cannot be reached. */
-export async function tellHubs(
-  ground: HubGround,
-  kept: string,
+export async function publishToHubs(
+  context: HubContext,
+  storageKey: string,
   event: ChangeEvent,
-  shards = shardsOf(ground.env as HubEnv),
+  shards = shardsOf(context.env as HubEnv),
 ): Promise<number> {
-  const counts = await Promise.all(hubs(ground, kept, shards).map((hub) => inTime(hub.publish(event))));
+  const counts = await Promise.all(hubStubs(context, storageKey, shards).map((hub) => withTimeout(hub.publish(event))));
   return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -2,22 +2,22 @@
 // go when they are old, or when there are too many; the oldest that is left then says how many went. What is too large in
 // all costs the oldest their texts, not that they happened: nobody makes an entry go by writing large documents.
 
-import { containersIn } from "../../mcp-client/json-text.ts";
+import { countContainers } from "../../mcp-client/json-text.ts";
 import { CONTAINER_BYTES } from "../../protocol/jsonrpc.ts";
 import type { Actor, AuditEntry } from "./policy-records.ts";
-import type { TableHost } from "./tables.ts";
+import type { StoreHost } from "./tables.ts";
 
 const MAX_PAGE = 100;
 const DAY = 86_400_000;
 /** Days that entries are kept, where the Worker's `AUDIT_DAYS` says nothing else. */
 export const AUDIT_DAYS = 400;
-const LEAST_DAYS = 30;
-const MOST_DAYS = 3650;
+const MIN_DAYS = 30;
+const MAX_DAYS = 3650;
 /** An entry may have two documents, so what all of them have together is bounded, too: the oldest lose theirs. */
 export const AUDIT_ENTRIES = 100_000;
 export const AUDIT_BYTES = 256 * 1024 * 1024;
 /** How many go at once: more than are written, so that what is too many becomes less. */
-const GOES_AT_ONCE = 50;
+const PRUNE_BATCH = 50;
 
 /** Whoever has an `audit` table has this beside it. */
 export const auditMigrations: readonly string[] = [
@@ -25,18 +25,18 @@ export const auditMigrations: readonly string[] = [
   "INSERT INTO audit_kept (one, bytes, emptied) VALUES (1, 0, 0)",
 ];
 
-export interface Recorded {
+export interface AuditChange {
   readonly before: unknown;
   readonly after: unknown;
 }
 
-type AuditHost = Pick<TableHost, "sql" | "now" | "env" | "wakeAt">;
+type AuditHost = Pick<StoreHost, "sql" | "now" | "env" | "scheduleAlarm">;
 
 export function recordAudit(
   host: AuditHost,
   actor: Actor,
   [action, target]: readonly [action: string, target: string],
-  { before, after }: Recorded,
+  { before, after }: AuditChange,
 ): void {
   const { sql, now } = host;
   const texts = [JSON.stringify(before ?? null), JSON.stringify(after ?? null)] as const;
@@ -49,12 +49,12 @@ export function recordAudit(
     ...texts,
   );
   sql.exec("UPDATE audit_kept SET bytes = bytes + octet_length(?) + octet_length(?)", ...texts);
-  emptyOldest(sql);
+  truncateOldest(sql);
   const next = pruneAudit(host);
-  if (next !== undefined) host.wakeAt(next);
+  if (next !== undefined) host.scheduleAlarm(next);
 }
 
-interface OldRow {
+interface PrunableRow {
   [column: string]: SqlStorageValue;
   sequence: number;
   at: string;
@@ -69,66 +69,66 @@ const PRUNED = "audit.prune";
  * Of other entries than that one, what they say stays unread: it may be much. The newest is not among them: it is of the
  * change that is being made, and stays however old it gets. An alarm for it would ring for ever.
  */
-const OLDEST = `SELECT sequence, at, action, CASE action WHEN ? THEN before END AS before,
+const OLDEST_ROWS = `SELECT sequence, at, action, CASE action WHEN ? THEN before END AS before,
   octet_length(before) + octet_length(after) AS bytes FROM audit
   WHERE sequence > 0 AND sequence < (SELECT max(sequence) FROM audit) ORDER BY sequence LIMIT ?`;
 
 /** A text of so few bytes stays: all entries with two of them are less than all that is kept. */
 const SMALL_TEXT = 512;
-const NEXT_LARGE = `SELECT sequence, octet_length(before) AS old, octet_length(after) AS new FROM audit
+const LARGEST_TEXTS = `SELECT sequence, octet_length(before) AS old, octet_length(after) AS new FROM audit
   WHERE sequence > (SELECT emptied FROM audit_kept) AND octet_length(before) + octet_length(after) > ?
   ORDER BY sequence LIMIT ?`;
 
 /** Where all texts together are too large, large ones of the oldest entries are replaced by how large they were. */
-function emptyOldest(sql: SqlStorage): void {
+function truncateOldest(sql: SqlStorage): void {
   let { bytes } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
   if (bytes <= AUDIT_BYTES) return;
-  let emptied: number | undefined;
-  const large = sql.exec<{ sequence: number; old: number; new: number }>(NEXT_LARGE, 2 * SMALL_TEXT, GOES_AT_ONCE);
+  let truncatedTo: number | undefined;
+  const large = sql.exec<{ sequence: number; old: number; new: number }>(LARGEST_TEXTS, 2 * SMALL_TEXT, PRUNE_BATCH);
   for (const row of large.toArray()) {
     if (bytes <= AUDIT_BYTES) break;
-    emptied = row.sequence;
+    truncatedTo = row.sequence;
     for (const [column, size] of [
       ["before", row.old],
       ["after", row.new],
     ] as const) {
       if (size <= SMALL_TEXT) continue;
-      const left = JSON.stringify({ omittedBytes: size });
-      sql.exec(`UPDATE audit SET ${column} = ? WHERE sequence = ?`, left, row.sequence);
-      bytes -= size - left.length;
+      const placeholder = JSON.stringify({ omittedBytes: size });
+      sql.exec(`UPDATE audit SET ${column} = ? WHERE sequence = ?`, placeholder, row.sequence);
+      bytes -= size - placeholder.length;
     }
   }
-  if (emptied !== undefined) sql.exec("UPDATE audit_kept SET bytes = ?, emptied = ?", bytes, emptied);
+  if (truncatedTo !== undefined) sql.exec("UPDATE audit_kept SET bytes = ?, emptied = ?", bytes, truncatedTo);
 }
 
 /** Deletes some of the entries that are too old or too many; gives when to go on, milliseconds since the epoch. */
 export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "env">): number | undefined {
-  const rows = sql.exec<OldRow>(OLDEST, PRUNED, GOES_AT_ONCE + 2).toArray();
+  const rows = sql.exec<PrunableRow>(OLDEST_ROWS, PRUNED, PRUNE_BATCH + 2).toArray();
   const marker = rows[0]?.action === PRUNED ? rows.shift() : undefined;
-  const keptMs = daysOf(env) * DAY;
+  const retentionMs = retentionDaysOf(env) * DAY;
   const newest = sql.exec<{ newest: number | null }>("SELECT max(sequence) AS newest FROM audit").one().newest ?? 0;
-  const gone: OldRow[] = [];
-  for (const row of rows.slice(0, GOES_AT_ONCE)) {
-    const isTooOld = Date.parse(row.at) + keptMs <= now();
+  const pruned: PrunableRow[] = [];
+  for (const row of rows.slice(0, PRUNE_BATCH)) {
+    const isTooOld = Date.parse(row.at) + retentionMs <= now();
     if (!(isTooOld || newest - row.sequence >= AUDIT_ENTRIES)) break;
-    gone.push(row);
+    pruned.push(row);
   }
-  const last = gone.at(-1);
-  if (last) mark(sql, { gone, marker, last, at: new Date(now()).toISOString() });
-  const next = rows[gone.length];
-  return next && (gone.length === GOES_AT_ONCE ? now() : Date.parse(next.at) + keptMs);
+  const lastPruned = pruned.at(-1);
+  if (lastPruned) writePruneMarker(sql, { pruned, marker, lastPruned, at: new Date(now()).toISOString() });
+  const next = rows[pruned.length];
+  return next && (pruned.length === PRUNE_BATCH ? now() : Date.parse(next.at) + retentionMs);
 }
 
-interface Gone {
-  readonly gone: readonly OldRow[];
+interface PrunedEntries {
+  readonly pruned: readonly PrunableRow[];
   /** Of those that went before. */
-  readonly marker: OldRow | undefined;
-  readonly last: OldRow;
+  readonly marker: PrunableRow | undefined;
+  readonly lastPruned: PrunableRow;
   readonly at: string;
 }
 
 /** The last that goes becomes the entry that says how many went in all, and from when they were. */
-function mark(sql: SqlStorage, { gone, marker, last, at }: Gone): void {
+function writePruneMarker(sql: SqlStorage, { pruned: gone, marker, lastPruned: last, at }: PrunedEntries): void {
   const earlier = marker && (JSON.parse(marker.before ?? "null") as { entries: number; from: string });
   const before = JSON.stringify({
     entries: gone.length + (earlier?.entries ?? 0),
@@ -143,13 +143,13 @@ function mark(sql: SqlStorage, { gone, marker, last, at }: Gone): void {
     before,
     last.sequence,
   );
-  const left = gone.reduce((sum, { bytes }) => sum + bytes, marker?.bytes ?? 0);
-  sql.exec("UPDATE audit_kept SET bytes = max(0, bytes - ? + octet_length(?) + 4)", left, before);
+  const removedBytes = gone.reduce((sum, { bytes }) => sum + bytes, marker?.bytes ?? 0);
+  sql.exec("UPDATE audit_kept SET bytes = max(0, bytes - ? + octet_length(?) + 4)", removedBytes, before);
 }
 
-function daysOf(env: unknown): number {
+function retentionDaysOf(env: unknown): number {
   const days = Number((env as { readonly AUDIT_DAYS?: string } | undefined)?.AUDIT_DAYS ?? AUDIT_DAYS);
-  return Number.isFinite(days) ? Math.min(Math.max(days, LEAST_DAYS), MOST_DAYS) : AUDIT_DAYS;
+  return Number.isFinite(days) ? Math.min(Math.max(days, MIN_DAYS), MAX_DAYS) : AUDIT_DAYS;
 }
 
 interface AuditRow {
@@ -175,7 +175,7 @@ const PAGE_CHARACTERS = 4_194_304;
  */
 export function auditPage(sql: SqlStorage, before: number | null, limit: number): readonly AuditEntry[] {
   const entries: AuditEntry[] = [];
-  let left = PAGE_CHARACTERS;
+  let remaining = PAGE_CHARACTERS;
   const rows = sql.exec<AuditRow>(
     "SELECT * FROM audit WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
     before ?? Number.MAX_SAFE_INTEGER,
@@ -183,22 +183,22 @@ export function auditPage(sql: SqlStorage, before: number | null, limit: number)
   );
   for (const row of rows) {
     entries.push({ ...row, before: JSON.parse(row.before) as unknown, after: JSON.parse(row.after) as unknown });
-    left -= weightOf(row.before) + weightOf(row.after);
-    if (left < 0 && entries.length > 1) break;
+    remaining -= costOf(row.before) + costOf(row.after);
+    if (remaining < 0 && entries.length > 1) break;
   }
   return entries;
 }
 
-function weightOf(json: string): number {
-  return json.length + CONTAINER_BYTES * containersIn(json);
+function costOf(json: string): number {
+  return json.length + CONTAINER_BYTES * countContainers(json);
 }
 
 /** How many of what `auditPage` gave are a page: at least one. */
-export function fittingEntries(entries: readonly AuditEntry[]): number {
-  let left = PAGE_CHARACTERS;
-  const over = entries.findIndex(({ before, after }) => {
-    left -= weightOf(JSON.stringify(before)) + weightOf(JSON.stringify(after));
-    return left < 0;
+export function countFittingEntries(entries: readonly AuditEntry[]): number {
+  let remaining = PAGE_CHARACTERS;
+  const firstTooLarge = entries.findIndex(({ before, after }) => {
+    remaining -= costOf(JSON.stringify(before)) + costOf(JSON.stringify(after));
+    return remaining < 0;
   });
-  return over < 0 ? entries.length : Math.max(1, over);
+  return firstTooLarge < 0 ? entries.length : Math.max(1, firstTooLarge);
 }

@@ -1,15 +1,15 @@
 // Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once, and whether the first
 // content was stored.
 
-import { logFault } from "../../telemetry/fault-line.ts";
+import { logError } from "../../telemetry/fault-line.ts";
 import type { KeyRing } from "../../auth/seal.ts";
 import { MAX_STALENESS_MS } from "../document/tenant-document.ts";
-import type { TableHost, Tables } from "./tables.ts";
+import type { StoreHost, Store } from "./tables.ts";
 
 const DAY = 86_400_000;
 /** A key seals for this long, and opens for as long again: as long as a session id, the longest-lived sealed text. */
 export const KEY_LIFETIME_MS = 7 * DAY;
-const KEYS_KEPT = 2;
+const MAX_SEALING_KEYS = 2;
 /**
  * A new key opens for this long before it seals, because isolates with an older lease do not have it yet: as long as any
  * lease lasts, and a minute for clocks that differ.
@@ -47,7 +47,7 @@ export interface AuthorityMethods {
   settle(nonce: string, name: string, value: string): void;
 }
 
-export const authorityTables: Tables<AuthorityMethods> = {
+export const authorityStore: Store<AuthorityMethods> = {
   name: "authority",
   methods: {
     state: {},
@@ -63,20 +63,20 @@ export const authorityTables: Tables<AuthorityMethods> = {
        PRIMARY KEY (nonce, name)) WITHOUT ROWID`,
     "CREATE INDEX claims_by_expiry ON claims (expires)",
   ],
-  open: (host) => ({ methods: methodsOf(host), alarm: async (now) => forgetClaims(host.sql, now) }),
+  open: (host) => ({ methods: methodsOf(host), alarm: async (now) => pruneClaims(host.sql, now) }),
 };
 
-const CLAIMS_AT_ONCE = 1000;
+const PRUNE_BATCH = 1000;
 
 /** Gives when the next one is to be forgotten, milliseconds since the epoch. */
-function forgetClaims(sql: SqlStorage, now: number): number | undefined {
+function pruneClaims(sql: SqlStorage, now: number): number | undefined {
   const old = "SELECT nonce, name FROM claims WHERE expires < ? LIMIT ?";
-  sql.exec(`DELETE FROM claims WHERE (nonce, name) IN (${old})`, now, CLAIMS_AT_ONCE);
+  sql.exec(`DELETE FROM claims WHERE (nonce, name) IN (${old})`, now, PRUNE_BATCH);
   const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM claims").one();
   return next === null ? undefined : Math.max(next + 1, now);
 }
 
-function methodsOf(host: TableHost): AuthorityMethods {
+function methodsOf(host: StoreHost): AuthorityMethods {
   const { sql } = host;
   return {
     state: () => authorityState(host),
@@ -85,13 +85,13 @@ function methodsOf(host: TableHost): AuthorityMethods {
       sql.exec("INSERT OR IGNORE INTO facts (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
     },
     claim: (nonce, name, expires) => {
-      forgetClaims(sql, host.now());
+      pruneClaims(sql, host.now());
       const row = sql
         .exec<{ value: string | null }>("SELECT value FROM claims WHERE nonce = ? AND name = ?", nonce, name)
         .toArray()[0];
       if (row) return row.value === null ? { state: "unknown" } : { state: "settled", value: row.value };
       sql.exec("INSERT INTO claims (nonce, name, expires) VALUES (?, ?, ?)", nonce, name, expires);
-      host.wakeAt(expires + 1);
+      host.scheduleAlarm(expires + 1);
       return { state: "claimed" };
     },
     settle: (nonce, name, value) => {
@@ -101,28 +101,28 @@ function methodsOf(host: TableHost): AuthorityMethods {
 }
 
 /** The sealing keys and the seeding, which every lease carries beside the policy. */
-export function authorityState(host: TableHost): AuthorityState {
+export function authorityState(host: StoreHost): AuthorityState {
   const seeded = host.sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0;
   return { ring: currentRing(host), seeded };
 }
 
 /** The newest key first, unless it is still settling. Makes the first key, and a new one when the newest is too old. */
-function currentRing(host: TableHost): KeyRing {
+function currentRing(host: StoreHost): KeyRing {
   const { sql } = host;
-  const newest = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();
-  let rows = newest();
+  const readKeys = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();
+  let rows = readKeys();
   if (!rows[0] || rows[0].created + KEY_LIFETIME_MS < host.now()) {
-    makeKey(host, rows.length > 0);
-    rows = newest();
-    for (const old of rows.slice(KEYS_KEPT)) sql.exec("DELETE FROM sealing_keys WHERE id = ?", old.id);
+    createSealingKey(host, rows.length > 0);
+    rows = readKeys();
+    for (const old of rows.slice(MAX_SEALING_KEYS)) sql.exec("DELETE FROM sealing_keys WHERE id = ?", old.id);
   }
-  const ring = rows.slice(0, KEYS_KEPT).map(({ id, secret }) => ({ id, secret: new Uint8Array(secret) }));
+  const ring = rows.slice(0, MAX_SEALING_KEYS).map(({ id, secret }) => ({ id, secret: new Uint8Array(secret) }));
   const settling = rows[0] !== undefined && host.now() < rows[0].created + KEY_SETTLING_MS;
   return settling ? ring.toReversed() : ring;
 }
 
 /** `isSpare`: there is an older one, which goes on sealing where an object is full. */
-function makeKey(host: TableHost, isSpare: boolean): void {
+function createSealingKey(host: StoreHost, hasFallback: boolean): void {
   const id = crypto.randomUUID().slice(0, 8);
   try {
     host.sql.exec(
@@ -132,7 +132,7 @@ function makeKey(host: TableHost, isSpare: boolean): void {
       host.now(),
     );
   } catch (error) {
-    if (!isSpare) throw error;
-    logFault(error, { tenant: host.tenant, method: "sealing_keys" });
+    if (!hasFallback) throw error;
+    logError(error, { tenant: host.tenant, method: "sealing_keys" });
   }
 }

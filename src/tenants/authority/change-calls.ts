@@ -2,7 +2,7 @@
 
 import type { Changes, ChangedSection } from "./changes.ts";
 import type { TenantStub } from "./incarnation.ts";
-import { remote, type Calls, type Remote } from "./tables.ts";
+import { createRpcClient, type RpcInterface, type RpcClient } from "./tables.ts";
 
 export interface ChangeMethods {
   /**
@@ -13,16 +13,16 @@ export interface ChangeMethods {
   hubs(): number;
   announce(sections: readonly ChangedSection[], updated: readonly string[]): void;
   /** Milliseconds after which to ask again; 0: no stream stands any more that was to end. */
-  told(): Promise<number>;
+  pendingCloseMs(): Promise<number>;
   /** Settles when everything that changed before was sent to the hubs, or could not be. */
   flush(): Promise<void>;
 }
 
-export const changeCalls: Calls<ChangeMethods> = {
+export const changeRpc: RpcInterface<ChangeMethods> = {
   name: "changes",
-  methods: { listen: {}, hubs: {}, announce: {}, told: { idempotent: true }, flush: {} },
+  methods: { listen: {}, hubs: {}, announce: {}, pendingCloseMs: { idempotent: true }, flush: {} },
 };
 
-export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
-  return remote(stub, changeCalls);
+export function createChangeClient(stub: TenantStub): RpcClient<ChangeMethods> {
+  return createRpcClient(stub, changeRpc);
 }

@@ -1,19 +1,19 @@
 // Owns one log of what changed in a tenant and since which version, and sending it to the hub: at least once, in bursts,
 // and only while somebody listens. Refuses to know who listens, and who may.
 
-import { changeCalls, type ChangeMethods } from "./change-calls.ts";
+import { changeRpc, type ChangeMethods } from "./change-calls.ts";
 import type { ChangeLog, ChangeLogName, Changes, ChangedSection } from "./changes.ts";
 import {
-  createAnnouncer,
-  type Announcer,
-  type AnnouncerHost,
+  createChangePublisher,
+  type ChangePublisher,
+  type ChangePublisherHost,
   type ChangeKind,
-  type ChangeRecord,
+  type ChangeRows,
 } from "./announcer.ts";
-import type { Tables } from "./tables.ts";
+import type { Store } from "./tables.ts";
 
 /** Changes kept. Whoever was away for more of them is told that anything may differ. */
-const KEPT = 10_000;
+const MAX_CHANGES = 10_000;
 const PRUNE_EVERY = 1000;
 
 export const changeMigrations: readonly string[] = [
@@ -23,56 +23,56 @@ export const changeMigrations: readonly string[] = [
   "CREATE TABLE change_facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
 ];
 
-export interface Changing {
-  readonly tables: Tables<ChangeMethods>;
+export interface ChangeDomain {
+  readonly store: Store<ChangeMethods>;
   readonly log: ChangeLog;
 }
 
 /** The tables of changes, and the log that other domains write to. Made anew for each instance of the object. */
-export function createChanges(name: ChangeLogName): Changing {
-  let announcer: Announcer | undefined;
-  const opened = () => {
-    if (!announcer) throw new Error("the tables of changes are not open");
-    return announcer;
+export function createChangeDomain(name: ChangeLogName): ChangeDomain {
+  let publisher: ChangePublisher | undefined;
+  const openPublisher = () => {
+    if (!publisher) throw new Error("the tables of changes are not open");
+    return publisher;
   };
   return {
-    tables: {
-      ...changeCalls,
+    store: {
+      ...changeRpc,
       migrations: changeMigrations,
       open: (host) => {
-        announcer = createAnnouncer(changeRecord(host, name));
+        publisher = createChangePublisher(createChangeRows(host, name));
         return {
           methods: {
-            listen: (since, shard) => opened().listen(since, shard),
-            hubs: () => opened().hubs(),
-            told: () => opened().told(),
+            listen: (since, shard) => openPublisher().listen(since, shard),
+            hubs: () => openPublisher().hubs(),
+            pendingCloseMs: () => openPublisher().pendingCloseMs(),
             announce: (sections, updated) => {
               host.transaction(() => {
-                for (const uri of updated) opened().updated(uri, false);
-                opened().announced(sections);
+                for (const uri of updated) openPublisher().updated(uri, false);
+                openPublisher().announced(sections);
               });
             },
-            flush: () => opened().flush(),
+            flush: () => openPublisher().flush(),
           },
-          alarm: (now) => opened().alarm(now),
+          alarm: (now) => openPublisher().alarm(now),
         };
       },
     },
     log: {
       updated: (uri, listed) => {
-        opened().updated(uri, listed);
+        openPublisher().updated(uri, listed);
       },
       announced: (sections) => {
-        opened().announced(sections);
+        openPublisher().announced(sections);
       },
       policy: (revision, effectiveAt, close) => {
-        opened().policy(revision, effectiveAt, close);
+        openPublisher().policy(revision, effectiveAt, close);
       },
     },
   };
 }
 
-function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {
+function createChangeRows(host: ChangePublisherHost, log: ChangeLogName): ChangeRows {
   const { sql } = host;
   const version = () => newestVersion(sql);
   return {
@@ -120,10 +120,10 @@ function newestVersion(sql: SqlStorage): number {
  * most `KEPT` rows lie above the floor.
  */
 function prune(sql: SqlStorage, newest: number): void {
-  const floor = newest - KEPT;
+  const floor = newest - MAX_CHANGES;
   if (floor <= 0) return;
-  const gone = sql.exec("DELETE FROM changes WHERE version <= ? RETURNING version", floor).toArray();
-  if (gone.length > 0) setChangeFact(sql, "floor", floor);
+  const deleted = sql.exec("DELETE FROM changes WHERE version <= ? RETURNING version", floor).toArray();
+  if (deleted.length > 0) setChangeFact(sql, "floor", floor);
 }
 
 function changesSince(sql: SqlStorage, from: number, newest: number): Changes {

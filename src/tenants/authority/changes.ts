@@ -35,11 +35,11 @@ export interface ChangeEvent extends Omit<Changes, "all"> {
   /** The policy's revision when it was just written: whoever holds a stream looks whether the stream may go on. */
   readonly check: number | null;
   /** Which streams end now; null: none. */
-  readonly close: Withdrawn | null;
+  readonly close: RevocationFilter | null;
 }
 
 /** Whose streams end: those of this principal and of this profile; an absent member matches all. */
-export interface Withdrawn {
+export interface RevocationFilter {
   readonly principal?: string;
   readonly profile?: string;
 }
@@ -53,14 +53,14 @@ export interface ChangeLog {
    * The policy changed. Streams check now whether they may go on, and are told what differs at `effectiveAt`
    * (milliseconds since the epoch); those that `close` names end now.
    */
-  policy(revision: number, effectiveAt: number, close?: Withdrawn): void;
+  policy(revision: number, effectiveAt: number, close?: RevocationFilter): void;
 }
 
 /** A hub of the tenant, as those objects call it. Gives the number of streams at it. */
 export interface HubStub {
   publish(event: ChangeEvent): Promise<number>;
   /** For how many milliseconds yet streams may be away from it, which were not told. */
-  away(): Promise<number>;
+  reconnectWindowMs(): Promise<number>;
 }
 
 export interface HubEnv {
@@ -76,6 +76,6 @@ export function shardsOf({ HUB_SHARDS }: HubEnv): number {
 }
 
 /** The name of one of a tenant's hubs. `kept`: as `keptUnder` makes it, which has no "#". */
-export function hubName(kept: string, shard: number): string {
-  return shard === 0 ? kept : `${kept}#${shard}`;
+export function hubName(storageKey: string, shard: number): string {
+  return shard === 0 ? storageKey : `${storageKey}#${shard}`;
 }

@@ -1,27 +1,27 @@
 // Owns the end of a tenant's object: it is closed, then erased, and remembers that for as long as a call that began
 // before can go on writing. Then nothing at all is left.
 
-import { given } from "../../protocol/members.ts";
-import type { Incarnation } from "./incarnation.ts";
+import { omitUndefined } from "../../protocol/members.ts";
+import type { TenantUid } from "./incarnation.ts";
 
 /** As long as the longest time limit of a tool. */
-export const CLOSED_FOR_MS = 3_600_000;
+export const TOMBSTONE_MS = 3_600_000;
 const KEY = "closure";
 
 /** `created`: of the tenant that ended; absent where none did. */
-type State = { readonly created?: Incarnation } & (
+type StoredDeletion = { readonly created?: TenantUid } & (
   | { readonly state: "closing" }
   | { readonly state: "erased"; readonly until: number }
 );
 
-export interface Closure {
+export interface DeletionState {
   /** Closing or erased: nothing may be written. */
   isClosed(): boolean;
   /** Which tenant of the name ended here last; undefined: none did that is remembered. */
-  incarnation(): Incarnation | undefined;
+  deletedUid(): TenantUid | undefined;
   /** The same while it is not erased yet. */
-  ending(): Incarnation | undefined;
-  close(incarnation: Incarnation): void;
+  closingUid(): TenantUid | undefined;
+  close(uid: TenantUid): void;
   /** Another tenant takes the name. */
   reopen(): void;
   /** Until when an erased object must be remembered; undefined for one that is not erased. */
@@ -32,34 +32,34 @@ export interface Closure {
   forget(): Promise<void>;
 }
 
-export function createClosure(storage: DurableObjectStorage): Closure {
-  let closure = storage.kv.get<State>(KEY);
-  const set = (next: State | undefined) => {
-    closure = next;
+export function createDeletionState(storage: DurableObjectStorage): DeletionState {
+  let deletion = storage.kv.get<StoredDeletion>(KEY);
+  const set = (next: StoredDeletion | undefined) => {
+    deletion = next;
     if (next) storage.kv.put(KEY, next);
     else storage.kv.delete(KEY);
   };
   return {
-    isClosed: () => closure !== undefined,
-    incarnation: () => closure?.created,
-    ending: () => (closure?.state === "closing" ? closure.created : undefined),
+    isClosed: () => deletion !== undefined,
+    deletedUid: () => deletion?.created,
+    closingUid: () => (deletion?.state === "closing" ? deletion.created : undefined),
     close: (created) => {
       set({ state: "closing", created });
     },
     reopen: () => {
       set(undefined);
     },
-    erasedUntil: () => (closure?.state === "erased" ? closure.until : undefined),
+    erasedUntil: () => (deletion?.state === "erased" ? deletion.until : undefined),
     erase: async (now) => {
-      const { created } = closure ?? {};
+      const { created } = deletion ?? {};
       await storage.deleteAll();
-      const until = now + CLOSED_FOR_MS;
-      set({ state: "erased", until, ...given({ created }) });
+      const until = now + TOMBSTONE_MS;
+      set({ state: "erased", until, ...omitUndefined({ created }) });
       return until;
     },
     forget: async () => {
       await storage.deleteAll();
-      closure = undefined;
+      deletion = undefined;
     },
   };
 }

@@ -1,10 +1,10 @@
 // Owns how often an object's database may have been written: what was read of it holds as long as that does not change. Asking SQLite
 // (`total_changes()`) would cost as much as reading a row.
 
-import type { TableHost } from "./tables.ts";
+import type { StoreHost } from "./tables.ts";
 
 /** What does not plainly read counts as a write, also where it fails or is undone. */
-export function countWrites(sql: SqlStorage): Pick<TableHost, "sql" | "writes"> {
+export function countWrites(sql: SqlStorage): Pick<StoreHost, "sql" | "writes"> {
   let writes = 0;
   const exec = (query: string, ...bindings: unknown[]) => {
     if (!query.startsWith("SELECT")) writes += 1;

@@ -1,23 +1,23 @@
 // Owns which 2025 sessions were ended by their clients, until their ids expire: a session's id is sealed and nowhere
 // stored, so its end must be. Bounded: an ended session that is forgotten lets its owner use it again, and nobody else.
 
-import type { EndedSession } from "./policy-records.ts";
-import { takeRemembered } from "./session-register.ts";
-import type { TableHost, Tables } from "./tables.ts";
+import type { EndedSessionsDelta } from "./policy-records.ts";
+import { unregisterSession } from "./session-register.ts";
+import type { StoreHost, Store } from "./tables.ts";
 
-const KEPT = 500_000;
+const MAX_ROWS = 500_000;
 /** How many a lease carries at most. Isolates ask about older ones one by one. */
-const SENT = 1000;
+const MAX_SENT = 1000;
 const TRIM_EVERY = 1000;
-const PRUNED_AT_ONCE = 5000;
+const PRUNE_BATCH = 5000;
 
-export interface EndedMethods {
+export interface EndedSessionMethods {
   /** `expires`: of the id, milliseconds since the epoch. false: the session has no object that must be told. */
   endSession(nonce: string, expires: number): boolean;
   hasEnded(nonce: string): boolean;
 }
 
-export const endedTables: Tables<EndedMethods> = {
+export const endedSessionStore: Store<EndedSessionMethods> = {
   name: "ended",
   methods: { endSession: {}, hasEnded: {} },
   migrations: [
@@ -27,12 +27,12 @@ export const endedTables: Tables<EndedMethods> = {
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 
-function methodsOf(host: TableHost): EndedMethods {
+function methodsOf(host: StoreHost): EndedSessionMethods {
   const { sql } = host;
   return {
     endSession: (nonce, expires) => {
-      if (expires <= host.now() || host.closure.isClosed()) return true;
-      const remembered = takeRemembered(sql, nonce);
+      if (expires <= host.now() || host.deletion.isClosed()) return true;
+      const hadObject = unregisterSession(sql, nonce);
       const [row] = sql
         .exec<{
           sequence: number;
@@ -46,36 +46,36 @@ function methodsOf(host: TableHost): EndedMethods {
       // Asked again, because the answer was lost: nobody knows whether the object was told.
       if (!row) return true;
       if (row.sequence % TRIM_EVERY === 0)
-        sql.exec("DELETE FROM ended_sessions WHERE sequence <= ?", row.sequence - KEPT);
-      host.wakeAt(expires);
-      return remembered;
+        sql.exec("DELETE FROM ended_sessions WHERE sequence <= ?", row.sequence - MAX_ROWS);
+      host.scheduleAlarm(expires);
+      return hadObject;
     },
     hasEnded: (nonce) => sql.exec("SELECT 1 FROM ended_sessions WHERE nonce = ?", nonce).toArray().length > 0,
   };
 }
 
 /** The sessions that ended after the one that `after` counts; null: there is nothing new since. */
-export function endedSince(sql: SqlStorage, after: number | null): EndedSession | null {
+export function endedSince(sql: SqlStorage, after: number | null): EndedSessionsDelta | null {
   const rows = sql
     .exec<{ sequence: number; nonce: string; at: number }>(
       "SELECT sequence, nonce, at FROM ended_sessions WHERE sequence > ? ORDER BY sequence DESC LIMIT ?",
       after ?? 0,
-      SENT + 1,
+      MAX_SENT + 1,
     )
     .toArray();
   const [newest] = rows;
   if (!newest) return after === null ? { cursor: 0, nonces: [], since: 0 } : null;
-  const sent = rows.slice(0, SENT);
-  const since = rows.length > SENT ? (sent.at(-1)?.at ?? 0) : 0;
+  const sent = rows.slice(0, MAX_SENT);
+  const since = rows.length > MAX_SENT ? (sent.at(-1)?.at ?? 0) : 0;
   return { cursor: newest.sequence, nonces: sent.map(({ nonce }) => nonce), since };
 }
 
-function prune({ sql }: TableHost, now: number): number | undefined {
-  const gone = sql.exec(
+function prune({ sql }: StoreHost, now: number): number | undefined {
+  const deleted = sql.exec(
     "DELETE FROM ended_sessions WHERE sequence IN (SELECT sequence FROM ended_sessions WHERE expires <= ? LIMIT ?) RETURNING sequence",
     now,
-    PRUNED_AT_ONCE,
+    PRUNE_BATCH,
   );
-  if (gone.toArray().length === PRUNED_AT_ONCE) return now;
+  if (deleted.toArray().length === PRUNE_BATCH) return now;
   return sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM ended_sessions").one().next ?? undefined;
 }

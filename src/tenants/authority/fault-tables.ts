@@ -1,9 +1,9 @@
 // Owns the last errors of a tenant, as its operators look for them: by the id that a client was told. Bounded in rows and in bytes;
 // the oldest make room. The platform's object keeps as many that are of no tenant, and which tenant an id is of.
 
-import type { Tables, TableHost } from "./tables.ts";
+import type { Store, StoreHost } from "./tables.ts";
 
-export interface FaultRecord {
+export interface ErrorRecord {
   /** Empty: of no request. */
   readonly requestId: string;
   /** Empty: of no tenant. */
@@ -15,13 +15,13 @@ export interface FaultRecord {
   readonly stack: string;
 }
 
-export interface NotedFault extends FaultRecord {
+export interface LoggedError extends ErrorRecord {
   readonly sequence: number;
   /** ISO 8601. */
   readonly at: string;
 }
 
-export interface FaultAsk {
+export interface ErrorQuery {
   /** null: of any. */
   readonly requestId: string | null;
   /** null: from the newest on. */
@@ -29,71 +29,71 @@ export interface FaultAsk {
   readonly limit: number;
 }
 
-export interface FaultMethods {
-  noteFault(fault: FaultRecord): void;
+export interface ErrorLogMethods {
+  recordError(error: ErrorRecord): void;
   /** Newest first. */
-  faults(ask: FaultAsk): readonly NotedFault[];
+  listErrors(query: ErrorQuery): readonly LoggedError[];
 }
 
-const MOST_OF_TENANT = 200;
+const MAX_TENANT_ERRORS = 200;
 /** Most are no more than an id and its tenant. */
-const MOST_OF_PLATFORM = 2_000;
-const MOST_AT_ONCE = 200;
-const KEPT_DAYS = 14;
+const MAX_PLATFORM_ERRORS = 2_000;
+const MAX_PAGE = 200;
+const RETENTION_DAYS = 14;
 const DAY_MS = 86_400_000;
 /** Characters of each column; what is longer is cut. */
-const MOST_NAME = 200;
-const MOST_MESSAGE = 2_000;
-const MOST_STACK = 6_000;
+const MAX_NAME = 200;
+const MAX_MESSAGE = 2_000;
+const MAX_STACK = 6_000;
 
 const MIGRATIONS = [
   `CREATE TABLE faults (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, request_id TEXT NOT NULL,
      tenant TEXT NOT NULL, method TEXT NOT NULL, name TEXT NOT NULL, message TEXT NOT NULL, stack TEXT NOT NULL)`,
 ];
 
-export const faultTables = tablesOf(MOST_OF_TENANT);
-export const platformFaultTables = tablesOf(MOST_OF_PLATFORM);
+export const errorLogStore = createErrorLogStore(MAX_TENANT_ERRORS);
+export const platformErrorLogStore = createErrorLogStore(MAX_PLATFORM_ERRORS);
 
-function tablesOf(most: number): Tables<FaultMethods> {
+function createErrorLogStore(maxRows: number): Store<ErrorLogMethods> {
   return {
     name: "faults",
-    methods: { noteFault: {}, faults: { idempotent: true } },
+    methods: { recordError: {}, listErrors: { idempotent: true } },
     migrations: MIGRATIONS,
-    open: (host) => ({ methods: faultMethods(host, most) }),
+    open: (host) => ({ methods: createErrorLogMethods(host, maxRows) }),
   };
 }
 
-function faultMethods(host: TableHost, most: number): FaultMethods {
+function createErrorLogMethods(host: StoreHost, maxRows: number): ErrorLogMethods {
   const { sql } = host;
-  const since = () => new Date(host.now() - KEPT_DAYS * DAY_MS).toISOString();
+  const since = () => new Date(host.now() - RETENTION_DAYS * DAY_MS).toISOString();
   return {
-    noteFault: ({ requestId, tenant, method, name, message, stack }) => {
-      if (!host.hasRoom()) return;
+    recordError: ({ requestId, tenant, method, name, message, stack }) => {
+      if (!host.hasCapacity()) return;
       const { sequence } = sql
         .exec<{ sequence: number }>(
           `INSERT INTO faults (at, request_id, tenant, method, name, message, stack) VALUES (?, ?, ?, ?, ?, ?, ?)
              RETURNING sequence`,
           new Date(host.now()).toISOString(),
-          requestId.slice(0, MOST_NAME),
+          requestId.slice(0, MAX_NAME),
           tenant,
-          method.slice(0, MOST_NAME),
-          name.slice(0, MOST_NAME),
-          message.slice(0, MOST_MESSAGE),
-          stack.slice(0, MOST_STACK),
+          method.slice(0, MAX_NAME),
+          name.slice(0, MAX_NAME),
+          message.slice(0, MAX_MESSAGE),
+          stack.slice(0, MAX_STACK),
         )
         .one();
-      sql.exec("DELETE FROM faults WHERE sequence <= ? OR at < ?", sequence - most, since());
+      sql.exec("DELETE FROM faults WHERE sequence <= ? OR at < ?", sequence - maxRows, since());
     },
-    faults: ({ requestId, before, limit }) =>
+    listErrors: ({ requestId, before, limit }) =>
       sql
-        .exec<Record<string, SqlStorageValue> & NotedFault>(
+        .exec<Record<string, SqlStorageValue> & LoggedError>(
           `SELECT sequence, at, request_id AS requestId, tenant, method, name, message, stack FROM faults
              WHERE at >= ? AND sequence < ? AND (? IS NULL OR request_id = ?) ORDER BY sequence DESC LIMIT ?`,
           since(),
           before ?? Number.MAX_SAFE_INTEGER,
           requestId,
           requestId,
-          Math.min(limit, MOST_AT_ONCE),
+          Math.min(limit, MAX_PAGE),
         )
         .toArray(),
   };

@@ -3,29 +3,29 @@
 // Refuses what is meant for another, however late it comes.
 
 import { AppError } from "../../protocol/app-error.ts";
-import { beforeAnother } from "../isolate/asked-again.ts";
+import { waitBeforeRetry } from "../isolate/asked-again.ts";
 
 /** When a tenant was made, ISO 8601: no other one of its name, before or after it, has the same. */
-export type Incarnation = string;
+export type TenantUid = string;
 
 /** For asking who has a name now, and for what every tenant is told, whoever it is. Refused to whatever belongs to one. */
-export const WHOEVER: Incarnation = "*";
+export const ANY_UID: TenantUid = "*";
 
 /** The last three digits are by lot, so that two made within a millisecond differ. */
-export function newIncarnation(now: number): Incarnation {
-  const [lot = 0] = crypto.getRandomValues(new Uint16Array(1));
-  return `${new Date(now).toISOString().slice(0, -1)}${String(lot % 1000).padStart(3, "0")}Z`;
+export function createTenantUid(now: number): TenantUid {
+  const [random = 0] = crypto.getRandomValues(new Uint16Array(1));
+  return `${new Date(now).toISOString().slice(0, -1)}${String(random % 1000).padStart(3, "0")}Z`;
 }
 
 /** What stands for the tenant in the names of objects and of bodies; `incarnation` "": nobody has the name. Ids have no "@". */
-export function keptUnder(tenant: string, incarnation: Incarnation): string {
-  return incarnation === "" ? tenant : `${tenant}@${incarnation}`;
+export function storageKey(tenant: string, uid: TenantUid): string {
+  return uid === "" ? tenant : `${tenant}@${uid}`;
 }
 
 /** `gone`: what a call means is not, or not any more, what the object keeps; `busy`: the object is not ready for it yet. */
-export type Refused = { readonly gone: true } | { readonly busy: true };
+export type RpcRefusal = { readonly gone: true } | { readonly busy: true };
 /** What became of a call. */
-export type Ran = { readonly value: unknown } | Refused;
+export type RpcResult = { readonly value: unknown } | RpcRefusal;
 
 export { OTHER_RELEASE, UNRELEASED } from "../../telemetry/fault-line.ts";
 
@@ -35,10 +35,10 @@ export { OTHER_RELEASE, UNRELEASED } from "../../telemetry/fault-line.ts";
  */
 export const UNCHANGED = { state: "unchanged" } as const;
 /** What became of a call, as it is sent. */
-export type SentAnswer = Ran | typeof UNCHANGED.state;
+export type RpcReply = RpcResult | typeof UNCHANGED.state;
 
 /** Over RPC, an object that keeps tables has one for each method of theirs, as `policy.lease`. */
-type RpcMethod = (meant: Incarnation, ...args: readonly unknown[]) => Promise<SentAnswer>;
+type RpcMethod = (uid: TenantUid, ...args: readonly unknown[]) => Promise<RpcReply>;
 
 /** The same object for one incarnation: nobody who has this can mean another. */
 export interface TenantStub {
@@ -52,38 +52,38 @@ const BUSY_SECONDS = 2;
  * The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. `find` gives a new stub:
  * the one that failed may be of no more use.
  */
-export function meaning(find: () => object, meant: Incarnation): TenantStub {
-  const first = find();
+export function createTenantStub(getObject: () => object, uid: TenantUid): TenantStub {
+  const firstObject = getObject();
   return {
     call: async (method, args, isIdempotent) => {
-      const ask = (keeper: object) => ((keeper as Record<string, RpcMethod>)[method] as RpcMethod)(meant, ...args);
-      let ran: SentAnswer;
+      const invoke = (object: object) => ((object as Record<string, RpcMethod>)[method] as RpcMethod)(uid, ...args);
+      let reply: RpcReply;
       try {
-        ran = await ask(first);
+        reply = await invoke(firstObject);
       } catch (error) {
         if (!isIdempotent) throw error;
-        await beforeAnother(error);
-        ran = await ask(find());
+        await waitBeforeRetry(error);
+        reply = await invoke(getObject());
       }
-      if (ran === UNCHANGED.state) return UNCHANGED;
-      if ("gone" in ran) throw new AppError("unknownTenant");
-      if ("busy" in ran) throw new AppError("busy", { retryAfter: BUSY_SECONDS });
-      return ran.value;
+      if (reply === UNCHANGED.state) return UNCHANGED;
+      if ("gone" in reply) throw new AppError("unknownTenant");
+      if ("busy" in reply) throw new AppError("busy", { retryAfter: BUSY_SECONDS });
+      return reply.value;
     },
   };
 }
 
 /** What was stored for a write goes where the write finds its tenant gone: nobody else would look for it. */
-export async function orClearUp<T>(write: Promise<T>, clearUp: () => Promise<unknown>): Promise<T> {
+export async function withCleanup<T>(write: Promise<T>, cleanUp: () => Promise<unknown>): Promise<T> {
   try {
     return await write;
   } catch (error) {
-    if (isGone(error)) await clearUp();
+    if (isUnknownTenant(error)) await cleanUp();
     throw error;
   }
 }
 
 /** Whether a call was refused because its tenant is not there any more. */
-export function isGone(error: unknown): boolean {
+export function isUnknownTenant(error: unknown): boolean {
   return error instanceof AppError && error.key === "unknownTenant";
 }

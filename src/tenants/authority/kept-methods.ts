@@ -6,7 +6,7 @@ import type { Actor } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 /** Times in milliseconds since the epoch; `created` ISO 8601. */
-export interface KeptKey {
+export interface BackupKey {
   readonly id: string;
   /** Whoever has the key's token is let in where this is put back. */
   readonly hash: string;
@@ -20,42 +20,42 @@ export interface KeptKey {
   readonly parent?: string;
 }
 
-export interface KeptSuspension extends Suspension {
+export interface BackupSuspension extends Suspension {
   /** 1: by an operator of the platform, 0: by a tenant-admin. */
   readonly by_operator: number;
 }
 
-export interface KeptRows {
-  readonly keys: readonly KeptKey[];
-  readonly suspensions: readonly KeptSuspension[];
+export interface BackupRows {
+  readonly keys: readonly BackupKey[];
+  readonly suspensions: readonly BackupSuspension[];
   readonly secrets: readonly { readonly name: string; readonly sealed: string; readonly updated: string }[];
 }
 
-export interface KeptMethods {
-  kept(): KeptRows;
+export interface BackupMethods {
+  backup(): BackupRows;
   /** Gives how many rows were put back. */
-  putBack(kept: KeptRows, actor: Actor): number;
+  restore(backup: BackupRows, actor: Actor): number;
 }
 
 const COLUMNS = {
   keys: ["api_keys", "id, hash, name, scopes, profile, created, expires, retires, parent"],
   suspensions: ["suspensions", "kind, name, note, since, by_operator"],
   secrets: ["secrets", "name, sealed, updated"],
-} as const satisfies Record<keyof KeptRows, readonly [table: string, columns: string]>;
+} as const satisfies Record<keyof BackupRows, readonly [table: string, columns: string]>;
 
-const PARTS = Object.entries(COLUMNS) as [keyof KeptRows, (typeof COLUMNS)[keyof KeptRows]][];
+const PARTS = Object.entries(COLUMNS) as [keyof BackupRows, (typeof COLUMNS)[keyof BackupRows]][];
 
-export function createKeptMethods(host: TenantHost): KeptMethods {
+export function createBackupMethods(host: TenantHost): BackupMethods {
   const { sql } = host;
   const rowsOf = ([part, [table, columns]]: (typeof PARTS)[number]) => {
     const rows = sql.exec(`SELECT ${columns} FROM ${table}`).toArray();
     return [part, rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)))];
   };
   return {
-    kept: () => Object.fromEntries(PARTS.map(rowsOf)) as KeptRows,
-    putBack: (kept, actor) =>
+    backup: () => Object.fromEntries(PARTS.map(rowsOf)) as BackupRows,
+    restore: (kept, actor) =>
       host.transaction(() => {
-        if (host.closure.isClosed() || host.revision() === 0) return 0;
+        if (host.deletion.isClosed() || host.revision() === 0) return 0;
         let count = 0;
         for (const [part, [table, columns]] of PARTS) {
           const names = columns.split(", ");
@@ -68,8 +68,8 @@ export function createKeptMethods(host: TenantHost): KeptMethods {
         if (count === 0) return 0;
         host.record(actor, "restore", "tenant", { before: null, after: { rows: count } });
         // The alarm tells the directory of a suspension, and forgets keys that have ended.
-        host.wakeAt(host.now());
-        host.bump({});
+        host.scheduleAlarm(host.now());
+        host.incrementRevision({});
         return count;
       }),
   };

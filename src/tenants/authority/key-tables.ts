@@ -18,9 +18,9 @@ export interface Rotation {
   readonly key: Pick<KeyInsert, "id" | "hash">;
   readonly overlapMs: number;
   /** How many keys the tenant may have; null for no limit. */
-  readonly most: number | null;
+  readonly maxKeys: number | null;
   /** Of a key that is rotated with itself: how old it must be, milliseconds. It must not be suspended, either. */
-  readonly leastAgeMs?: number;
+  readonly minAgeMs?: number;
 }
 
 /** After which key, of those in the order in which they were made; absent: from the first on. */
@@ -34,7 +34,7 @@ export interface KeyMethods {
   key(id: string): KeyRecord | undefined;
   countKeys(): number;
   /** `most`: how many keys the tenant may have, retired ones included; null for no limit. */
-  addKey(key: KeyInsert, actor: Actor, most?: number | null): WriteResult | { readonly state: "full" };
+  addKey(key: KeyInsert, actor: Actor, maxKeys?: number | null): WriteResult | { readonly state: "full" };
   /**
    * The old key goes on working for `overlapMs`. "full": with it the tenant would have more than one key beyond its limit;
    * one is what a rotation needs where every key is taken. Of two who rotate the same key at once one is told "rotated".
@@ -78,7 +78,7 @@ function recordOf(row: KeyRow): KeyRecord {
 }
 
 /** `parent`: the key that made it of itself. */
-function insert(host: TenantHost, key: KeyInsert, parent: string | null = null): void {
+function insertKey(host: TenantHost, key: KeyInsert, parent: string | null = null): void {
   host.sql.exec(
     "INSERT INTO api_keys (id, hash, name, scopes, profile, expires, created, parent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     key.id,
@@ -102,43 +102,44 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
   const { sql } = host;
   const uses = host.keyUses;
   const find = (id: string) => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = ?`, id).toArray()[0];
-  const used = (row: KeyRow) => ({ ...recordOf(row), lastUsed: uses.noted(row.id) ?? row.last_used });
+  const withLastUsed = (row: KeyRow) => ({ ...recordOf(row), lastUsed: uses.lastUse(row.id) ?? row.last_used });
   const page = ({ after = { created: "", id: "" }, limit }: KeyPage) =>
-    sql.exec<KeyRow>(PAGE, after.created, after.id, limit).toArray().map(used);
+    sql.exec<KeyRow>(PAGE, after.created, after.id, limit).toArray().map(withLastUsed);
   return {
     keyPage: page,
     key: (id) => {
       const row = find(id);
-      return row && used(row);
+      return row && withLastUsed(row);
     },
     countKeys: () => countKeys(host),
-    addKey: (key, actor, most = null) =>
+    addKey: (key, actor, maxKeys = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
-        if (isMade(host, key)) return { state: "written", revision: host.revision(), leftMs: 0 };
-        if (workingKeys(host) >= Math.min(most ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
-        insert(host, key);
-        wakeForEnded(host);
+        if (keyExists(host, key)) return { state: "written", revision: host.revision(), leftMs: 0 };
+        if (countActiveKeys(host) >= Math.min(maxKeys ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
+        insertKey(host, key);
+        scheduleKeyPruning(host);
         host.record(actor, "key.create", `key ${key.id}`, {
           before: null,
           after: find(key.id) && recordOf(find(key.id) as KeyRow),
         });
-        return { state: "written", revision: host.bump(), leftMs: 0 };
+        return { state: "written", revision: host.incrementRevision(), leftMs: 0 };
       }),
-    rotateKey: ({ old, key, overlapMs, most, leastAgeMs = 0 }, actor) =>
+    rotateKey: ({ old, key, overlapMs, maxKeys, minAgeMs = 0 }, actor) =>
       host.transaction(() => {
-        if (isMade(host, key)) return { state: "written", revision: host.revision(), ...host.inForce(overlapMs) };
+        if (keyExists(host, key))
+          return { state: "written", revision: host.revision(), ...host.propagation(overlapMs) };
         const row = find(old);
-        const unfit = row && unfitFor(host, row, leastAgeMs);
-        if (!row || unfit) return { state: unfit ?? "absent" };
-        const more = overlapMs > 0 ? 1 : 0;
-        if (most !== null && workingKeys(host) + more > most + 1) return { state: "full" };
-        insert(host, { ...recordOf(row), ...key }, leastAgeMs > 0 ? old : null);
+        const refusal = row && rotationRefusal(host, row, minAgeMs);
+        if (!row || refusal) return { state: refusal ?? "absent" };
+        const extra = overlapMs > 0 ? 1 : 0;
+        if (maxKeys !== null && countActiveKeys(host) + extra > maxKeys + 1) return { state: "full" };
+        insertKey(host, { ...recordOf(row), ...key }, minAgeMs > 0 ? old : null);
         const retires = host.now() + overlapMs;
         sql.exec("UPDATE api_keys SET retires = ? WHERE id = ?", retires, old);
-        wakeForEnded(host);
+        scheduleKeyPruning(host);
         host.record(actor, "key.rotate", `key ${old}`, { before: recordOf(row), after: { id: key.id, retires } });
-        return { state: "written", revision: host.bump(), ...host.inForce(overlapMs) };
+        return { state: "written", revision: host.incrementRevision(), ...host.propagation(overlapMs) };
       }),
     revokeKey: (id, actor) =>
       host.transaction(() => {
@@ -146,31 +147,31 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         if (rows.length === 0) return { state: "absent" };
         for (const row of rows) {
           sql.exec("DELETE FROM api_keys WHERE id = ?", row.id);
-          forgetSuspension(host, row.id);
+          deleteKeySuspension(host, row.id);
           host.record(actor, "key.revoke", `key ${row.id}`, { before: recordOf(row), after: null });
-          host.bump({ principal: keyPrincipalId(row.id) });
+          host.incrementRevision({ principal: keyPrincipalId(row.id) });
         }
-        return { state: "written", revision: host.revision(), ...host.inForce() };
+        return { state: "written", revision: host.revision(), ...host.propagation() };
       }),
   };
 }
 
 /** Whoever makes a key asks again with the same, where the answer was lost: nobody else has it. */
-function isMade({ sql }: TenantHost, { id, hash }: Pick<KeyInsert, "id" | "hash">): boolean {
+function keyExists({ sql }: TenantHost, { id, hash }: Pick<KeyInsert, "id" | "hash">): boolean {
   return sql.exec("SELECT 1 FROM api_keys WHERE id = ? AND hash = ?", id, hash).toArray().length > 0;
 }
 
 /** Why a key cannot be rotated; from `leastAgeMs` on with itself. */
-function unfitFor(
+function rotationRefusal(
   host: TenantHost,
   { id, retires, created }: KeyRow,
-  leastAgeMs: number,
+  minAgeMs: number,
 ): "rotated" | "young" | "suspended" | undefined {
   if (retires !== null) return "rotated";
-  if (leastAgeMs === 0) return undefined;
+  if (minAgeMs === 0) return undefined;
   // It may have been, since whoever has the key was let in: the new one is another principal.
   if (isSuspended(host, id)) return "suspended";
-  return Date.parse(created) > host.now() - leastAgeMs ? "young" : undefined;
+  return Date.parse(created) > host.now() - minAgeMs ? "young" : undefined;
 }
 
 function isSuspended({ sql }: TenantHost, id: string): boolean {
@@ -179,7 +180,7 @@ function isSuspended({ sql }: TenantHost, id: string): boolean {
 }
 
 /** How long what a key was and when it was last used can still be looked up. */
-const KEPT_AFTER_END_MS = 30 * 86_400_000;
+const ENDED_KEY_RETENTION_MS = 30 * 86_400_000;
 /** When a key ends: NULL where it does not. As the index `keys_by_end` has it, to the letter. */
 const ENDS = "coalesce(min(retires, expires), retires, expires)";
 
@@ -188,41 +189,41 @@ function countKeys({ sql }: TenantHost): number {
 }
 
 /** Those that rotation left working for a while are among them. */
-function workingKeys(host: TenantHost): number {
+function countActiveKeys(host: TenantHost): number {
   const query = `SELECT count(*) AS ended FROM api_keys WHERE ${ENDS} <= ?`;
   return countKeys(host) - host.sql.exec<{ ended: number }>(query, host.now()).one().ended;
 }
 
-function wakeForEnded(host: TenantHost): void {
-  const next = forgetEnded(host);
-  if (next !== undefined) host.wakeAt(next);
+function scheduleKeyPruning(host: TenantHost): void {
+  const next = pruneEndedKeys(host);
+  if (next !== undefined) host.scheduleAlarm(next);
 }
 
 /** Of those that ended, the last so many at most: a key that is rotated leaves one each time. */
-const MAX_ENDED = 1000;
+const MAX_ENDED_KEYS = 1000;
 
 /** Gives when the next one that ended, or will, is to be forgotten; milliseconds since the epoch. */
-export function forgetEnded(host: TenantHost): number | undefined {
+export function pruneEndedKeys(host: TenantHost): number | undefined {
   const { sql } = host;
   const now = host.now();
-  const gone = sql.exec<{ id: string }>(
+  const expired = sql.exec<{ id: string }>(
     `SELECT id FROM api_keys WHERE ${ENDS} <= ? UNION SELECT id FROM
-       (SELECT id FROM api_keys WHERE ${ENDS} <= ? ORDER BY ${ENDS} DESC LIMIT -1 OFFSET ${MAX_ENDED})`,
-    now - KEPT_AFTER_END_MS,
+       (SELECT id FROM api_keys WHERE ${ENDS} <= ? ORDER BY ${ENDS} DESC LIMIT -1 OFFSET ${MAX_ENDED_KEYS})`,
+    now - ENDED_KEY_RETENTION_MS,
     now,
   );
-  for (const { id } of gone.toArray()) {
+  for (const { id } of expired.toArray()) {
     // What it made of itself is still revoked with the key that made it.
     sql.exec("UPDATE api_keys SET parent = (SELECT parent FROM api_keys WHERE id = ?1) WHERE parent = ?1", id);
     sql.exec("DELETE FROM api_keys WHERE id = ?", id);
-    forgetSuspension(host, id);
+    deleteKeySuspension(host, id);
   }
   const first = `SELECT min(${ENDS}) AS next FROM api_keys WHERE ${ENDS} IS NOT NULL`;
   const { next } = sql.exec<{ next: number | null }>(first).one();
-  return next === null ? undefined : next + KEPT_AFTER_END_MS;
+  return next === null ? undefined : next + ENDED_KEY_RETENTION_MS;
 }
 
 /** Nobody can be that principal any more: no other key gets the id. */
-function forgetSuspension({ sql }: TenantHost, id: string): void {
+function deleteKeySuspension({ sql }: TenantHost, id: string): void {
   sql.exec("DELETE FROM suspensions WHERE kind = 'principal' AND name = ?", keyPrincipalId(id));
 }

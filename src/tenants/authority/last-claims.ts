@@ -2,19 +2,19 @@
 // told the same. Refuses to outlive the instance: then what was claimed is free again when its time is over.
 
 /** Somebody may have claimed more, under names that are none any more. */
-const MOST = 1000;
+const MAX_CLAIMS = 1000;
 
 export class LastClaims {
-  readonly #by = new Map<string, string>();
+  readonly #claimants = new Map<string, string>();
 
-  note(claimed: string, by: string | undefined): void {
-    if (this.#by.size >= MOST) this.#by.clear();
-    if (by === undefined) this.#by.delete(claimed);
-    else this.#by.set(claimed, by);
+  set(name: string, claimant: string | undefined): void {
+    if (this.#claimants.size >= MAX_CLAIMS) this.#claimants.clear();
+    if (claimant === undefined) this.#claimants.delete(name);
+    else this.#claimants.set(name, claimant);
   }
 
   /** `by`: absent where nobody asks once more. */
-  isOf(claimed: string, by: string | undefined): boolean {
-    return by !== undefined && this.#by.get(claimed) === by;
+  isClaimedBy(name: string, claimant: string | undefined): boolean {
+    return claimant !== undefined && this.#claimants.get(name) === claimant;
   }
 }

@@ -1,14 +1,14 @@
 // The leases on a tenant's policy, and the row of a tenant that code declares. policy-tables.ts has the tables.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { newIncarnation, UNCHANGED, type Incarnation } from "./incarnation.ts";
-import { lasts } from "../isolate/lasting.ts";
-import { newsFor } from "./leases.ts";
-import type { LeaseAnswer, LeaseAsk } from "./policy-records.ts";
+import { createTenantUid, UNCHANGED, type TenantUid } from "./incarnation.ts";
+import { isUnexpired } from "../isolate/lasting.ts";
+import { createLeaseDelta } from "./leases.ts";
+import type { LeaseResponse, LeaseRequest } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 export interface LeaseMethods {
-  lease(ask: LeaseAsk): LeaseAnswer;
+  lease(request: LeaseRequest): LeaseResponse;
   /**
    * What lies under the document has changed: streams look whether they may go on. Gives how long some isolate may
    * serve what was before, milliseconds.
@@ -19,41 +19,41 @@ export interface LeaseMethods {
 }
 
 /** An ask to which nothing was new: the same one is answered without reading a row, as long as nothing is written here. */
-interface Told {
+interface UnchangedLease {
   /** Also says how often something was written here before. */
-  readonly asked: string;
+  readonly request: string;
   readonly leaseMs: number;
   readonly until: number;
 }
 
 /** What changes by time alone, as the order of sealing keys, may be told so much later. */
-const TOLD_MS = 60_000;
+const UNCHANGED_FOR_MS = 60_000;
 
-export function leaseMethods(host: TenantHost): LeaseMethods {
-  const rows = tenantRows(host);
-  let told: Told | undefined;
+export function createLeaseMethods(host: TenantHost): LeaseMethods {
+  const rows = createTenantRows(host);
+  let unchanged: UnchangedLease | undefined;
   return {
-    lease: (ask) => {
+    lease: (request) => {
       const now = host.now();
-      const asked = JSON.stringify([ask, host.writes()]);
-      if (asked === told?.asked && lasts(told.until, TOLD_MS, now)) {
-        host.leases.note(told.leaseMs);
+      const requestJson = JSON.stringify([request, host.writes()]);
+      if (requestJson === unchanged?.request && isUnexpired(unchanged.until, UNCHANGED_FOR_MS, now)) {
+        host.leases.record(unchanged.leaseMs);
         return UNCHANGED;
       }
       // Who still holds the one that ended here finds out first what became of the name.
-      const isEnded = ask.version !== null && ask.version.created === host.closure.incarnation();
-      const found = ask.inCode && !isEnded ? rows.ensure() : rows.find();
-      if (!found) return { state: "absent" };
-      const document = JSON.parse(found.effective) as TenantDocument;
-      const leaseMs = document.maxStalenessMs ?? ask.maxStalenessMs;
-      host.leases.note(leaseMs);
-      const news = newsFor(host, ask, found, document);
-      if (news) return news;
-      told = { asked, leaseMs, until: now + TOLD_MS };
+      const isEnded = request.version !== null && request.version.created === host.deletion.deletedUid();
+      const row = request.inCode && !isEnded ? rows.ensure() : rows.find();
+      if (!row) return { state: "absent" };
+      const document = JSON.parse(row.effective) as TenantDocument;
+      const leaseMs = document.maxStalenessMs ?? request.maxStalenessMs;
+      host.leases.record(leaseMs);
+      const delta = createLeaseDelta(host, request, row, document);
+      if (delta) return delta;
+      unchanged = { request: requestJson, leaseMs, until: now + UNCHANGED_FOR_MS };
       return UNCHANGED;
     },
     changed: () => {
-      if (rows.find()) host.bump();
+      if (rows.find()) host.incrementRevision();
       return host.leftMs();
     },
     sealedSecret: (name) =>
@@ -63,7 +63,7 @@ export function leaseMethods(host: TenantHost): LeaseMethods {
 
 export interface TenantRow {
   [column: string]: SqlStorageValue;
-  created: Incarnation;
+  created: TenantUid;
   revision: number;
   own: string;
   effective: string;
@@ -71,7 +71,7 @@ export interface TenantRow {
 
 export interface TenantRows {
   find(): TenantRow | undefined;
-  insert(created: Incarnation, own: TenantDocument, effective: TenantDocument): void;
+  insert(created: TenantUid, own: TenantDocument, effective: TenantDocument): void;
   /**
    * A tenant in code exists without a row until it is first asked for. Where one of this name was deleted before, that
    * one's end is over with it: what is written from now on stays.
@@ -79,7 +79,7 @@ export interface TenantRows {
   ensure(): TenantRow;
 }
 
-export function tenantRows(host: TenantHost): TenantRows {
+export function createTenantRows(host: TenantHost): TenantRows {
   const { sql } = host;
   const find = () => sql.exec<TenantRow>("SELECT * FROM tenant").toArray()[0];
   const insert: TenantRows["insert"] = (created, own, effective) => {
@@ -94,11 +94,11 @@ export function tenantRows(host: TenantHost): TenantRows {
     find,
     insert,
     ensure: () => {
-      const found = find();
-      if (found && !host.closure.isClosed()) return found;
+      const row = find();
+      if (row && !host.deletion.isClosed()) return row;
       return host.transaction(() => {
-        if (!found) insert(newIncarnation(host.now()), {}, {});
-        host.closure.reopen();
+        if (!row) insert(createTenantUid(host.now()), {}, {});
+        host.deletion.reopen();
         return find() as TenantRow;
       });
     },

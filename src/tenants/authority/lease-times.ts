@@ -1,15 +1,15 @@
 // Owns when the last lease that was given ends: from then on no isolate serves what was before a change. The authority
 // half of the lease rule; isolate/snapshot.ts is the serving half.
 
-import { afterAnswer } from "./after-answer.ts";
-import type { TableHost } from "./tables.ts";
+import { deferWrite } from "./after-answer.ts";
+import type { StoreHost } from "./tables.ts";
 
 /** Added to a lease's end, because the clocks of object and isolate run at slightly different speeds. */
 const CLOCK_SLACK_MS = 100;
 
-export interface Leases {
+export interface LeaseTracker {
   /** A lease was given just now, for this many milliseconds. */
-  note(staleness: number): void;
+  record(leaseMs: number): void;
   /** When no lease given so far is valid any more, or now; milliseconds since the epoch. */
   effectiveAt(): number;
 }
@@ -18,7 +18,7 @@ export interface Leases {
  * What is in memory is lost with the object; then a lease may have been given just now, as long as any that may still run.
  * A length that no lease has had for as long as it lasts is forgotten: nobody holds one any more.
  */
-export function trackLeases(host: TableHost): Leases {
+export function trackLeases(host: StoreHost): LeaseTracker {
   const { sql } = host;
   /** What the row says: never less than what a lease may have that still runs. */
   let stored = sql.exec<{ longest: number }>("SELECT longest FROM leases WHERE one = 1").toArray()[0]?.longest ?? 0;
@@ -36,14 +36,14 @@ export function trackLeases(host: TableHost): Leases {
     stored = longest;
   };
   return {
-    note: (staleness) => {
+    record: (leaseMs) => {
       const now = host.now();
-      if (staleness > longest || (staleness < longest && now > longestUntil)) longest = staleness;
+      if (leaseMs > longest || (leaseMs < longest && now > longestUntil)) longest = leaseMs;
       // A longer one must not be given before it is written down; that there is none any more can wait.
       if (longest > stored) store();
-      else if (longest < stored) afterAnswer("leases", store);
-      if (staleness === longest) longestUntil = now + staleness;
-      until = Math.max(until, now + staleness);
+      else if (longest < stored) deferWrite("leases", store);
+      if (leaseMs === longest) longestUntil = now + leaseMs;
+      until = Math.max(until, now + leaseMs);
     },
     effectiveAt: () => {
       const now = host.now();

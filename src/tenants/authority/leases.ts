@@ -1,30 +1,30 @@
 // Owns what a lease on a tenant's policy carries. Refuses to send what the isolate that asks has already.
 
-import { idsOf } from "../../auth/seal.ts";
+import { keyIdsOf } from "../../auth/seal.ts";
 import { authorityState } from "./authority-tables.ts";
 import { blockedTools } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
-import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, RetiredName } from "./policy-records.ts";
-import { sectionsOf } from "./section-rows.ts";
-import type { Incarnation } from "./incarnation.ts";
+import type { EndedSessionsDelta, KeyGrant, LeaseRequest, GrantedLease, DeprecatedName } from "./policy-records.ts";
+import { sectionsIn } from "./section-rows.ts";
+import type { TenantUid } from "./incarnation.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
 /** undefined: the isolate has all of it. */
-export function newsFor(
+export function createLeaseDelta(
   host: TenantHost,
-  ask: LeaseAsk,
-  { revision, created }: { readonly revision: number; readonly created: Incarnation },
+  request: LeaseRequest,
+  { revision, created }: { readonly revision: number; readonly created: TenantUid },
   document: TenantDocument,
-): LeaseGranted | undefined {
+): GrantedLease | undefined {
   const { sql } = host;
-  const isSame = ask.version?.created === created;
-  const isCurrent = isSame && ask.version?.number === revision;
+  const isSame = request.version?.created === created;
+  const isCurrent = isSame && request.version?.number === revision;
   const { ring, seeded } = authorityState(host);
-  const ended = endedFor(sql, ask, isSame);
+  const ended = endedSessionsFor(sql, request, isSame);
   // Only code has first content, so nobody else waits for it to be stored.
-  const isWhole = ask.ring === idsOf(ring) && (seeded || !ask.inCode) && ask.keyHash === null;
+  const isWhole = request.ring === keyIdsOf(ring) && (seeded || !request.inCode) && request.keyHash === null;
   if (isCurrent && isWhole && !ended) return undefined;
   return {
     state: "granted",
@@ -32,21 +32,21 @@ export function newsFor(
     created,
     policy: isCurrent
       ? null
-      : { document, suspensions: [...suspensionsOf(sql), ...blockedTools(sql)], retired: retiredNamesIn(sql) },
-    sections: isCurrent ? null : sectionsOf(sql),
+      : { document, suspensions: [...suspensionsIn(sql), ...blockedTools(sql)], retired: deprecatedNamesIn(sql) },
+    sections: isCurrent ? null : sectionsIn(sql),
     ring,
     seeded,
-    key: credentialIn(host, ask.keyHash, document),
-    ended,
+    key: grantForKey(host, request.keyHash, document),
+    endedSessions: ended,
   };
 }
 
 /** A cursor of an earlier tenant of the same name means nothing here: that one counted its own ended sessions. */
-function endedFor(sql: SqlStorage, { endedAfter }: LeaseAsk, isSame: boolean): EndedSession | null {
+function endedSessionsFor(sql: SqlStorage, { endedAfter }: LeaseRequest, isSame: boolean): EndedSessionsDelta | null {
   return endedAfter === undefined ? null : endedSince(sql, isSame ? endedAfter : null);
 }
 
-export function suspensionsOf(sql: SqlStorage): Suspension[] {
+export function suspensionsIn(sql: SqlStorage): Suspension[] {
   return sql
     .exec<{ kind: string; name: string; note: string; since: string }>(
       "SELECT kind, name, note, since FROM suspensions",
@@ -54,16 +54,16 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
-export function retiredNamesIn(sql: SqlStorage): RetiredName[] {
+export function deprecatedNamesIn(sql: SqlStorage): DeprecatedName[] {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
       "SELECT kind, profile, name, target, successor, until FROM retired",
     )
     .toArray();
-  return rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile })) as RetiredName[];
+  return rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile })) as DeprecatedName[];
 }
 
-function credentialIn(host: TenantHost, hash: string | null, document: TenantDocument): KeyGrant | null {
+function grantForKey(host: TenantHost, hash: string | null, document: TenantDocument): KeyGrant | null {
   if (hash === null) return null;
   return useKey(host, hash) ?? host.grantOf?.(hash, document) ?? null;
 }
@@ -71,7 +71,7 @@ function credentialIn(host: TenantHost, hash: string | null, document: TenantDoc
 /** Notes that the key is used. null: no such key, or it has expired or retired. */
 export function useKey(host: TenantHost, hash: string): KeyGrant | null {
   const { sql } = host;
-  const [found] = sql
+  const [row] = sql
     .exec<{
       id: string;
       name: string;
@@ -82,10 +82,10 @@ export function useKey(host: TenantHost, hash: string): KeyGrant | null {
       last_used: string | null;
     }>("SELECT id, name, scopes, profile, expires, retires, last_used FROM api_keys WHERE hash = ?", hash)
     .toArray();
-  if (!found) return null;
-  const { id, name, scopes, profile, expires, retires } = found;
+  if (!row) return null;
+  const { id, name, scopes, profile, expires, retires } = row;
   const ends = retires === null ? expires : Math.min(retires, expires ?? retires);
   if (ends !== null && ends <= host.now()) return null;
-  host.keyUses.note(id, found.last_used);
+  host.keyUses.record(id, row.last_used);
   return { id, name, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), profile, expires: ends };
 }

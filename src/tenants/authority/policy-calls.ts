@@ -3,28 +3,28 @@
 import type { BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import type { LeaseMethods } from "./lease-methods.ts";
-import type { KeptMethods } from "./kept-methods.ts";
+import type { BackupMethods } from "./kept-methods.ts";
 import type { KeyMethods } from "./key-tables.ts";
-import type { Incarnation } from "./incarnation.ts";
-import type { Actor, AuditEntry, BlockList, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
+import type { TenantUid } from "./incarnation.ts";
+import type { Actor, AuditEntry, BlockList, DeprecatedName, TenantRecord, WriteResult } from "./policy-records.ts";
 import type { SecretMethods } from "./secret-tables.ts";
-import type { Calls } from "./tables.ts";
+import type { RpcInterface } from "./tables.ts";
 import type { Suspension } from "../document/visibility.ts";
 
 export interface DocumentWrite {
   readonly own: TenantDocument;
   readonly effective: TenantDocument;
   /** Names that the change takes off the lists. */
-  readonly retired: readonly RetiredName[];
+  readonly retired: readonly DeprecatedName[];
   /** Writes only if this is still the revision; null: whatever the revision is. */
   readonly ifRevision: number | null;
   readonly actor: Actor;
   readonly action: string;
 }
 
-export interface TenantBirth extends Omit<DocumentWrite, "ifRevision" | "retired"> {
+export interface TenantCreation extends Omit<DocumentWrite, "ifRevision" | "retired"> {
   /** As the directory entered it; absent: now. */
-  readonly created?: Incarnation;
+  readonly created?: TenantUid;
   /** As the directory answered it when it entered the tenant. */
   readonly blocks?: BlockList;
 }
@@ -34,15 +34,15 @@ export interface Suspender extends Actor {
   readonly isTenantAdmin?: boolean;
 }
 
-export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, BlockMethods, SecretMethods {
+export interface PolicyMethods extends LeaseMethods, KeyMethods, BackupMethods, BlockMethods, SecretMethods {
   /** "absent": it was deleted before it came into being. */
-  create(birth: TenantBirth): WriteResult;
+  create(creation: TenantCreation): WriteResult;
   write(write: DocumentWrite): WriteResult;
   /**
    * Which tenant has the name, or had it last; null: none that is remembered. `inCode`: code declares the tenant, so it
    * exists without having been created.
    */
-  incarnation(inCode: boolean): Incarnation | null;
+  tenantUid(inCode: boolean): TenantUid | null;
   /** `inCode`: as for `incarnation`. */
   read(inCode: boolean): TenantRecord | undefined;
   /** From now on no write is made that replaces this revision. Gives the one that is current then. */
@@ -65,12 +65,12 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, Bl
   /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
   leftMs(): number;
   /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
-  close(incarnation: Incarnation): number;
+  close(uid: TenantUid): number;
   /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
   erase(): Promise<void>;
 }
 
-export const policyCalls: Calls<PolicyMethods> = {
+export const policyRpc: RpcInterface<PolicyMethods> = {
   name: "policy",
   methods: {
     lease: { idempotent: true },
@@ -78,7 +78,7 @@ export const policyCalls: Calls<PolicyMethods> = {
     sealedSecret: { idempotent: true },
     create: {},
     write: {},
-    incarnation: { idempotent: true },
+    tenantUid: { idempotent: true },
     read: { idempotent: true, ending: true },
     fence: {},
     suspend: { idempotent: true },
@@ -95,8 +95,8 @@ export const policyCalls: Calls<PolicyMethods> = {
     rotateKey: { idempotent: true },
     // One that is revoked already is waited for all the same.
     revokeKey: { idempotent: true },
-    kept: { idempotent: true },
-    putBack: {},
+    backup: { idempotent: true },
+    restore: {},
     // A tenant may be blocked before it is made.
     takeBlocks: { idempotent: true, ending: true },
     secrets: { idempotent: true },

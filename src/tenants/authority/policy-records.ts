@@ -1,6 +1,6 @@
 // Owns the shapes that cross between a tenant's authority and whoever asks it: leases, records, and the ends of writes.
 
-import type { Person } from "../../auth/principal.ts";
+import type { OAuthPrincipal } from "../../auth/principal.ts";
 import type { KeyRing } from "../../auth/seal.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import type { Suspension } from "../document/visibility.ts";
@@ -14,7 +14,7 @@ export interface KeyGrant {
   /** Milliseconds since the epoch. */
   readonly expires: number | null;
   /** It is an access token of the tenant's own authorization server: whose. */
-  readonly person?: Person;
+  readonly person?: OAuthPrincipal;
 }
 
 export interface KeyRecord extends KeyGrant {
@@ -25,7 +25,7 @@ export interface KeyRecord extends KeyGrant {
 }
 
 /** A name that is listed no more, and until when it can still be called. */
-export interface RetiredName {
+export interface DeprecatedName {
   readonly kind: "tools" | "prompts";
   readonly profile: string | null;
   readonly name: string;
@@ -55,13 +55,13 @@ export interface BlockList {
 export interface Policy {
   readonly document: TenantDocument;
   readonly suspensions: readonly Suspension[];
-  readonly retired: readonly RetiredName[];
+  readonly retired: readonly DeprecatedName[];
 }
 
 /** What is leased beside the policy, because it is large: its hash by its name. */
 export type Sections = readonly (readonly [name: string, hash: string])[];
 
-export interface LeaseAsk {
+export interface LeaseRequest {
   /** Which policy the isolate holds; null: none. A tenant that is made again counts from 1 again, hence `created`. */
   readonly version: { readonly number: number; readonly created: string } | null;
   /** How long the isolate will serve from the answer, milliseconds, when the document does not say. */
@@ -77,7 +77,7 @@ export interface LeaseAsk {
 }
 
 /** Sessions that their clients ended, beyond those that the isolate knows. */
-export interface EndedSession {
+export interface EndedSessionsDelta {
   /** What `endedAfter` shall be in the next ask. */
   readonly cursor: number;
   readonly nonces: readonly string[];
@@ -85,7 +85,7 @@ export interface EndedSession {
   readonly since: number;
 }
 
-export interface LeaseGranted {
+export interface GrantedLease {
   readonly state: "granted";
   readonly version: number;
   /** When the tenant was made, ISO 8601. */
@@ -100,11 +100,11 @@ export interface LeaseGranted {
   /** The key that was asked for; null: none was, or there is no such key. */
   readonly key: KeyGrant | null;
   /** null: none ended since, or none were asked for. */
-  readonly ended: EndedSession | null;
+  readonly endedSessions: EndedSessionsDelta | null;
 }
 
 /** `unchanged`: a lease on what the isolate has, where it said which sealing keys it has and nothing of all this is new. */
-export type LeaseAnswer = LeaseGranted | { readonly state: "absent" } | { readonly state: "unchanged" };
+export type LeaseResponse = GrantedLease | { readonly state: "absent" } | { readonly state: "unchanged" };
 
 /** Who changes something, for the audit log. */
 export interface Actor {
@@ -112,13 +112,13 @@ export interface Actor {
 }
 
 /** `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered. */
-export interface TakingEffect {
+export interface Propagation {
   readonly leftMs: number;
 }
 
 /** `absent`: there is no such tenant, or not the thing to be changed. */
 export type WriteResult =
-  | ({ readonly state: "written"; readonly revision: number } & TakingEffect)
+  | ({ readonly state: "written"; readonly revision: number } & Propagation)
   | { readonly state: "unchanged"; readonly revision: number }
   | { readonly state: "conflict"; readonly revision: number }
   | { readonly state: "absent" };
@@ -136,7 +136,7 @@ export interface TenantRecord {
   readonly blocks: BlockList;
   /** Those of the suspensions that operators made. */
   readonly stops: readonly Pick<Suspension, "kind" | "name">[];
-  readonly retired: readonly RetiredName[];
+  readonly retired: readonly DeprecatedName[];
   readonly sections: Sections;
 }
 

@@ -2,27 +2,27 @@
 // write is one transaction with its audit entry, and says when it is in force everywhere.
 
 import { auditMigrations, auditPage, pruneAudit } from "./audit-log.ts";
-import type { Withdrawn } from "./changes.ts";
+import type { RevocationFilter } from "./changes.ts";
 import { directoryOf } from "../directory/directory-stub.ts";
-import { askedAgain } from "../isolate/asked-again.ts";
-import { inTime } from "../isolate/in-time.ts";
+import { retryIfIdempotent } from "../isolate/asked-again.ts";
+import { withTimeout } from "../isolate/in-time.ts";
 import { blocksIn, blocksVersion, createBlockMethods, storeBlocks } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { leaseMethods, tenantRows, type TenantRow } from "./lease-methods.ts";
-import { retiredNamesIn, suspensionsOf } from "./leases.ts";
-import { createKeptMethods } from "./kept-methods.ts";
-import { createKeyMethods, forgetEnded } from "./key-tables.ts";
-import { newIncarnation, type Incarnation } from "./incarnation.ts";
-import { policyCalls, type DocumentWrite, type PolicyMethods, type Suspender } from "./policy-calls.ts";
-import type { BlockList, LeaseAnswer, TenantRecord, WriteResult } from "./policy-records.ts";
+import { createLeaseMethods, createTenantRows, type TenantRow } from "./lease-methods.ts";
+import { deprecatedNamesIn, suspensionsIn } from "./leases.ts";
+import { createBackupMethods } from "./kept-methods.ts";
+import { createKeyMethods, pruneEndedKeys } from "./key-tables.ts";
+import { createTenantUid, type TenantUid } from "./incarnation.ts";
+import { policyRpc, type DocumentWrite, type PolicyMethods, type Suspender } from "./policy-calls.ts";
+import type { BlockList, LeaseResponse, TenantRecord, WriteResult } from "./policy-records.ts";
 import { createSecretMethods } from "./secret-tables.ts";
-import { sectionsOf } from "./section-rows.ts";
-import type { TableHost, Tables } from "./tables.ts";
+import { sectionsIn } from "./section-rows.ts";
+import type { StoreHost, Store } from "./tables.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-export const policyTables: Tables<PolicyMethods, TenantHost> = {
-  ...policyCalls,
+export const policyStore: Store<PolicyMethods, TenantHost> = {
+  ...policyRpc,
   migrations: [
     "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
     "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, by_operator INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
@@ -49,62 +49,63 @@ export const policyTables: Tables<PolicyMethods, TenantHost> = {
 
 /** Gives the time of the next entry or key that is kept no longer. */
 function prune(host: TenantHost): number | undefined {
-  const times = [pruneAudit(host), forgetEnded(host)].filter((time) => time !== undefined);
+  const times = [pruneAudit(host), pruneEndedKeys(host)].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
 function methodsOf(host: TenantHost): PolicyMethods {
   const { sql } = host;
-  const rows = tenantRows(host);
-  const leasing = leaseMethods(host);
-  let isDeclared = false;
+  const rows = createTenantRows(host);
+  const leases = createLeaseMethods(host);
+  let isInDirectory = false;
   return {
-    ...leasing,
+    ...leases,
     ...createKeyMethods(host),
-    ...createKeptMethods(host),
+    ...createBackupMethods(host),
     ...createBlockMethods(host),
     ...createSecretMethods(host),
     lease: (ask) => {
       // No row is read for most leases.
-      isDeclared ||= ask.inCode && blocksVersion(sql) !== undefined;
-      const isEnded = ask.version !== null && ask.version.created === host.closure.incarnation();
-      if (!ask.inCode || (isDeclared && !host.closure.isClosed()) || isEnded) return leasing.lease(ask);
+      isInDirectory ||= ask.inCode && blocksVersion(sql) !== undefined;
+      const isEnded = ask.version !== null && ask.version.created === host.deletion.deletedUid();
+      if (!ask.inCode || (isInDirectory && !host.deletion.isClosed()) || isEnded) return leases.lease(ask);
       // Over RPC every answer is a promise.
-      return declare(host).then(() => leasing.lease(ask)) as unknown as LeaseAnswer;
+      return declareInDirectory(host).then(() => leases.lease(ask)) as unknown as LeaseResponse;
     },
-    create: ({ created = newIncarnation(host.now()), own, effective, blocks = NO_BLOCKS, actor, action }) =>
+    create: ({ created = createTenantUid(host.now()), own, effective, blocks = NO_BLOCKS, actor, action }) =>
       host.transaction(() => {
-        const found = rows.find();
-        if (found) return { state: "conflict", revision: found.revision };
-        if (host.closure.incarnation() === created) return { state: "absent" };
+        const row = rows.find();
+        if (row) return { state: "conflict", revision: row.revision };
+        if (host.deletion.deletedUid() === created) return { state: "absent" };
         storeBlocks(host, blocks);
         rows.insert(created, own, effective);
-        host.closure.reopen();
+        host.deletion.reopen();
         host.record(actor, action, "tenant", { before: null, after: own });
         return { state: "written", revision: 1, leftMs: 0 };
       }),
     write: (write) =>
       host.transaction(() => {
-        const found = rows.find();
-        return found ? writeDocument(host, write, found) : { state: "absent" };
+        const row = rows.find();
+        return row ? writeDocument(host, write, row) : { state: "absent" };
       }),
-    incarnation: (inCode) => {
+    tenantUid: (inCode) => {
       if (inCode) rows.ensure();
-      return host.created() ?? host.closure.incarnation() ?? null;
+      return host.created() ?? host.deletion.deletedUid() ?? null;
     },
     read: (inCode) => {
       if (inCode) rows.ensure();
-      const found = rows.find();
-      return found && recordOf(host, found);
+      const row = rows.find();
+      return row && recordOf(host, row);
     },
-    fence: (revision) => host.transaction(() => (host.revision() === revision ? host.bump() : host.revision())),
+    fence: (revision) =>
+      host.transaction(() => (host.revision() === revision ? host.incrementRevision() : host.revision())),
     suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
     suspendLate: (note, by, { version, inCode }) =>
       host.transaction(() => {
         if (inCode) rows.ensure();
         const revision = host.revision();
         const isSuspended = suspensionOf(sql, "tenant", "") !== undefined;
-        if (isSuspended || version <= resumedAt(sql)) return { state: "unchanged", revision };
+        if (isSuspended || version <= resumedVersion(sql)) return { state: "unchanged", revision };
         return suspend(host, { kind: "tenant", name: "", note }, by) as WriteResult;
       }),
     resume: (kind, name, by, version) =>
@@ -115,7 +116,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     leftMs: () => host.leftMs(),
     close: (incarnation) => {
-      close(host, incarnation);
+      closeTenant(host, incarnation);
       return host.leftMs();
     },
     erase: async () => {
@@ -127,44 +128,44 @@ function methodsOf(host: TenantHost): PolicyMethods {
 const NO_BLOCKS: BlockList = { version: 0, blocks: [] };
 
 /** A tenant in code is in the directory before its first lease, so that rollouts find it. */
-async function declare(host: TenantHost): Promise<void> {
+async function declareInDirectory(host: TenantHost): Promise<void> {
   const { env, tenant } = host;
-  const blocks = await inTime(askedAgain(() => directoryOf(env as object, tenant).declare(tenant)));
+  const blocks = await withTimeout(retryIfIdempotent(() => directoryOf(env as object, tenant).declare(tenant)));
   host.transaction(() => storeBlocks(host, blocks));
 }
 
-function resumedAt(sql: SqlStorage): number {
+function resumedVersion(sql: SqlStorage): number {
   return sql.exec<{ version: number }>("SELECT version FROM resumed").toArray()[0]?.version ?? 0;
 }
 
-function recordOf(host: TableHost, found: TenantRow): TenantRecord {
+function recordOf(host: StoreHost, row: TenantRow): TenantRecord {
   return {
     id: host.tenant,
-    created: found.created,
-    revision: found.revision,
-    own: JSON.parse(found.own) as TenantDocument,
-    effective: JSON.parse(found.effective) as TenantDocument,
-    suspensions: suspensionsOf(host.sql),
+    created: row.created,
+    revision: row.revision,
+    own: JSON.parse(row.own) as TenantDocument,
+    effective: JSON.parse(row.effective) as TenantDocument,
+    suspensions: suspensionsIn(host.sql),
     blocks: { version: blocksVersion(host.sql) ?? 0, blocks: blocksIn(host.sql) },
-    retired: retiredNamesIn(host.sql),
+    retired: deprecatedNamesIn(host.sql),
     stops: host.sql
       .exec<{ kind: Suspension["kind"]; name: string }>("SELECT kind, name FROM suspensions WHERE by_operator = 1")
       .toArray(),
-    sections: sectionsOf(host.sql),
+    sections: sectionsIn(host.sql),
   };
 }
 
 /** Every lease carries them. Beyond it those that would go first are gone. */
-export const MAX_RETIRED = 2000;
+export const MAX_DEPRECATED_NAMES = 2000;
 
-function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow): WriteResult {
+function writeDocument(host: TenantHost, write: DocumentWrite, row: TenantRow): WriteResult {
   const { sql } = host;
-  if (write.ifRevision !== null && write.ifRevision !== found.revision) {
-    return { state: "conflict", revision: found.revision };
+  if (write.ifRevision !== null && write.ifRevision !== row.revision) {
+    return { state: "conflict", revision: row.revision };
   }
   const own = JSON.stringify(write.own);
   const effective = JSON.stringify(write.effective);
-  if (own === found.own && effective === found.effective) return { state: "unchanged", revision: found.revision };
+  if (own === row.own && effective === row.effective) return { state: "unchanged", revision: row.revision };
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
   for (const { kind, profile, name, target, successor, until } of write.retired) {
@@ -180,17 +181,17 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   }
   sql.exec(
     "DELETE FROM retired WHERE (kind, profile, name) IN (SELECT kind, profile, name FROM retired ORDER BY until DESC LIMIT -1 OFFSET ?)",
-    MAX_RETIRED,
+    MAX_DEPRECATED_NAMES,
   );
-  host.record(write.actor, write.action, "document", { before: JSON.parse(found.own), after: write.own });
-  return { state: "written", revision: host.bump(), ...host.inForce() };
+  host.record(write.actor, write.action, "document", { before: JSON.parse(row.own), after: write.own });
+  return { state: "written", revision: host.incrementRevision(), ...host.propagation() };
 }
 
-function close(host: TenantHost, incarnation: Incarnation): void {
+function closeTenant(host: TenantHost, uid: TenantUid): void {
   host.transaction(() => {
     for (const table of ["tenant", "api_keys", "secrets"]) host.sql.exec(`DELETE FROM ${table}`);
   });
-  host.closure.close(incarnation);
+  host.deletion.close(uid);
   host.changes.policy(Number.MAX_SAFE_INTEGER, host.effectiveAt(), {});
 }
 
@@ -209,20 +210,20 @@ function suspensionOf(sql: SqlStorage, kind: string, name: string): SuspensionRo
 /** Every lease carries them. Operators' are not counted: a brake is never refused. */
 export const MAX_SUSPENSIONS = 1000;
 
-function hasAll(sql: SqlStorage): boolean {
+function hasMaxSuspensions(sql: SqlStorage): boolean {
   const query = "SELECT count(*) AS own FROM suspensions WHERE by_operator = 0";
   return sql.exec<{ own: number }>(query).one().own >= MAX_SUSPENSIONS;
 }
 
-function staysAsItIs(
-  found: { readonly note: string; readonly by_operator: number },
+function isSameSuspension(
+  row: { readonly note: string; readonly by_operator: number },
   note: string,
   { isTenantAdmin }: Suspender,
 ): boolean {
   // An operator's stays an operator's, with what they told callers.
-  if (isTenantAdmin && found.by_operator === 1) return true;
+  if (isTenantAdmin && row.by_operator === 1) return true;
   // Said again, perhaps because the answer was lost.
-  return found.note === note && (found.by_operator === 0) === isTenantAdmin;
+  return row.note === note && (row.by_operator === 0) === isTenantAdmin;
 }
 
 function suspend(
@@ -233,10 +234,10 @@ function suspend(
   const { kind, name, note } = suspension;
   const revision = host.revision();
   if (revision === 0) return { state: "absent" };
-  const found = suspensionOf(host.sql, kind, name);
-  if (found && staysAsItIs(found, note, by)) return { state: "unchanged", revision };
-  if (!found && by.isTenantAdmin && hasAll(host.sql)) return { state: "full" };
-  const before = found ? { kind, name, note: found.note, since: found.since } : null;
+  const row = suspensionOf(host.sql, kind, name);
+  if (row && isSameSuspension(row, note, by)) return { state: "unchanged", revision };
+  if (!row && by.isTenantAdmin && hasMaxSuspensions(host.sql)) return { state: "full" };
+  const before = row ? { kind, name, note: row.note, since: row.since } : null;
   host.sql.exec(
     "INSERT OR REPLACE INTO suspensions (kind, name, note, since, by_operator) VALUES (?, ?, ?, ?, ?)",
     kind,
@@ -247,8 +248,8 @@ function suspend(
   );
   host.record(by, "suspend", `${kind} ${name}`, { before, after: { note } });
   // The alarm tells the directory: standing-tables.ts.
-  if (kind === "tenant") host.wakeAt(host.now());
-  return { state: "written", revision: host.bump(endedBy(suspension)), ...host.inForce() };
+  if (kind === "tenant") host.scheduleAlarm(host.now());
+  return { state: "written", revision: host.incrementRevision(revocationFilterOf(suspension)), ...host.propagation() };
 }
 
 function resume(
@@ -262,12 +263,12 @@ function resume(
   host.sql.exec("DELETE FROM suspensions WHERE kind = ? AND name = ?", kind, name);
   const { note, since } = before;
   host.record(by, "resume", `${kind} ${name}`, { before: { kind, name, note, since }, after: null });
-  if (kind === "tenant") host.wakeAt(host.now());
-  return { state: "written", revision: host.bump(), ...host.inForce() };
+  if (kind === "tenant") host.scheduleAlarm(host.now());
+  return { state: "written", revision: host.incrementRevision(), ...host.propagation() };
 }
 
 /** Whose streams a suspension ends: a suspended tool ends nobody's. */
-function endedBy({ kind, name }: Pick<Suspension, "kind" | "name">): Withdrawn | undefined {
+function revocationFilterOf({ kind, name }: Pick<Suspension, "kind" | "name">): RevocationFilter | undefined {
   if (kind === "tenant") return {};
   if (kind === "tool") return undefined;
   return kind === "principal" ? { principal: name } : { profile: name };

@@ -26,45 +26,45 @@ interface SecretRow {
 }
 
 /** When one was set last, milliseconds since the epoch; 0: there is none. */
-export function secretsSetAt(sql: SqlStorage): number {
+export function secretsUpdatedAt(sql: SqlStorage): number {
   const { at } = sql.exec<{ at: string | null }>("SELECT max(updated) AS at FROM secrets").one();
   return at === null ? 0 : Date.parse(at);
 }
 
-const SAME = "SELECT 1 FROM secrets WHERE name = ? AND sealed = ?";
+const SAME_SECRET = "SELECT 1 FROM secrets WHERE name = ? AND sealed = ?";
 
 export function createSecretMethods(host: TenantHost): SecretMethods {
   const { sql } = host;
   const all = () => sql.exec<SecretRow>("SELECT name, updated FROM secrets ORDER BY name").toArray();
   const find = (name: string) =>
     sql.exec<SecretRow>("SELECT name, updated FROM secrets WHERE name = ?", name).toArray()[0];
-  const isGone = () => host.closure.isClosed() || host.revision() === 0;
-  const written = (): WriteResult => ({
+  const isDeleted = () => host.deletion.isClosed() || host.revision() === 0;
+  const recordWrite = (): WriteResult => ({
     state: "written",
-    revision: host.bump(),
-    ...host.inForce(),
+    revision: host.incrementRevision(),
+    ...host.propagation(),
   });
   return {
     secrets: all,
     setSecret: (name, sealed, actor) =>
       host.transaction(() => {
         const before = find(name);
-        if (isGone()) return { state: "absent", replaced: false };
+        if (isDeleted()) return { state: "absent", replaced: false };
         if (!before && all().length >= MAX_SECRETS) return "full";
         // An answer was lost, so this is asked again: what is sealed anew is never the same.
-        if (sql.exec(SAME, name, sealed).toArray().length > 0) return { ...written(), replaced: true };
+        if (sql.exec(SAME_SECRET, name, sealed).toArray().length > 0) return { ...recordWrite(), replaced: true };
         const updated = new Date(host.now()).toISOString();
         sql.exec("INSERT OR REPLACE INTO secrets (name, sealed, updated) VALUES (?, ?, ?)", name, sealed, updated);
         host.record(actor, "secret.set", `secret ${name}`, { before, after: { name, updated } });
-        return { ...written(), replaced: before !== undefined };
+        return { ...recordWrite(), replaced: before !== undefined };
       }),
     deleteSecret: (name, actor) =>
       host.transaction(() => {
         const before = find(name);
-        if (!before || isGone()) return { state: "absent" };
+        if (!before || isDeleted()) return { state: "absent" };
         sql.exec("DELETE FROM secrets WHERE name = ?", name);
         host.record(actor, "secret.delete", `secret ${name}`, { before, after: null });
-        return written();
+        return recordWrite();
       }),
   };
 }

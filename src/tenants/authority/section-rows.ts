@@ -1,16 +1,16 @@
 // Owns which sections a tenant's lease names, each with the hash of its body. Refuses the bodies: section-tables.ts.
 
 import type { Sections } from "./policy-records.ts";
-import type { Tables } from "./tables.ts";
+import type { Store } from "./tables.ts";
 
-export const sectionRows: Tables = {
+export const sectionHashStore: Store = {
   name: "section-rows",
   methods: {},
   migrations: ["CREATE TABLE sections (name TEXT PRIMARY KEY, hash TEXT NOT NULL) WITHOUT ROWID"],
   open: () => ({ methods: {} }),
 };
 
-export function sectionsOf(sql: SqlStorage): Sections {
+export function sectionsIn(sql: SqlStorage): Sections {
   return sql
     .exec<{ name: string; hash: string }>("SELECT name, hash FROM sections ORDER BY name")
     .toArray()

@@ -1,25 +1,25 @@
 // Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
 // has which sections there are. A section is what a feature leases beside the policy because it is large.
 
-import { collectBodies, deletedSince, dropLater, type BodyGarbage } from "./body-garbage.ts";
+import { deleteDueBodies, recentDeletionOf, scheduleBodyDeletion, type GarbageTables } from "./body-garbage.ts";
 import { sectionHash } from "./section-rows.ts";
-import type { TakingEffect } from "./policy-records.ts";
+import type { Propagation } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
-import type { Tables } from "./tables.ts";
+import type { Store } from "./tables.ts";
 
 export const MAX_SECTION_BYTES = 2 * 1024 * 1024;
 /** The most that all sections of a tenant may have together. */
 export const MAX_SECTIONS_BYTES = 8 * 1024 * 1024;
 /** SQLite in a Durable Object stores at most 2 MB in a row, so a body is cut into parts. */
 const PART_BYTES = 1024 * 1024;
-export type SectionWrite =
-  | ({ readonly state: "written" } & TakingEffect)
+export type SectionWriteResult =
+  | ({ readonly state: "written" } & Propagation)
   | { readonly state: "unchanged" }
   /** The section, or all of the tenant's together, would be larger than they may be. */
   | { readonly state: "full" };
 
-export type SectionPut =
-  | SectionWrite
+export type PutSectionResult =
+  | SectionWriteResult
   /** The body may be missing in KV: upload it again, and say `collected` as `resent`. */
   | { readonly state: "resend"; readonly collected: number };
 
@@ -37,8 +37,8 @@ export interface SectionMethods {
   /** Whether the section has this body, and KV does: then there is nothing to write. */
   has(name: string, hash: string): boolean;
   /** The body is in KV already. One that is refused is deleted there, unless another section has it. */
-  put(section: SectionBody): SectionPut;
-  remove(name: string): SectionWrite;
+  put(section: SectionBody): PutSectionResult;
+  remove(name: string): SectionWriteResult;
   /** null: no section has this hash. */
   body(hash: string): ArrayBuffer | null;
 }
@@ -47,18 +47,18 @@ export interface SectionMethods {
  * Under the prefix of the tenant's resource bodies, so that deleting all of those deletes the sections too. `kept`: as
  * `keptUnder` makes it.
  */
-export function sectionKey(kept: string, hash: string): string {
-  return `body/${kept}/section-${hash}`;
+export function sectionKey(storageKey: string, hash: string): string {
+  return `body/${storageKey}/section-${hash}`;
 }
 
-const SECTION_BODIES: BodyGarbage = {
-  garbage: "section_garbage",
-  collected: "section_collected",
-  alarm: "sections",
+const SECTION_GARBAGE: GarbageTables = {
+  garbageTable: "section_garbage",
+  deletedTable: "section_collected",
+  alarmName: "sections",
   keyOf: sectionKey,
 };
 
-export const sectionTables: Tables<SectionMethods, TenantHost> = {
+export const sectionStore: Store<SectionMethods, TenantHost> = {
   name: "sections",
   methods: {
     has: { idempotent: true },
@@ -72,26 +72,26 @@ export const sectionTables: Tables<SectionMethods, TenantHost> = {
     "CREATE TABLE section_collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE section_unstored (hash TEXT PRIMARY KEY) WITHOUT ROWID",
   ],
-  open: (host) => ({ methods: methodsOf(host), alarm: (now) => collectBodies(host, SECTION_BODIES, now) }),
+  open: (host) => ({ methods: methodsOf(host), alarm: (now) => deleteDueBodies(host, SECTION_GARBAGE, now) }),
 };
 
 function methodsOf(host: TenantHost): SectionMethods {
   const { sql } = host;
-  const written = (): SectionWrite => ({ state: "written", ...host.inForce() });
+  const recordWrite = (): SectionWriteResult => ({ state: "written", ...host.propagation() });
   return {
     has: (name, hash) => sectionHash(sql, name) === hash && !isUnstored(sql, hash),
     put: (section) =>
       host.transaction(() => {
-        const done = put(host, section);
-        if (done.state === "written" || done.state === "unchanged") noteStored(sql, section);
-        return done;
+        const result = putSection(host, section);
+        if (result.state === "written" || result.state === "unchanged") setUnstored(sql, section);
+        return result;
       }),
     remove: (name) =>
       host.transaction(() => {
         const before = sectionHash(sql, name);
         if (!host.definitionsChanged(name, null)) return { state: "unchanged" };
-        discard(host, before);
-        return written();
+        discardBody(host, before);
+        return recordWrite();
       }),
     body: (hash) => bodyOf(sql, hash),
   };
@@ -101,34 +101,34 @@ function isUnstored(sql: SqlStorage, hash: string): boolean {
   return sql.exec("SELECT 1 FROM section_unstored WHERE hash = ?", hash).toArray().length > 0;
 }
 
-function noteStored(sql: SqlStorage, { hash, unstored = false }: SectionBody): void {
+function setUnstored(sql: SqlStorage, { hash, unstored = false }: SectionBody): void {
   if (unstored) sql.exec("INSERT OR IGNORE INTO section_unstored (hash) VALUES (?)", hash);
   else sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
 }
 
-function put(host: TenantHost, section: SectionBody): SectionPut {
+function putSection(host: TenantHost, section: SectionBody): PutSectionResult {
   const { name, hash, body, resent } = section;
   const { sql } = host;
   const before = sectionHash(sql, name);
   if (before === hash) return { state: "unchanged" };
-  if (!host.hasRoom() || isTooLarge(sql, section)) {
-    discard(host, hash);
+  if (!host.hasCapacity() || isTooLarge(sql, section)) {
+    discardBody(host, hash);
     return { state: "full" };
   }
-  const collected = deletedSince(sql, SECTION_BODIES, hash, resent);
+  const collected = recentDeletionOf(sql, SECTION_GARBAGE, hash, resent);
   if (collected !== undefined) return { state: "resend", collected };
   storeParts(sql, hash, body);
   host.definitionsChanged(name, hash);
-  discard(host, before);
-  return { state: "written", ...host.inForce() };
+  discardBody(host, before);
+  return { state: "written", ...host.propagation() };
 }
 
 /** Whether it is too large alone, or with the bodies that the other sections have; equal sections share one body. */
 function isTooLarge(sql: SqlStorage, { name, hash, body: { byteLength } }: SectionBody): boolean {
   const query = `SELECT sum(length(part)) AS bytes FROM section_parts
     WHERE hash IN (SELECT hash FROM sections WHERE name <> ?) AND hash <> ?`;
-  const beside = sql.exec<{ bytes: number | null }>(query, name, hash).one().bytes ?? 0;
-  return byteLength > MAX_SECTION_BYTES || beside + byteLength > MAX_SECTIONS_BYTES;
+  const otherBytes = sql.exec<{ bytes: number | null }>(query, name, hash).one().bytes ?? 0;
+  return byteLength > MAX_SECTION_BYTES || otherBytes + byteLength > MAX_SECTIONS_BYTES;
 }
 
 function storeParts(sql: SqlStorage, hash: string, body: ArrayBuffer): void {
@@ -154,10 +154,10 @@ function bodyOf(sql: SqlStorage, hash: string): ArrayBuffer | null {
 }
 
 /** Deletes a body that no section names any more: here at once, in KV after a grace. */
-function discard(host: TenantHost, hash: string | null): void {
+function discardBody(host: TenantHost, hash: string | null): void {
   const { sql } = host;
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
   sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
-  dropLater(host, SECTION_BODIES, hash);
+  scheduleBodyDeletion(host, SECTION_GARBAGE, hash);
 }

@@ -1,34 +1,34 @@
 // Owns which 2025 sessions have an object that remembers something, until their ids expire, so that the objects can be
 // emptied when the tenant is deleted. A session that only lists and calls has no object and is not in here.
 
-import type { TableHost, Tables } from "./tables.ts";
+import type { StoreHost, Store } from "./tables.ts";
 
-const PRUNED_AT_ONCE = 5000;
+const PRUNE_BATCH = 5000;
 
 /** Whose session it is, and how many are kept at once. */
 export interface SessionOwnership {
   /** A principal, or where it comes from if it is anonymous. */
   readonly owner: string;
-  readonly mostOfOwner: number;
-  readonly mostOfAll: number;
+  readonly maxPerOwner: number;
+  readonly maxPerTenant: number;
   /** How many of all must stay free: addresses cost nothing, and those who bring a key must not find them all taken. */
   readonly spare?: number;
 }
 
-export interface RegisterMethods {
+export interface StatefulSessionMethods {
   /**
    * `expires`: of the session's id, milliseconds since the epoch. false: the tenant is being deleted; otherwise the limit
    * that leaves no room.
    */
-  remember(nonce: string, expires: number, of: SessionOwnership): boolean | "sessions" | "tenantSessions";
+  register(nonce: string, expires: number, ownership: SessionOwnership): boolean | "sessions" | "tenantSessions";
   /** At most `limit` nonces in no order; empty when no session is left. */
   list(limit: number): readonly string[];
   forget(nonces: readonly string[]): void;
 }
 
-export const sessionRegister: Tables<RegisterMethods> = {
+export const statefulSessionStore: Store<StatefulSessionMethods> = {
   name: "sessions",
-  methods: { remember: {}, list: { idempotent: true, ending: true }, forget: { idempotent: true, ending: true } },
+  methods: { register: {}, list: { idempotent: true, ending: true }, forget: { idempotent: true, ending: true } },
   migrations: [
     "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL, owner TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
     "CREATE INDEX remembered_by_expiry ON remembered_sessions (expires)",
@@ -38,25 +38,25 @@ export const sessionRegister: Tables<RegisterMethods> = {
 };
 
 /** Takes the session out; whether it was in there. */
-export function takeRemembered(sql: SqlStorage, nonce: string): boolean {
+export function unregisterSession(sql: SqlStorage, nonce: string): boolean {
   return sql.exec("DELETE FROM remembered_sessions WHERE nonce = ? RETURNING nonce", nonce).toArray().length > 0;
 }
 
-function methodsOf(host: TableHost): RegisterMethods {
+function methodsOf(host: StoreHost): StatefulSessionMethods {
   const { sql } = host;
-  const room = createRoom(host);
+  const quota = createSessionQuota(host);
   return {
-    remember: (nonce, expires, of) => {
-      if (host.closure.isClosed()) return false;
-      const met = isRemembered(sql, nonce) ? undefined : room.missing(of);
-      if (met) return met;
+    register: (nonce, expires, ownership) => {
+      if (host.deletion.isClosed()) return false;
+      const exceeded = isRegistered(sql, nonce) ? undefined : quota.take(ownership);
+      if (exceeded) return exceeded;
       sql.exec(
         "INSERT OR REPLACE INTO remembered_sessions (nonce, expires, owner) VALUES (?, ?, ?)",
         nonce,
         expires,
-        of.owner,
+        ownership.owner,
       );
-      host.wakeAt(expires);
+      host.scheduleAlarm(expires);
       return true;
     },
     list: (limit) =>
@@ -72,27 +72,27 @@ function methodsOf(host: TableHost): RegisterMethods {
   };
 }
 
-function isRemembered(sql: SqlStorage, nonce: string): boolean {
+function isRegistered(sql: SqlStorage, nonce: string): boolean {
   return sql.exec("SELECT 1 FROM remembered_sessions WHERE nonce = ?", nonce).toArray().length > 0;
 }
 
-interface Room {
+interface SessionQuota {
   /** Which limit leaves no room for one more. Where there is room, it is taken. */
-  missing(of: SessionOwnership): "sessions" | "tenantSessions" | undefined;
+  take(ownership: SessionOwnership): "sessions" | "tenantSessions" | undefined;
 }
 
 /** How long a tenant that has no room is not counted again. */
-const FULL_MS = 5000;
+const RECOUNT_AFTER_MS = 5000;
 
 /** All sessions are counted when there may be no room left, not at each one: counting reads every row. */
-function createRoom(host: TableHost): Room {
+function createSessionQuota(host: StoreHost): SessionQuota {
   const { sql } = host;
-  let left = 0;
-  let mostThen = 0;
+  let free = 0;
+  let lastMax = 0;
   let fullUntil = 0;
   const countAll = () => sql.exec<{ sessions: number }>("SELECT count(*) AS sessions FROM remembered_sessions").one();
   return {
-    missing: ({ owner, mostOfOwner, mostOfAll, spare = 0 }) => {
+    take: ({ owner, maxPerOwner, maxPerTenant, spare = 0 }) => {
       const { own } = sql
         .exec<{ own: number }>(
           "SELECT count(*) AS own FROM remembered_sessions WHERE owner = ? AND expires > ?",
@@ -100,27 +100,27 @@ function createRoom(host: TableHost): Room {
           host.now(),
         )
         .one();
-      if (own >= mostOfOwner) return "sessions";
-      if (mostThen !== mostOfAll) fullUntil = left = 0;
-      mostThen = mostOfAll;
-      if (left <= spare && host.now() >= fullUntil) {
-        left = mostOfAll - countAll().sessions;
-        if (left <= spare) fullUntil = host.now() + FULL_MS;
+      if (own >= maxPerOwner) return "sessions";
+      if (lastMax !== maxPerTenant) fullUntil = free = 0;
+      lastMax = maxPerTenant;
+      if (free <= spare && host.now() >= fullUntil) {
+        free = maxPerTenant - countAll().sessions;
+        if (free <= spare) fullUntil = host.now() + RECOUNT_AFTER_MS;
       }
-      if (left <= spare) return "tenantSessions";
-      left -= 1;
+      if (free <= spare) return "tenantSessions";
+      free -= 1;
       return undefined;
     },
   };
 }
 
-function prune({ sql }: TableHost, now: number): number | undefined {
-  const gone = sql.exec(
+function prune({ sql }: StoreHost, now: number): number | undefined {
+  const deleted = sql.exec(
     "DELETE FROM remembered_sessions WHERE nonce IN (SELECT nonce FROM remembered_sessions WHERE expires <= ? LIMIT ?) RETURNING nonce",
     now,
-    PRUNED_AT_ONCE,
+    PRUNE_BATCH,
   );
-  if (gone.toArray().length === PRUNED_AT_ONCE) return now;
+  if (deleted.toArray().length === PRUNE_BATCH) return now;
   const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM remembered_sessions").one();
   return next ?? undefined;
 }

@@ -4,20 +4,20 @@
 import type { DirectoryEnv } from "../directory/directory.ts";
 import { directoryOf } from "../directory/directory-stub.ts";
 import type { TenantHost } from "./tenant-host.ts";
-import type { Tables } from "./tables.ts";
+import type { Store } from "./tables.ts";
 
-interface Untold {
+interface UnsyncedSuspension {
   [column: string]: SqlStorageValue;
   created: string;
   told: number;
   version: number;
 }
 
-const UNTOLD =
+const UNSYNCED =
   "SELECT created, told, version FROM tenant, standing WHERE told <> EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant')";
 
 /** Whoever changes whether the tenant is suspended asks for the alarm in that transaction. */
-export const standingTables: Tables<object, TenantHost> = {
+export const directorySyncStore: Store<object, TenantHost> = {
   name: "standing",
   methods: {},
   migrations: [
@@ -27,25 +27,25 @@ export const standingTables: Tables<object, TenantHost> = {
   open: (host) => ({
     methods: {},
     alarm: async () => {
-      await tell(host);
+      await syncDirectory(host);
       return undefined;
     },
   }),
 };
 
-function untold({ sql }: TenantHost): Untold | undefined {
-  return sql.exec<Untold>(UNTOLD).toArray()[0];
+function findUnsynced({ sql }: TenantHost): UnsyncedSuspension | undefined {
+  return sql.exec<UnsyncedSuspension>(UNSYNCED).toArray()[0];
 }
 
 /** Each telling has a number, so that one that arrives late undoes no later one. */
-async function tell(host: TenantHost): Promise<void> {
+async function syncDirectory(host: TenantHost): Promise<void> {
   const { sql, tenant, env } = host;
-  for (let about = untold(host); about; about = untold(host)) {
-    const { created } = about;
-    const now = 1 - about.told;
-    const version = about.version + 1;
+  for (let unsynced = findUnsynced(host); unsynced; unsynced = findUnsynced(host)) {
+    const { created } = unsynced;
+    const suspended = 1 - unsynced.told;
+    const version = unsynced.version + 1;
     sql.exec("UPDATE standing SET version = ?", version);
-    await directoryOf(env as DirectoryEnv, tenant).noteStanding({ id: tenant, created }, now, version);
-    sql.exec("UPDATE standing SET told = ? WHERE version = ?", now, version);
+    await directoryOf(env as DirectoryEnv, tenant).setSuspended({ id: tenant, created }, suspended, version);
+    sql.exec("UPDATE standing SET told = ? WHERE version = ?", suspended, version);
   }
 }

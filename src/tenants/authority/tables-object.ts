@@ -3,106 +3,106 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { countWrites } from "./count-writes.ts";
-import { createChanges } from "./change-tables.ts";
-import { changeCalls } from "./change-calls.ts";
+import { createChangeDomain } from "./change-tables.ts";
+import { changeRpc } from "./change-calls.ts";
 import type { ChangeLogName } from "./changes.ts";
-import { createClosure } from "./closure.ts";
+import { createDeletionState } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
-import { UNCHANGED, type SentAnswer, type Incarnation, type Ran, type Refused } from "./incarnation.ts";
-import { ObjectBusy, openTables, type MethodOptions, type OpenTables, type TableHost, type Tables } from "./tables.ts";
-import { logFault } from "../../telemetry/fault-line.ts";
-import { inTime } from "../isolate/in-time.ts";
-import { createWake, type Wake } from "./wake.ts";
+import { UNCHANGED, type RpcReply, type TenantUid, type RpcResult, type RpcRefusal } from "./incarnation.ts";
+import { ObjectBusy, openStores, type MethodOptions, type OpenStore, type StoreHost, type Store } from "./tables.ts";
+import { logError } from "../../telemetry/fault-line.ts";
+import { withTimeout } from "../isolate/in-time.ts";
+import { createAlarmScheduler, type AlarmScheduler } from "./wake.ts";
 
 /** What an object may store, as Cloudflare says; the Worker's `OBJECT_BYTES` may say less. */
 const OBJECT_BYTES = 10 * 1024 ** 3;
 /** The part of it that what tenants store may fill: revocations, suspensions, audit and deletions always find room. */
-const FOR_TENANTS = 0.9;
+const TENANT_SHARE = 0.9;
 
-function roomIn(env: unknown): number {
+function capacityOf(env: unknown): number {
   const bytes = Number((env as { readonly OBJECT_BYTES?: string } | undefined)?.OBJECT_BYTES ?? OBJECT_BYTES);
-  return FOR_TENANTS * (bytes > 0 ? Math.min(bytes, OBJECT_BYTES) : OBJECT_BYTES);
+  return TENANT_SHARE * (bytes > 0 ? Math.min(bytes, OBJECT_BYTES) : OBJECT_BYTES);
 }
 
 /** When a domain whose alarm failed is rung again. */
 const RETRY_MS = 60_000;
 /** One that called somebody who never answers is rung again after so long: what it was to do is not done. */
-const HANGS_MS = 300_000;
+const HUNG_AFTER_MS = 300_000;
 
 type Method = (...args: readonly unknown[]) => unknown;
 type OptionsByName = Readonly<Record<string, MethodOptions>>;
 
-export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Answering;
+export type StoreObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Readiness;
 
 /** What every object class of a Worker has. */
-export interface Answering {
+export interface Readiness {
   /** Resolves where the class can be used at all. */
   ready(): Promise<void>;
 }
 
-type MaybeRefused = Refused | undefined;
+type MaybeRejected = RpcRefusal | undefined;
 
-export interface Shared<Host> {
+export interface StoreObjectOptions<Host> {
   /** What the domains share. */
-  readonly hostOf: (base: TableHost, ctx: DurableObjectState) => Host;
+  readonly hostOf: (base: StoreHost, ctx: DurableObjectState) => Host;
   /** Answers a call that means what the object does not keep; absent: it keeps all. `isEnding`: the method belongs to the end of what was meant. */
-  readonly refuse?: (host: Host, meant: Incarnation, isEnding: boolean) => MaybeRefused | Promise<MaybeRefused>;
+  readonly reject?: (host: Host, uid: TenantUid, isEnding: boolean) => MaybeRejected | Promise<MaybeRejected>;
   /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. `method`: `policy.lease`. */
-  readonly absent?: (method: string, ask: unknown, meant: Incarnation) => Ran | undefined;
+  readonly answerAbsent?: (method: string, request: unknown, uid: TenantUid) => RpcResult | undefined;
   /** What its changes are of; of definitions when absent. */
   readonly log?: ChangeLogName;
 }
 
-interface Called {
+interface RpcCall {
   readonly name: string;
   readonly method: string;
   readonly isEnding: boolean;
 }
 
-interface Opened<Host> {
+interface OpenObject<Host> {
   readonly host: Host;
-  readonly tables: ReadonlyMap<string, OpenTables<object>>;
+  readonly stores: ReadonlyMap<string, OpenStore<object>>;
 }
 
 /** The name of the objects that are only asked whether they answer: they store nothing. */
 export const READINESS = "readyz";
 
 /** A Durable Object class that holds these tables. */
-export function createTablesObject<Env, Host extends TableHost>(
-  tables: readonly Tables<object, Host>[],
-  { hostOf, refuse, absent, log = "definitions" }: Shared<Host>,
-): TablesObjectClass<Env> {
-  return class TablesObject extends DurableObject<Env> {
+export function createStoreObject<Env, Host extends StoreHost>(
+  stores: readonly Store<object, Host>[],
+  { hostOf, reject, answerAbsent, log = "definitions" }: StoreObjectOptions<Host>,
+): StoreObjectClass<Env> {
+  return class StoreObject extends DurableObject<Env> {
     static {
-      for (const { name, methods } of [changeCalls, ...tables]) {
+      for (const { name, methods } of [changeRpc, ...stores]) {
         for (const [method, options] of Object.entries(methods as OptionsByName)) {
-          const run = function (this: TablesObject, meant: Incarnation, ...args: readonly unknown[]) {
-            return this.#run({ name, method, isEnding: options.ending === true }, meant, args);
+          const run = function (this: StoreObject, uid: TenantUid, ...args: readonly unknown[]) {
+            return this.#run({ name, method, isEnding: options.ending === true }, uid, args);
           };
           Object.assign(this.prototype, { [`${name}.${method}`]: run });
         }
       }
     }
 
-    readonly #wake = createWake(this.ctx);
-    readonly #closure = createClosure(this.ctx.storage);
-    #opened: Opened<Host> | undefined;
+    readonly #alarmScheduler = createAlarmScheduler(this.ctx);
+    readonly #deletion = createDeletionState(this.ctx.storage);
+    #opened: OpenObject<Host> | undefined;
 
     /** Asked of an object that nobody has anything in. */
     async ready(): Promise<void> {}
 
     /** The one way in, behind every RPC method. */
-    async #run({ name, method, isEnding }: Called, meant: Incarnation, args: readonly unknown[]): Promise<SentAnswer> {
-      const isNew = !this.#opened && !isEnding && !isUsed(this.ctx);
-      const none = isNew ? absent?.(`${name}.${method}`, args[0], meant) : undefined;
-      if (none) return none;
-      const refusing = refuse?.(this.#open().host, meant, isEnding);
+    async #run({ name, method, isEnding }: RpcCall, uid: TenantUid, args: readonly unknown[]): Promise<RpcReply> {
+      const isNew = !this.#opened && !isEnding && !hasSchema(this.ctx);
+      const absentResult = isNew ? answerAbsent?.(`${name}.${method}`, args[0], uid) : undefined;
+      if (absentResult) return absentResult;
+      const rejecting = reject?.(this.#open().host, uid, isEnding);
       // Most are known at once, and nothing comes between them and their method.
-      const refused = refusing instanceof Promise ? await refusing : refusing;
-      if (refused) return refused;
-      const methods = this.#open().tables.get(name)?.methods as Readonly<Record<string, Method>>;
+      const rejection = rejecting instanceof Promise ? await rejecting : rejecting;
+      if (rejection) return rejection;
+      const methods = this.#open().stores.get(name)?.methods as Readonly<Record<string, Method>>;
       try {
-        return told(await (methods[method] as Method)(...args));
+        return toReply(await (methods[method] as Method)(...args));
       } catch (error) {
         if (error instanceof ObjectBusy) return { busy: true };
         throw error;
@@ -110,50 +110,54 @@ export function createTablesObject<Env, Host extends TableHost>(
     }
 
     override async alarm(): Promise<void> {
-      this.#wake.clear();
+      this.#alarmScheduler.clear();
       const now = Date.now();
-      const erased = this.#closure.erasedUntil();
-      const host = { env: this.env, kept: () => this.ctx.id.name ?? "" };
-      if (erased === undefined) await this.#wake.ring(() => ringAll(this.ctx.id.name, () => this.#open(), this.#wake));
-      else if (now < erased || !(await sweepAll(tables, host))) this.#wake.at(Math.max(erased, now + RETRY_MS));
-      else await this.#empty(() => this.#closure.forget());
+      const erasedUntil = this.#deletion.erasedUntil();
+      const host = { env: this.env, storageKey: () => this.ctx.id.name ?? "" };
+      if (erasedUntil === undefined)
+        await this.#alarmScheduler.runAlarm(() =>
+          runAlarms(this.ctx.id.name, () => this.#open(), this.#alarmScheduler),
+        );
+      else if (now < erasedUntil || !(await sweepAll(stores, host)))
+        this.#alarmScheduler.schedule(Math.max(erasedUntil, now + RETRY_MS));
+      else await this.#forgetMemory(() => this.#deletion.forget());
     }
 
     /** An object that was erased has no tables: they are made again when a late call needs them. */
-    #open(): Opened<Host> {
+    #open(): OpenObject<Host> {
       if (this.#opened) return this.#opened;
-      const changes = createChanges(log);
-      const base: TableHost = {
-        ...hostOn(this.ctx, this.#wake),
+      const changes = createChangeDomain(log);
+      const base: StoreHost = {
+        ...createBaseHost(this.ctx, this.#alarmScheduler),
         env: this.env,
-        hasRoom: () => this.ctx.storage.sql.databaseSize < roomIn(this.env),
-        closure: this.#closure,
+        hasCapacity: () => this.ctx.storage.sql.databaseSize < capacityOf(this.env),
+        deletion: this.#deletion,
         changes: changes.log,
         erase: async () => {
-          this.#wake.at(await this.#empty(() => this.#closure.erase(Date.now())));
+          this.#alarmScheduler.schedule(await this.#forgetMemory(() => this.#deletion.erase(Date.now())));
         },
       };
       let host: Host | undefined;
-      const opened = openTables<Host>([changes.tables, ...tables], base, (shared) => (host = hostOf(shared, this.ctx)));
-      this.#opened = { host: host as Host, tables: opened };
+      const opened = openStores<Host>([changes.store, ...stores], base, (shared) => (host = hostOf(shared, this.ctx)));
+      this.#opened = { host: host as Host, stores: opened };
       return this.#opened;
     }
 
     /** Forgets what is in memory before everything stored is deleted: the tables and the alarm are gone then. */
-    #empty<T>(work: () => Promise<T>): Promise<T> {
+    #forgetMemory<T>(work: () => Promise<T>): Promise<T> {
       this.#opened = undefined;
-      this.#wake.clear();
+      this.#alarmScheduler.clear();
       return work();
     }
   };
 }
 
-function told(value: unknown): SentAnswer {
+function toReply(value: unknown): RpcReply {
   return value === UNCHANGED ? UNCHANGED.state : { value };
 }
 
 /** Somebody was made here, and not everything was erased. */
-function isUsed({ storage }: DurableObjectState): boolean {
+function hasSchema({ storage }: DurableObjectState): boolean {
   return hasTable(storage.sql, "schema");
 }
 
@@ -161,60 +165,64 @@ function isUsed({ storage }: DurableObjectState): boolean {
  * One domain's failure is no other's: it is rung again later. Nothing is thrown, because the runtime gives up an alarm
  * that fails too often, and with it everything that waits here.
  */
-async function ringAll(tenant: string | undefined, open: () => Opened<TableHost>, wake: Wake): Promise<void> {
+async function runAlarms(
+  tenant: string | undefined,
+  open: () => OpenObject<StoreHost>,
+  alarmScheduler: AlarmScheduler,
+): Promise<void> {
   const now = Date.now();
-  let opened: Opened<TableHost>;
+  let opened: OpenObject<StoreHost>;
   try {
     opened = open();
   } catch (error) {
     // Stored by a later release, whose code is waited for.
-    logFault(error, { tenant, method: "alarm tables" });
-    return wake.at(now + RETRY_MS);
+    logError(error, { tenant, method: "alarm tables" });
+    return alarmScheduler.schedule(now + RETRY_MS);
   }
   // Beside each other: one that waits for somebody else keeps no other one waiting.
-  const ringing = Array.from(opened.tables, async ([name, entry]) => {
+  const running = Array.from(opened.stores, async ([name, store]) => {
     let next: number | undefined = now + RETRY_MS;
-    if ((underWay.get(entry) ?? 0) > now - HANGS_MS) return wake.at(next);
-    underWay.set(entry, now);
+    if ((runningAlarms.get(store) ?? 0) > now - HUNG_AFTER_MS) return alarmScheduler.schedule(next);
+    runningAlarms.set(store, now);
     try {
-      next = await entry.alarm?.(now);
+      next = await store.alarm?.(now);
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
-      logFault(error, { tenant, method: `alarm ${name}` });
+      logError(error, { tenant, method: `alarm ${name}` });
     }
-    if (underWay.get(entry) === now) underWay.delete(entry);
-    if (next !== undefined) wake.at(next);
+    if (runningAlarms.get(store) === now) runningAlarms.delete(store);
+    if (next !== undefined) alarmScheduler.schedule(next);
   });
   // As long as an alarm is not over, no other one rings.
-  await inTime(Promise.all(ringing), RETRY_MS).catch(() => {
-    wake.at(now + 2 * RETRY_MS);
+  await withTimeout(Promise.all(running), RETRY_MS).catch(() => {
+    alarmScheduler.schedule(now + 2 * RETRY_MS);
   });
 }
 
 /** Whose alarm of before has not ended yet, and when it began. */
-const underWay = new WeakMap<OpenTables<object>, number>();
+const runningAlarms = new WeakMap<OpenStore<object>, number>();
 
 /** No call that began before the end goes on any more. Whether nothing is left. */
-async function sweepAll(tables: readonly Pick<Tables, "sweep">[], host: Parameters<NonNullable<Tables["sweep"]>>[0]) {
+async function sweepAll(stores: readonly Pick<Store, "sweep">[], host: Parameters<NonNullable<Store["sweep"]>>[0]) {
   try {
-    for (const entry of tables) await entry.sweep?.(host);
+    for (const store of stores) await store.sweep?.(host);
     return true;
   } catch (error) {
-    logFault(error, { tenant: host.kept(), method: "alarm sweep" });
+    logError(error, { tenant: host.storageKey(), method: "alarm sweep" });
     return false;
   }
 }
 
-function hostOn({ id, storage }: DurableObjectState, wake: Wake) {
+function createBaseHost({ id, storage }: DurableObjectState, alarmScheduler: AlarmScheduler) {
   return {
     ...countWrites(storage.sql),
     tenant: id.name ?? "",
-    kept: () => id.name ?? "",
+    storageKey: () => id.name ?? "",
     jurisdiction: id.jurisdiction ?? null,
     now: () => Date.now(),
-    transaction: <T>(work: () => T) => wake.transaction(work),
-    wakeAt: (time: number) => {
-      wake.at(time);
+    transaction: <T>(work: () => T) => alarmScheduler.transaction(work),
+    scheduleAlarm: (time: number) => {
+      alarmScheduler.schedule(time);
     },
   };
 }

@@ -2,19 +2,19 @@
 // enters them, lists them and takes them out. What KV keeps of it follows, in steps that are repeated until they are done.
 
 import { DurableObject } from "cloudflare:workers";
-import { logFault } from "../../telemetry/fault-line.ts";
+import { logError } from "../../telemetry/fault-line.ts";
 import type { BlockedTool, BlockList } from "../authority/policy-records.ts";
-import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
-import { onceASecond } from "../authority/once-a-second.ts";
+import { createTenantUid, type TenantUid } from "../authority/incarnation.ts";
+import { retryKvWrite } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
-import { DIRECTORY_TABLES } from "./directory-tables.ts";
+import { DIRECTORY_SCHEMA } from "./directory-tables.ts";
 import { namespaceOf } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";
-import { SHARD, shardFor } from "./shards.ts";
+import { SHARD_PREFIX, shardFor } from "./shards.ts";
 
 export interface DirectoryEntry extends Placement {
   readonly id: string;
-  readonly created: Incarnation;
+  readonly created: TenantUid;
   readonly state: "active" | "deleting";
   /** As the tenant's own object last said, some moments ago; for lists. */
   readonly isSuspended: boolean;
@@ -35,25 +35,25 @@ export interface DirectoryRow {
 }
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
-export interface Named {
+export interface DirectoryRef {
   readonly id: string;
-  readonly created: Incarnation | null;
+  readonly created: TenantUid | null;
 }
 
 /** "kept": it was the tenant's already. "gone": there is no such tenant any more. */
-export type Claimed = "claimed" | "kept" | "taken" | "gone";
+export type ClaimResult = "claimed" | "kept" | "taken" | "gone";
 
 /** Who has a hostname; `basis`: of the newest write that wanted it, the revision that it was to replace. */
 export interface HostnameClaim {
   readonly tenant: string;
   /** "": of one in code. */
-  readonly created: Incarnation;
+  readonly created: TenantUid;
   readonly basis: number;
   /** Since when nobody claimed it, in milliseconds. */
   readonly age: number;
 }
 
-export interface NamedHere {
+export interface KnownTenants {
   readonly entries: readonly DirectoryEntry[];
   readonly declared: readonly string[];
 }
@@ -65,10 +65,10 @@ interface ShardEnv {
 /** A page of the admin API, and one more. */
 const MAX_PAGE = 1001;
 /** How many values the alarm writes to KV, which takes a thousand in one invocation. */
-const PLACED_AT_ONCE = 100;
+const PLACEMENT_BATCH = 100;
 const RETRY_MS = 10_000;
 /** More than any revision. */
-const ANY = Number.MAX_SAFE_INTEGER;
+const ANY_REVISION = Number.MAX_SAFE_INTEGER;
 const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
 
 export class DirectoryObject extends DurableObject {
@@ -78,19 +78,19 @@ export class DirectoryObject extends DurableObject {
     super(ctx, env);
     this.sql = ctx.storage.sql;
     // One that is only asked whether it answers stores nothing.
-    if (ctx.id.name?.startsWith(SHARD)) void ctx.blockConcurrencyWhile(() => this.#open());
+    if (ctx.id.name?.startsWith(SHARD_PREFIX)) void ctx.blockConcurrencyWhile(() => this.#open());
   }
 
-  get #bound(): ShardEnv {
+  get #bindings(): ShardEnv {
     return this.env as unknown as ShardEnv;
   }
 
   async #open(): Promise<void> {
     this.ctx.storage.transactionSync(() => {
-      migrate(this.sql, [DIRECTORY_TABLES]);
+      migrate(this.sql, [DIRECTORY_SCHEMA]);
     });
     // What was left undone is done soon.
-    if (this.#isBehind()) await this.#wake();
+    if (this.#hasUnplaced()) await this.#scheduleAlarm();
   }
 
   /** Throws where no migration gave the class SQLite. */
@@ -103,7 +103,7 @@ export class DirectoryObject extends DurableObject {
     return { entry: row ? directoryEntryOf(row) : null };
   }
 
-  async hostname(hostname: string): Promise<string | null> {
+  async lookupHostname(hostname: string): Promise<string | null> {
     const rows = this.sql.exec<{ tenant: string }>("SELECT tenant FROM hostnames WHERE hostname = ?", hostname);
     return rows.toArray()[0]?.tenant ?? null;
   }
@@ -115,7 +115,7 @@ export class DirectoryObject extends DurableObject {
   }
 
   /** Of the platform's object, before any tenant has it. Gives the version that is kept. */
-  async noteBlocks({ version, blocks }: BlockList): Promise<number> {
+  async setBlocks({ version, blocks }: BlockList): Promise<number> {
     const list = JSON.stringify(blocks);
     this.sql.exec("UPDATE blocks SET version = ?1, list = ?2 WHERE version < ?1", version, list);
     return this.#blocks().version;
@@ -146,16 +146,16 @@ export class DirectoryObject extends DurableObject {
   }
 
   /** Which of these ids are tenants that were made, and which ones the author's function was asked for and declares. */
-  async named(ids: readonly string[]): Promise<NamedHere> {
-    const among = "WHERE id IN (SELECT value FROM json_each(?))";
+  async findTenants(ids: readonly string[]): Promise<KnownTenants> {
+    const where = "WHERE id IN (SELECT value FROM json_each(?))";
     const list = JSON.stringify(ids);
-    const entries = this.sql.exec<DirectoryRow>(`SELECT * FROM tenants ${among}`, list).toArray();
-    const declared = this.sql.exec<{ id: string }>(`SELECT id FROM declared ${among}`, list).toArray();
+    const entries = this.sql.exec<DirectoryRow>(`SELECT * FROM tenants ${where}`, list).toArray();
+    const declared = this.sql.exec<{ id: string }>(`SELECT id FROM declared ${where}`, list).toArray();
     return { entries: entries.map(directoryEntryOf), declared: declared.map(({ id }) => id) };
   }
 
   /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */
-  async endDeclared(id: string, created: Incarnation): Promise<DirectoryEntry> {
+  async endDeclared(id: string, created: TenantUid): Promise<DirectoryEntry> {
     this.sql.exec("DELETE FROM declared WHERE id = ?", id);
     this.sql.exec("INSERT OR IGNORE INTO tenants (id, created, state) VALUES (?, ?, 'deleting')", id, created);
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
@@ -167,28 +167,28 @@ export class DirectoryObject extends DurableObject {
    */
   async add(
     id: string,
-    about: { jurisdiction: string | null; region: string | null },
+    placement: { jurisdiction: string | null; region: string | null },
   ): Promise<DirectoryEntry & { readonly blocks: BlockList }> {
     this.sql.exec(
       "INSERT OR IGNORE INTO tenants (id, created, state, jurisdiction, region) VALUES (?, ?, 'active', ?, ?)",
       id,
-      newIncarnation(Date.now()),
-      about.jurisdiction,
-      about.region,
+      createTenantUid(Date.now()),
+      placement.jurisdiction,
+      placement.region,
     );
     const entry = directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
     const blocks = this.#blocks();
-    await this.#wake();
+    await this.#scheduleAlarm();
     return { ...entry, blocks };
   }
 
   /** A tenant ends: it is not served from now on, and its name is not free yet. */
-  async markDeleting({ id, created }: Named): Promise<void> {
+  async markDeleting({ id, created }: DirectoryRef): Promise<void> {
     this.sql.exec("UPDATE tenants SET state = 'deleting' WHERE id = ? AND created = ?", id, created);
   }
 
   /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
-  async noteStanding({ id, created }: Named, suspended: number, version: number): Promise<void> {
+  async setSuspended({ id, created }: DirectoryRef, suspended: number, version: number): Promise<void> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
     if (row?.created !== created) return;
     const set = "UPDATE tenants SET suspended = ?, told = ? WHERE id = ? AND told < ?";
@@ -196,59 +196,64 @@ export class DirectoryObject extends DurableObject {
   }
 
   /** The entry goes last: what was cut off is there to be repeated. */
-  async remove(named: Named): Promise<void> {
-    const { id, created } = named;
-    if (!this.#has(named)) return;
-    const { BODIES } = this.#bound;
+  async remove(ref: DirectoryRef): Promise<void> {
+    const { id, created } = ref;
+    if (!this.#hasTenant(ref)) return;
+    const { BODIES } = this.#bindings;
     // Where it was made within the same second, KV refuses the deletion once.
-    await onceASecond(() => BODIES.delete(placementKey(id)));
+    await retryKvWrite(() => BODIES.delete(placementKey(id)));
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
   }
 
   /** Whether there is such a tenant, and none that is being deleted. */
-  async serves(named: Named): Promise<boolean> {
-    return this.#has(named, "AND state = 'active'");
+  async isActive(ref: DirectoryRef): Promise<boolean> {
+    return this.#hasTenant(ref, "AND state = 'active'");
   }
 
   /**
    * A hostname's shard decides whose it is; another one knows whether the tenant is still there. `basis`: the revision that
    * the write replaces which names it; while that one may still be written, the hostname is not given back.
    */
-  async claimHostname(hostname: string, named: Named, basis = 0): Promise<Claimed> {
-    const of = named.created ?? "";
+  async claimHostname(hostname: string, ref: DirectoryRef, basis = 0): Promise<ClaimResult> {
+    const uid = ref.created ?? "";
     const [owner] = this.sql
       .exec<{ tenant: string; created: string }>("SELECT tenant, created FROM hostnames WHERE hostname = ?", hostname)
       .toArray();
-    if (owner && owner.tenant !== named.id) return "taken";
-    if (owner?.created === of) {
+    if (owner && owner.tenant !== ref.id) return "taken";
+    if (owner?.created === uid) {
       const open = "open = iif(basis = ?1, open + 1, iif(basis < ?1, 1, open))";
-      const rest = `UPDATE hostnames SET ${open}, basis = max(basis, ?1), claimed = ?2 WHERE hostname = ?3`;
-      this.sql.exec(rest, basis, Date.now(), hostname);
+      const update = `UPDATE hostnames SET ${open}, basis = max(basis, ?1), claimed = ?2 WHERE hostname = ?3`;
+      this.sql.exec(update, basis, Date.now(), hostname);
       return "kept";
     }
     // An earlier tenant of the name has it, or a later one.
-    if (owner && !(await this.#isThere(named))) return "gone";
+    if (owner && !(await this.#isTenantActive(ref))) return "gone";
     const set = "created = excluded.created, basis = excluded.basis, open = 1, claimed = excluded.claimed";
     const claim = `INSERT INTO hostnames (hostname, tenant, created, basis, open, claimed) VALUES (?, ?, ?, ?, 1, ?)
       ON CONFLICT (hostname) DO UPDATE SET ${set} WHERE tenant = excluded.tenant RETURNING 1`;
-    const values = [hostname, named.id, of, basis, Date.now()];
+    const values = [hostname, ref.id, uid, basis, Date.now()];
     if (this.sql.exec(claim, ...values).toArray().length === 0) return "taken";
     if (owner) return owner.created === "" ? "kept" : "claimed";
-    return this.#confirm(hostname, named);
+    return this.#confirmClaim(hostname, ref);
   }
 
   /**
    * Unless a write may still come that names it. `revision`: one of the tenant's document that does not; absent: the tenant has
    * come to its end. `withdrawn`: what a claim rested on that nothing comes of.
    */
-  async releaseHostname(hostname: string, { id, created }: Named, revision = ANY, withdrawn = -1): Promise<void> {
-    const of = "WHERE hostname = ? AND tenant = ? AND created IN ('', ?)";
+  async releaseHostname(
+    hostname: string,
+    { id, created }: DirectoryRef,
+    revision = ANY_REVISION,
+    withdrawn = -1,
+  ): Promise<void> {
+    const where = "WHERE hostname = ? AND tenant = ? AND created IN ('', ?)";
     const values = [hostname, id, created ?? ""];
-    this.sql.exec(`UPDATE hostnames SET open = open - 1 ${of} AND basis = ? AND open > 0`, ...values, withdrawn);
-    this.sql.exec(`DELETE FROM hostnames ${of} AND basis < iif(open = 0, ? + 1, ?)`, ...values, revision, revision);
+    this.sql.exec(`UPDATE hostnames SET open = open - 1 ${where} AND basis = ? AND open > 0`, ...values, withdrawn);
+    this.sql.exec(`DELETE FROM hostnames ${where} AND basis < iif(open = 0, ? + 1, ?)`, ...values, revision, revision);
   }
 
-  async claimOn(hostname: string): Promise<HostnameClaim | null> {
+  async getHostnameClaim(hostname: string): Promise<HostnameClaim | null> {
     const query = "SELECT tenant, created, basis, ? - claimed AS age FROM hostnames WHERE hostname = ?";
     const [row] = this.sql.exec<{ tenant: string; created: string; basis: number; age: number }>(
       query,
@@ -273,54 +278,56 @@ export class DirectoryObject extends DurableObject {
   /** Nothing is thrown: the runtime gives up an alarm that fails too often. */
   override async alarm(): Promise<void> {
     try {
-      await this.#place();
-      if (this.#isBehind()) await this.#wake();
+      await this.#writePlacements();
+      if (this.#hasUnplaced()) await this.#scheduleAlarm();
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
-      logFault(error, { method: "alarm directory" });
-      await this.#wake(RETRY_MS);
+      logError(error, { method: "alarm directory" });
+      await this.#scheduleAlarm(RETRY_MS);
     }
   }
 
   /** What was claimed is given back where the tenant has ended meanwhile; not where nobody knows: others may rest on it. */
-  async #confirm(hostname: string, named: Named): Promise<Claimed> {
-    if (await this.#isThere(named)) return "claimed";
-    await this.releaseHostname(hostname, named);
+  async #confirmClaim(hostname: string, ref: DirectoryRef): Promise<ClaimResult> {
+    if (await this.#isTenantActive(ref)) return "claimed";
+    await this.releaseHostname(hostname, ref);
     return "gone";
   }
 
   /** A tenant in code is not entered here. */
-  async #isThere(named: Named): Promise<boolean> {
-    if (named.created === null) return true;
-    return shardFor(namespaceOf<DirectoryObject>(this.env, "DirectoryObject"), named.id).serves(named);
+  async #isTenantActive(ref: DirectoryRef): Promise<boolean> {
+    if (ref.created === null) return true;
+    return shardFor(namespaceOf<DirectoryObject>(this.env, "DirectoryObject"), ref.id).isActive(ref);
   }
 
   /** At once, or after this time unless it is to ring before. */
-  async #wake(afterMs = 0): Promise<void> {
+  async #scheduleAlarm(afterMs = 0): Promise<void> {
     const { storage } = this.ctx;
     if (afterMs === 0 || (await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + afterMs);
   }
 
-  #has({ id, created }: Named, and = ""): boolean {
-    return this.sql.exec(`SELECT 1 FROM tenants WHERE id = ? AND created = ? ${and}`, id, created).toArray().length > 0;
+  #hasTenant({ id, created }: DirectoryRef, condition = ""): boolean {
+    return (
+      this.sql.exec(`SELECT 1 FROM tenants WHERE id = ? AND created = ? ${condition}`, id, created).toArray().length > 0
+    );
   }
 
-  #isBehind(): boolean {
+  #hasUnplaced(): boolean {
     return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0;
   }
 
   /** Writes the placements that KV does not have, some of them. */
-  async #place(): Promise<void> {
-    const { BODIES } = this.#bound;
-    const rows = this.sql.exec<DirectoryRow>(`SELECT * ${UNPLACED} LIMIT ?`, PLACED_AT_ONCE).toArray();
+  async #writePlacements(): Promise<void> {
+    const { BODIES } = this.#bindings;
+    const rows = this.sql.exec<DirectoryRow>(`SELECT * ${UNPLACED} LIMIT ?`, PLACEMENT_BATCH).toArray();
     await Promise.all(
       rows.map(async (row) => {
         const { id, created, jurisdiction, region } = row;
         await BODIES.put(placementKey(id), JSON.stringify({ created, jurisdiction, region }));
         this.sql.exec("UPDATE tenants SET placed = 1 WHERE id = ? AND created = ?", id, created);
         // It ends meanwhile: what deleted the value may have come before.
-        if (!this.#has({ id, created }, "AND state = 'active'"))
-          await onceASecond(() => BODIES.delete(placementKey(id)));
+        if (!this.#hasTenant({ id, created }, "AND state = 'active'"))
+          await retryKvWrite(() => BODIES.delete(placementKey(id)));
       }),
     );
   }
@@ -329,15 +336,15 @@ export class DirectoryObject extends DurableObject {
 /** Methods that change nothing, or the same once more: they are called again where the platform says that the first call was lost. */
 export const idempotentMethods: ReadonlySet<keyof DirectoryObject> = new Set([
   "lookup",
-  "hostname",
+  "lookupHostname",
   "isDeclared",
   "list",
   "listDeclared",
-  "named",
+  "findTenants",
   "add",
   "declare",
   "markDeleting",
-  "noteBlocks",
+  "setBlocks",
   "endDeclared",
   "remove",
 ]);

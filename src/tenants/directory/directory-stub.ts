@@ -2,7 +2,7 @@
 
 import type { DirectoryObject } from "./directory-object.ts";
 import { namespaceOf } from "./namespaces.ts";
-import { shardAt, shardFor, SHARDS } from "./shards.ts";
+import { shardAt, shardFor, SHARD_COUNT } from "./shards.ts";
 
 /** The shard that has a tenant's id, or a hostname. */
 export function directoryOf(env: object, name: string): DurableObjectStub<DirectoryObject> {
@@ -11,5 +11,5 @@ export function directoryOf(env: object, name: string): DurableObjectStub<Direct
 
 export function allShards(env: object): readonly DurableObjectStub<DirectoryObject>[] {
   const objects = namespaceOf<DirectoryObject>(env, "DirectoryObject");
-  return Array.from({ length: SHARDS }, (_, at) => shardAt(objects, at));
+  return Array.from({ length: SHARD_COUNT }, (_, at) => shardAt(objects, at));
 }

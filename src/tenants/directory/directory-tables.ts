@@ -1,6 +1,6 @@
 // The tables of a shard of the directory.
 
-export const DIRECTORY_TABLES = {
+export const DIRECTORY_SCHEMA = {
   name: "directory",
   migrations: [
     `CREATE TABLE tenants (id TEXT PRIMARY KEY, created TEXT NOT NULL, state TEXT NOT NULL,

@@ -22,37 +22,37 @@ export function namespaceOf<T extends Rpc.DurableObjectBranded | undefined = und
   env: unknown,
   name: ObjectClass,
 ): DurableObjectNamespace<T> {
-  return find(env, name) as DurableObjectNamespace<T>;
+  return findNamespace(env, name) as DurableObjectNamespace<T>;
 }
 
 /** Whether the Worker exports the class and its migrations name it. */
 export function hasNamespace(env: unknown, name: ObjectClass): boolean {
-  return typeof (find(env, name) as Partial<DurableObjectNamespace> | undefined)?.getByName === "function";
+  return typeof (findNamespace(env, name) as Partial<DurableObjectNamespace> | undefined)?.getByName === "function";
 }
 
 /** What the Worker exports and no migration names has no namespace, but something else of the name. */
 export function isExported(name: ObjectClass): boolean {
-  return ofExports()[name] !== undefined;
+  return getExportedClasses()[name] !== undefined;
 }
 
 /** The bindings, with every namespace that the Worker has. */
 export function withNamespaces<Bindings extends object>(env: Bindings): Bindings {
-  const found = CLASSES.filter((name) => hasNamespace(env, name)).map((name) => [name, find(env, name)]);
-  return { ...env, ...Object.fromEntries(found) };
+  const namespaces = CLASSES.filter((name) => hasNamespace(env, name)).map((name) => [name, findNamespace(env, name)]);
+  return { ...env, ...Object.fromEntries(namespaces) };
 }
 
-function find(env: unknown, name: ObjectClass): unknown {
-  return (env as Members)[name] ?? ofExports()[name];
+function findNamespace(env: unknown, name: ObjectClass): unknown {
+  return (env as Members)[name] ?? getExportedClasses()[name];
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-let known: Members = {};
+let exportedClasses: Members = {};
 
 /** Kept, because they stay the same and each look at `exports` takes half a microsecond. */
-function ofExports(): Members {
-  if (Object.keys(known).length > 0) return known;
+function getExportedClasses(): Members {
+  if (Object.keys(exportedClasses).length > 0) return exportedClasses;
   const all = exports as unknown as Members;
-  known = Object.fromEntries(CLASSES.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
-  return known;
+  exportedClasses = Object.fromEntries(CLASSES.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+  return exportedClasses;
 }

@@ -3,15 +3,15 @@
 import { shardOf } from "./shard.ts";
 
 /** How many objects share the names. Never changed: a name would be looked for where it is not. */
-export const SHARDS = 16;
+export const SHARD_COUNT = 16;
 /** With its number, the name of one. */
-export const SHARD = "names-";
+export const SHARD_PREFIX = "names-";
 
 export function shardAt<T extends Rpc.DurableObjectBranded>(
   objects: DurableObjectNamespace<T>,
   at: number,
 ): DurableObjectStub<T> {
-  return objects.getByName(`${SHARD}${at}`);
+  return objects.getByName(`${SHARD_PREFIX}${at}`);
 }
 
 /** The one that has a tenant's id, or a hostname. */
@@ -19,5 +19,5 @@ export function shardFor<T extends Rpc.DurableObjectBranded>(
   objects: DurableObjectNamespace<T>,
   name: string,
 ): DurableObjectStub<T> {
-  return shardAt(objects, shardOf(name, SHARDS));
+  return shardAt(objects, shardOf(name, SHARD_COUNT));
 }

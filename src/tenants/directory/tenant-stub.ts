@@ -2,8 +2,8 @@
 
 import type { TenantStub } from "../authority/incarnation.ts";
 import { namespaceOf } from "./namespaces.ts";
-import { keeperOf, type Meant } from "./placement.ts";
+import { tenantObjectOf, type TenantRef } from "./placement.ts";
 
-export function stubOf(env: object, meant: Meant): TenantStub {
-  return keeperOf(namespaceOf(env, "TenantObject"), meant.id, meant);
+export function stubOf(env: object, tenant: TenantRef): TenantStub {
+  return tenantObjectOf(namespaceOf(env, "TenantObject"), tenant.id, tenant);
 }

@@ -7,7 +7,7 @@ export interface HostVars {
 }
 
 /** The id in a hostname that a tenant has by its id; undefined: it is none. */
-export function idInHostname(hostname: string, { TENANT_HOST }: HostVars): string | undefined {
+export function tenantIdInHostname(hostname: string, { TENANT_HOST }: HostVars): string | undefined {
   if (!TENANT_HOST || !hostname.endsWith(`.${TENANT_HOST}`)) return undefined;
   return hostname.slice(0, -TENANT_HOST.length - 1);
 }
@@ -15,6 +15,6 @@ export function idInHostname(hostname: string, { TENANT_HOST }: HostVars): strin
 /** Names of this machine, addresses, and what Cloudflare gives each Worker: no customer can own one. */
 const NEVER_OWNED = /(?:^|\.)(?:localhost|localdomain|workers\.dev)$|^[\d.]+$|^\[/;
 
-export function isWorkersOwn(hostname: string, { TENANT_HOST }: HostVars): boolean {
+export function isWorkerHostname(hostname: string, { TENANT_HOST }: HostVars): boolean {
   return hostname === TENANT_HOST || NEVER_OWNED.test(hostname);
 }

@@ -2,16 +2,16 @@
 // would refuse, with a TypeError that names the member.
 
 import { charactersOf } from "../../protocol/characters.ts";
-import { checkShape, refuseStray, wholeFault } from "../../protocol/members.ts";
+import { assertMemberTypes, assertKnownKeys, integerRangeError } from "../../protocol/members.ts";
 import { LISTED_NAME, LISTED_NAME_RULE } from "../../protocol/client-rules.ts";
-import { BOUNDS, BUDGETS, NAME, NAME_RULE, RENAMED, RENAMED_RULE, SLUG, SLUG_RULE } from "./selection-bounds.ts";
+import { BOUNDS, RESULT_BUDGETS, NAME, NAME_RULE, RENAMED, RENAMED_RULE, SLUG, SLUG_RULE } from "./selection-bounds.ts";
 import type { NamedPatterns, ProfileDocument, ScopeDocument } from "./tenant-document.ts";
 
 const KINDS = ["tools", "prompts", "resources"] as const;
 
 export function checkProfiles(what: string, profiles: Readonly<Record<string, ProfileDocument>>): void {
   for (const [at, name, profile] of entriesOf(`${what}: profiles`, profiles)) {
-    refuseUnless(SLUG.test(name), at, `a name is ${SLUG_RULE}`);
+    assertRule(SLUG.test(name), at, `a name is ${SLUG_RULE}`);
     checkTexts(
       at,
       profile,
@@ -19,42 +19,46 @@ export function checkProfiles(what: string, profiles: Readonly<Record<string, Pr
       "instructions",
     );
     const { resultBudget = {} } = profile;
-    refuseStray(`${at}.resultBudget`, resultBudget, "bytes tokens");
-    for (const [unit, [least, most]] of Object.entries(BUDGETS)) {
-      const { [unit as keyof typeof BUDGETS]: amount = least } = resultBudget;
-      const fault = wholeFault(unit, amount, least, most);
-      refuseUnless(!fault, `${at}.resultBudget`, fault);
+    assertKnownKeys(`${at}.resultBudget`, resultBudget, "bytes tokens");
+    for (const [unit, [least, most]] of Object.entries(RESULT_BUDGETS)) {
+      const { [unit as keyof typeof RESULT_BUDGETS]: amount = least } = resultBudget;
+      const fault = integerRangeError(unit, amount, least, most);
+      assertRule(!fault, `${at}.resultBudget`, fault);
     }
-    for (const kind of KINDS) checkNamed(`${at}.${kind}`, profile[kind], kind === "resources" ? "" : " rename");
+    for (const kind of KINDS) checkNamedPatterns(`${at}.${kind}`, profile[kind], kind === "resources" ? "" : " rename");
   }
 }
 
-function checkNamed(at: string, named: NamedPatterns = {}, renames: string): void {
-  refuseStray(at, named, `allow deny${renames}`);
-  const { allow, deny, rename = {} } = named;
-  checkSelected(`${at}.allow`, allow);
-  checkSelected(`${at}.deny`, deny);
-  for (const [of, tool, renaming] of entriesOf(`${at}.rename`, rename, Infinity)) {
+function checkNamedPatterns(path: string, patterns: NamedPatterns = {}, renames: string): void {
+  assertKnownKeys(path, patterns, `allow deny${renames}`);
+  const { allow, deny, rename = {} } = patterns;
+  checkPatternList(`${path}.allow`, allow);
+  checkPatternList(`${path}.deny`, deny);
+  for (const [renamePath, tool, renaming] of entriesOf(`${path}.rename`, rename, Infinity)) {
     // As the admin API has it.
-    checkTexts(of, renaming, "name title description", "description");
-    refuseUnless(RENAMED.test(tool), of, `what is renamed has ${RENAMED_RULE}`);
-    refuseUnless(renaming.name === undefined || LISTED_NAME.test(renaming.name), of, `a name is ${LISTED_NAME_RULE}`);
+    checkTexts(renamePath, renaming, "name title description", "description");
+    assertRule(RENAMED.test(tool), renamePath, `what is renamed has ${RENAMED_RULE}`);
+    assertRule(
+      renaming.name === undefined || LISTED_NAME.test(renaming.name),
+      renamePath,
+      `a name is ${LISTED_NAME_RULE}`,
+    );
   }
 }
 
 export function checkScopes(what: string, scopes: Readonly<Record<string, ScopeDocument>>): void {
   for (const [at, name, scope] of entriesOf(`${what}: scopes`, scopes)) {
-    refuseUnless(NAME.test(name), at, `a name is ${NAME_RULE}`);
+    assertRule(NAME.test(name), at, `a name is ${NAME_RULE}`);
     checkTexts(at, scope, "description tools prompts resources");
-    for (const kind of KINDS) checkSelected(`${at}.${kind}`, scope[kind]);
+    for (const kind of KINDS) checkPatternList(`${at}.${kind}`, scope[kind]);
   }
 }
 
-function checkSelected(at: string, list: readonly string[] = []): void {
+function checkPatternList(at: string, list: readonly string[] = []): void {
   checkPatterns(at, list);
   const { pattern: longest, patterns: most } = BOUNDS;
   const isRight = list.length <= most && list.every((one) => one !== "" && charactersOf(one) <= longest);
-  refuseUnless(isRight, at, `at most ${most} patterns of 1 to ${longest} characters`);
+  assertRule(isRight, at, `at most ${most} patterns of 1 to ${longest} characters`);
 }
 
 export function checkPatterns(at: string, list: unknown = []): void {
@@ -67,22 +71,22 @@ function entriesOf<T>(
   named: Readonly<Record<string, T>>,
   most: number = BOUNDS.few,
 ): (readonly [string, string, T])[] {
-  refuseStray(at, named);
+  assertKnownKeys(at, named);
   const entries = Object.entries(named);
-  refuseUnless(entries.length <= most, at, `at most ${most}`);
+  assertRule(entries.length <= most, at, `at most ${most}`);
   return entries.map(([name, value]) => [`${at}.${name}`, name, value]);
 }
 
 /** `known`: its members; `long`: the one with more room. */
 function checkTexts(at: string, members: object, known: string, long?: string): void {
-  checkShape(at, members, known);
+  assertMemberTypes(at, members, known);
   for (const name of ["title", "description", "instructions"]) {
     const { [name]: text = "" } = members as Readonly<Record<string, string>>;
     const most = name === long ? BOUNDS.longText : BOUNDS.text;
-    refuseUnless(charactersOf(text) <= most, at, `${name}: at most ${most} characters`);
+    assertRule(charactersOf(text) <= most, at, `${name}: at most ${most} characters`);
   }
 }
 
-function refuseUnless(isRight: boolean, at: string, rule: string | undefined): void {
+function assertRule(isRight: boolean, at: string, rule: string | undefined): void {
   if (!isRight) throw new TypeError(`${at}: ${rule}`);
 }

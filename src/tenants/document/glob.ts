@@ -1,15 +1,15 @@
 // Owns glob patterns over names: `*` stands for any run of characters, `?` for one. Tenants write both patterns and names, so a
 // pattern is taken apart once, and a list of patterns once for each version of the document that has it.
 
-type Matches = (name: string) => boolean;
+type Matcher = (name: string) => boolean;
 
 export function globMatches(pattern: string, name: string): boolean {
   return matcherOf(pattern)(name);
 }
 
 /** For one pattern and many names. */
-export function matcherOf(pattern: string): Matches {
-  if (!isInner(pattern)) {
+export function matcherOf(pattern: string): Matcher {
+  if (!isFullGlob(pattern)) {
     const prefix = pattern.slice(0, -1);
     return pattern.endsWith("*") ? (name) => name.startsWith(prefix) : (name) => name === pattern;
   }
@@ -43,27 +43,27 @@ function finderOf(piece: string): (name: string, from: number) => number {
 }
 
 /** Whether more than a name or its beginning: only these are held against each name one by one. */
-export function isInner(pattern: string): boolean {
+export function isFullGlob(pattern: string): boolean {
   const wild = pattern.search(/[*?]/);
   return wild >= 0 && (wild < pattern.length - 1 || pattern.endsWith("?"));
 }
 
-const lists = new WeakMap<readonly string[], Matches>();
+const listMatchers = new WeakMap<readonly string[], Matcher>();
 
 /** Without patterns every name matches. The list does not change: what is made of it is kept beside it. */
 export function matchesAny(name: string, patterns: readonly string[] | undefined): boolean {
   if (patterns === undefined) return true;
-  let matches = lists.get(patterns);
+  let matches = listMatchers.get(patterns);
   if (!matches) {
-    matches = listMatcher(patterns);
-    lists.set(patterns, matches);
+    matches = createListMatcher(patterns);
+    listMatchers.set(patterns, matches);
   }
   return matches(name);
 }
 
-function listMatcher(patterns: readonly string[]): Matches {
-  const inner = patterns.filter(isInner).map(matcherOf);
-  const plain = patterns.filter((pattern) => !isInner(pattern));
+function createListMatcher(patterns: readonly string[]): Matcher {
+  const inner = patterns.filter(isFullGlob).map(matcherOf);
+  const plain = patterns.filter((pattern) => !isFullGlob(pattern));
   const names = new Set(plain.filter((pattern) => !pattern.endsWith("*")));
   const prefixes: string[] = [];
   // One that begins with another adds nothing, so at most one can begin a name: the last that is not behind it.

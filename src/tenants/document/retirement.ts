@@ -2,7 +2,7 @@
 // list they once read. A name without a successor was taken away, and that is in force when it is acknowledged. Pure.
 
 import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
-import type { RetiredName } from "../authority/policy-records.ts";
+import type { DeprecatedName } from "../authority/policy-records.ts";
 import { isVisible } from "./visibility.ts";
 
 /** The names of what a tenant's sources offer, as the sources call it. */
@@ -20,25 +20,25 @@ const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
 /** Both documents are whole: what lies under them is merged in. `now` and `until` are milliseconds since the epoch. */
-export function retiredNames(
+export function findDeprecatedNames(
   before: TenantDocument,
   after: TenantDocument,
   catalog: CatalogNames,
   now: number,
-): RetiredName[] {
+): DeprecatedName[] {
   const until = now + (after.deprecatedNameDays ?? DEFAULT_RETIREMENT_DAYS) * DAY;
   if (until <= now) return [];
-  return viewsOf(before, after).flatMap((profile) =>
+  return profilesInBoth(before, after).flatMap((profile) =>
     KINDS.flatMap((kind) => {
-      const names = namesGiven(
+      const names = renamedNames(
         kind,
         [before, after].map(({ profiles }) => (profile === null ? {} : profiles?.[profile])),
       );
-      const was = listedNames(before, profile, { kind, catalog, names });
-      const is = listedNames(after, profile, { kind, catalog, names });
-      const successors = new Map([...is].map(([name, target]) => [target, name]));
-      return [...was].flatMap(([name, target]) => {
-        const successor = is.has(name) ? undefined : successors.get(target);
+      const namesBefore = listedNames(before, profile, { kind, catalog, names });
+      const namesAfter = listedNames(after, profile, { kind, catalog, names });
+      const successors = new Map([...namesAfter].map(([name, target]) => [target, name]));
+      return [...namesBefore].flatMap(([name, target]) => {
+        const successor = namesAfter.has(name) ? undefined : successors.get(target);
         return successor === undefined ? [] : [{ kind, profile, name, target, successor, until }];
       });
     }),
@@ -46,7 +46,7 @@ export function retiredNames(
 }
 
 /** null for no profile, and the profiles in both documents: one that is gone has no URL at which to call anything. */
-function viewsOf(before: TenantDocument, after: TenantDocument): (string | null)[] {
+function profilesInBoth(before: TenantDocument, after: TenantDocument): (string | null)[] {
   return [null, ...Object.keys(before.profiles ?? {}).filter((name) => Object.hasOwn(after.profiles ?? {}, name))];
 }
 
@@ -54,12 +54,12 @@ function viewsOf(before: TenantDocument, after: TenantDocument): (string | null)
  * What profiles give names to, and the names. Everything else has its own, whatever is hidden: of thousands of tools and
  * hundreds of profiles nobody has to look whether each is seen in each.
  */
-export function namesGiven(kind: Kind, profiles: readonly (ProfileDocument | undefined)[]): ReadonlySet<string> {
+export function renamedNames(kind: Kind, profiles: readonly (ProfileDocument | undefined)[]): ReadonlySet<string> {
   const renamings = profiles.flatMap((profile) => Object.entries(profile?.[kind]?.rename ?? {}));
   return new Set(renamings.flatMap(([target, { name }]) => (name === undefined ? [] : [target, name])));
 }
 
-interface Sought {
+interface NameQuery {
   readonly kind: Kind;
   readonly catalog: CatalogNames;
   readonly names: ReadonlySet<string>;
@@ -69,14 +69,14 @@ interface Sought {
 function listedNames(
   document: TenantDocument,
   profile: string | null,
-  { kind, catalog, names }: Sought,
+  { kind, catalog, names }: NameQuery,
 ): ReadonlyMap<string, string> {
-  const seen = profile === null ? undefined : document.profiles?.[profile];
-  const eyes = { profile: seen, scopes: undefined };
-  const targets = targetsOf(document, seen, kind, catalog).filter(
-    (name) => names.has(name) && isVisible(document, eyes, kind, name),
+  const profileDocument = profile === null ? undefined : document.profiles?.[profile];
+  const filter = { profile: profileDocument, scopes: undefined };
+  const targets = targetsOf(document, profileDocument, kind, catalog).filter(
+    (name) => names.has(name) && isVisible(document, filter, kind, name),
   );
-  return new Map(targets.map((name) => [renamingOf(seen?.[kind], name)?.name ?? name, name]));
+  return new Map(targets.map((name) => [renamingOf(profileDocument?.[kind], name)?.name ?? name, name]));
 }
 
 /** The source's name of everything that the document could list, before anything is hidden. */

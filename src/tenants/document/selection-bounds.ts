@@ -26,4 +26,4 @@ export const TOOL_NAME_RULE = "1 to 128 of A-Z, a-z, 0-9, _ . -";
 /** `ID__OWN` of an upstream may have any characters. */
 export const RENAMED = /^[^*?]{1,300}$/u;
 export const RENAMED_RULE = "1 to 300 characters, none of them * or ?";
-export const BUDGETS = { bytes: [1000, 100_000_000], tokens: [250, 25_000_000] } as const;
+export const RESULT_BUDGETS = { bytes: [1000, 100_000_000], tokens: [250, 25_000_000] } as const;

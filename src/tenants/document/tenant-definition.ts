@@ -16,9 +16,9 @@ import {
 import { checkPatterns, checkProfiles, checkScopes } from "./check-selections.ts";
 import { SLUG } from "./selection-bounds.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
-import { checkShape, given, wholeFault } from "../../protocol/members.ts";
+import { assertMemberTypes, omitUndefined, integerRangeError } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
-import { ANYWHERE, type Placement } from "../directory/placement.ts";
+import { DEFAULT_PLACEMENT, type Placement } from "../directory/placement.ts";
 
 /** Whether a tenant has a tool, as it is listed. Only `true` says so. It is asked once for each tool and definition. */
 export type ToolPredicate = (tool: ToolDefinition["wire"]) => boolean;
@@ -107,16 +107,16 @@ export function defineTenant<Seed>(
   checkDefinition(`tenant "${id}"`, definition);
   const { maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
   const declared = declarationOf(definition, all);
-  return { id, definition: declared, base: documentOf(declared), maxStalenessMs, placement: ANYWHERE };
+  return { id, definition: declared, base: documentOf(declared), maxStalenessMs, placement: DEFAULT_PLACEMENT };
 }
 
 function checkDefinition(what: string, definition: TenantDefinitionOf): void {
-  checkShape(what, definition, MEMBERS);
+  assertMemberTypes(what, definition, MEMBERS);
   const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS, profiles = {}, scopes = {} } = definition;
   if (mode !== "open" && mode !== "key" && !definition.auth) {
     throw new TypeError(`${what}: mode is open or key; others need auth`);
   }
-  const fault = wholeFault("maxStalenessMs", maxStalenessMs, 50, MAX_STALENESS_MS);
+  const fault = integerRangeError("maxStalenessMs", maxStalenessMs, 50, MAX_STALENESS_MS);
   if (fault !== undefined) throw new TypeError(`${what}: ${fault}`);
   checkLists(what, definition);
   if (!MODES.includes(mode)) throw new TypeError(`${what}: mode is one of ${MODES.join(", ")}`);
@@ -137,13 +137,13 @@ function declarationOf<Seed>(definition: TenantDefinitionOf<Seed>, all: readonly
   return { ...rest, tools: typeof tools === "function" ? namesOf(all, tools) : tools };
 }
 
-function namesOf(all: readonly ToolDefinition[], has: ToolPredicate): readonly string[] {
+function namesOf(all: readonly ToolDefinition[], predicate: ToolPredicate): readonly string[] {
   // A promise, which says nothing yet, shows nothing.
-  return all.filter(({ wire }) => (has(wire) as unknown) === true).map(({ wire }) => wire.name);
+  return all.filter(({ wire }) => (predicate(wire) as unknown) === true).map(({ wire }) => wire.name);
 }
 
 /** A tenant that was made through the admin API. */
-export function managedTenant<Seed>(id: string, placement = ANYWHERE): Tenant<Seed> {
+export function createManagedTenant<Seed>(id: string, placement = DEFAULT_PLACEMENT): Tenant<Seed> {
   // Until its operators open it, only keys are let in.
   return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, placement };
 }
@@ -159,5 +159,5 @@ function documentOf({
   ...document
 }: Declaration): TenantDocument {
   const tools = config && Object.fromEntries(Object.entries(config).map(([tool, value]) => [tool, { config: value }]));
-  return given({ ...document, tools });
+  return omitUndefined({ ...document, tools });
 }

@@ -2,7 +2,7 @@
 // Pure. The admin contract validates documents; here they are already valid.
 
 import { isObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
+import { omitUndefined } from "../../protocol/members.ts";
 
 export interface Patterns {
   /** Glob patterns; without them everything is allowed. */
@@ -156,7 +156,7 @@ export const MODES = ["open", "key", "oauth", "key+oauth", "mixed"] as const;
 export type Mode = (typeof MODES)[number];
 
 /** Whether callers may bring tokens of the authorization servers that `auth` names. */
-export function takesTokens(mode: Mode | undefined): boolean {
+export function acceptsTokens(mode: Mode | undefined): boolean {
   return /^((key\+)?oauth|mixed)$/.test(`${mode}`);
 }
 
@@ -332,7 +332,16 @@ export interface TenantDocument {
 export const DEFAULT_RETIREMENT_DAYS = 30;
 
 /** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
-const MAPS = new Set(["tools", "settings", "scopes", "profiles", "prompts", "upstreams", "limits", "webhooks"]);
+const MERGED_BY_NAME = new Set([
+  "tools",
+  "settings",
+  "scopes",
+  "profiles",
+  "prompts",
+  "upstreams",
+  "limits",
+  "webhooks",
+]);
 
 /** Later layers win over earlier ones. `extends` is left out: what it names is a layer of its own. */
 export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {
@@ -341,8 +350,9 @@ export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocumen
   for (const layer of layers) {
     for (const [member, value] of Object.entries(layer)) {
       if (member === "extends" || member === "bind" || value === undefined || bound.has(member)) continue;
-      const under = merged[member];
-      merged[member] = MAPS.has(member) && isObject(under) && isObject(value) ? { ...under, ...value } : value;
+      const below = merged[member];
+      merged[member] =
+        MERGED_BY_NAME.has(member) && isObject(below) && isObject(value) ? { ...below, ...value } : value;
     }
     // As it is here: what comes later does not reach it.
     for (const member of layer.bind ?? []) bound.add(member);
@@ -360,7 +370,7 @@ export interface Change {
 export function diffDocuments(before: unknown, after: unknown, path = ""): readonly Change[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   if (!isObject(before) || !isObject(after)) {
-    return [given({ path, before, after })];
+    return [omitUndefined({ path, before, after })];
   }
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return members.flatMap((member) =>

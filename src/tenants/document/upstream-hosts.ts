@@ -6,9 +6,9 @@ export const UPSTREAM_HOST = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1
 /** One without a port stands for all of them. */
 export function isWithinHosts({ hostname, port, protocol }: URL, hosts: readonly string[]): boolean {
   const name = hostname.replace(/\.+$/, "");
-  const asked = port || (protocol === "http:" ? "80" : "443");
+  const requestedPort = port || (protocol === "http:" ? "80" : "443");
   return hosts.some((entry) => {
-    const [host = "", only = asked] = entry.split(":");
-    return only === asked && (host.startsWith("*.") ? name.endsWith(host.slice(1)) : name === host);
+    const [host = "", allowedPort = requestedPort] = entry.split(":");
+    return allowedPort === requestedPort && (host.startsWith("*.") ? name.endsWith(host.slice(1)) : name === host);
   });
 }

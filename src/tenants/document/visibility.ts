@@ -2,7 +2,7 @@
 // One function decides, and another says why. Pure. Refuses to apply suspensions: a view does.
 
 import type { Patterns, ProfileDocument, ScopeDocument, TenantDocument, ToolSetting } from "./tenant-document.ts";
-import { globMatches, isInner, matcherOf, matchesAny } from "./glob.ts";
+import { globMatches, isFullGlob, matcherOf, matchesAny } from "./glob.ts";
 
 export type Kind = "tools" | "prompts" | "resources";
 
@@ -16,19 +16,19 @@ export interface Suspension {
 }
 
 /** What decides what somebody sees of a tenant: the profile that they ask for, and their scopes. */
-export interface Eyes {
+export interface AccessFilter {
   readonly profile: ProfileDocument | undefined;
   /** undefined: nothing limits the principal. */
   readonly scopes: readonly ScopeDocument[] | undefined;
 }
 
-export interface Verdict {
+export interface VisibilityDecision {
   readonly visible: boolean;
   readonly reasons: readonly string[];
   /** Those that say no. */
-  readonly against: readonly string[];
+  readonly denials: readonly string[];
   /** That of the caller's scopes, among `reasons`. */
-  readonly ofScopes: string;
+  readonly scopeReason: string;
 }
 
 /** The setting of the exact name, else of the longest pattern that matches. */
@@ -58,25 +58,35 @@ function patternsOf(settings: Settings): readonly SettingPattern[] {
   if (known) return known;
   const patterns = Object.keys(settings).filter((key) => /[*?]/.test(key));
   const sorted = patterns.toSorted((a, b) => b.length - a.length);
-  const made = sorted.map((pattern) => ({ pattern, matches: matcherOf(pattern) }));
-  patternsOfSettings.set(settings, made);
-  return made;
+  const compiled = sorted.map((pattern) => ({ pattern, matches: matcherOf(pattern) }));
+  patternsOfSettings.set(settings, compiled);
+  return compiled;
 }
 
 /** As `isVisible`, with a reason for each of the three rules. */
-export function judge(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): Verdict {
+export function explainVisibility(
+  document: TenantDocument,
+  filter: AccessFilter,
+  kind: Kind,
+  name: string,
+): VisibilityDecision {
   const setting = kind === "tools" ? settingOf(document, name) : undefined;
   const enabled = setting?.setting.enabled ?? true;
-  const says = setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default";
-  const byScopes = judgeScopes(eyes.scopes, kind, name);
-  const rules: readonly Rule[] = [[enabled, says], judgePatterns(eyes.profile?.[kind], name), byScopes];
-  const against = rules.flatMap(([isFor, reason]) => (isFor ? [] : [reason]));
-  return { visible: against.length === 0, reasons: rules.map(([, reason]) => reason), against, ofScopes: byScopes[1] };
+  const enabledReason = setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default";
+  const byScopes = explainScopes(filter.scopes, kind, name);
+  const rules: readonly Rule[] = [[enabled, enabledReason], explainPatterns(filter.profile?.[kind], name), byScopes];
+  const denials = rules.flatMap(([isAllowed, reason]) => (isAllowed ? [] : [reason]));
+  return {
+    visible: denials.length === 0,
+    reasons: rules.map(([, reason]) => reason),
+    denials,
+    scopeReason: byScopes[1],
+  };
 }
 
 type Rule = readonly [isFor: boolean, reason: string];
 
-function judgePatterns(patterns: Patterns | undefined, name: string): Rule {
+function explainPatterns(patterns: Patterns | undefined, name: string): Rule {
   const denied = patterns?.deny?.find((pattern) => globMatches(pattern, name));
   if (denied !== undefined) return [false, `profile: denied by ${denied}`];
   if (patterns?.allow === undefined) return [true, "profile: allows everything it does not deny"];
@@ -86,7 +96,7 @@ function judgePatterns(patterns: Patterns | undefined, name: string): Rule {
     : [true, `profile: allowed by ${allowed}`];
 }
 
-function judgeScopes(scopes: readonly ScopeDocument[] | undefined, kind: Kind, name: string): Rule {
+function explainScopes(scopes: readonly ScopeDocument[] | undefined, kind: Kind, name: string): Rule {
   if (scopes === undefined) return [true, "principal: no scopes apply"];
   const granted = scopes.flatMap((scope) => scope[kind] ?? []).find((pattern) => globMatches(pattern, name));
   return granted === undefined
@@ -94,22 +104,22 @@ function judgeScopes(scopes: readonly ScopeDocument[] | undefined, kind: Kind, n
     : [true, `principal: a scope grants ${granted}`];
 }
 
-export function isVisible(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): boolean {
+export function isVisible(document: TenantDocument, filter: AccessFilter, kind: Kind, name: string): boolean {
   if (kind === "tools" && settingOf(document, name)?.setting.enabled === false) return false;
-  const patterns = eyes.profile?.[kind];
+  const patterns = filter.profile?.[kind];
   if (patterns?.deny && matchesAny(name, patterns.deny)) return false;
   if (!matchesAny(name, patterns?.allow)) return false;
-  return eyes.scopes === undefined || eyes.scopes.some((scope) => scope[kind] && matchesAny(name, scope[kind]));
+  return filter.scopes === undefined || filter.scopes.some((scope) => scope[kind] && matchesAny(name, scope[kind]));
 }
 
 /** What these scopes grant together, as one: each name is then looked up once. */
-export function scopesAsOne(scopes: readonly ScopeDocument[]): ScopeDocument {
+export function mergeScopes(scopes: readonly ScopeDocument[]): ScopeDocument {
   const all = (kind: Kind) => scopes.flatMap((scope) => scope[kind] ?? []);
   return { tools: all("tools"), prompts: all("prompts"), resources: all("resources") };
 }
 
 /** Characters of the patterns that are held against each name one by one. */
-export function innerLength({ tools = {} }: TenantDocument, { profile, scopes = [] }: Eyes): number {
+export function fullGlobLength({ tools = {} }: TenantDocument, { profile, scopes = [] }: AccessFilter): number {
   const kinds = ["tools", "prompts", "resources"] as const;
   const lists = kinds.flatMap((kind) => [
     profile?.[kind]?.allow,
@@ -118,13 +128,13 @@ export function innerLength({ tools = {} }: TenantDocument, { profile, scopes = 
   ]);
   const patterns = [
     ...Object.keys(tools).filter((key) => /[*?]/.test(key)),
-    ...lists.flatMap((list) => list?.filter(isInner) ?? []),
+    ...lists.flatMap((list) => list?.filter(isFullGlob) ?? []),
   ];
   return patterns.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Whether something of which only the beginning of its name is known may be visible. Says yes where nobody can know. */
-export function mayBeVisible({ profile, scopes }: Eyes, kind: Kind, prefix: string): boolean {
+export function mayBeVisible({ profile, scopes }: AccessFilter, kind: Kind, prefix: string): boolean {
   const { allow, deny = [] } = profile?.[kind] ?? {};
   const lists = [allow, scopes?.flatMap((scope) => scope[kind] ?? [])];
   if (deny.some((pattern) => pattern.endsWith("*") && globMatches(pattern, prefix))) return false;

@@ -3,26 +3,26 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 const RETRY_AFTER_S = 2;
 
 /** Rejects when there is no answer by then; `who` did not give it. */
-export async function inTime<T>(work: Promise<T>, milliseconds = PATIENCE_MS, who = "it"): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, milliseconds = TIMEOUT_MS, callee = "it"): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${who} gave no answer within ${milliseconds} ms`)), milliseconds);
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${callee} gave no answer within ${milliseconds} ms`)), milliseconds);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer ?? null);
   }
 }
 
 /** The same for what may be asked for again: whatever fails there is `busy`, which says so. */
-export async function reached<T>(work: Promise<T>, milliseconds?: number): Promise<T> {
+export async function withTimeoutOrBusy<T>(work: Promise<T>, milliseconds?: number): Promise<T> {
   try {
-    return await inTime(work, milliseconds);
+    return await withTimeout(work, milliseconds);
   } catch (error) {
     throw error instanceof AppError ? error : new AppError("busy", { retryAfter: RETRY_AFTER_S, cause: error });
   }

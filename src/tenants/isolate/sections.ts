@@ -2,20 +2,20 @@
 // bytes for all tenants, and written by whoever made one. A hash names its content, so what is kept here can never be old.
 
 import { AppError } from "../../protocol/app-error.ts";
-import { orClearUp } from "../authority/incarnation.ts";
-import { onceASecond } from "../authority/once-a-second.ts";
+import { withCleanup } from "../authority/incarnation.ts";
+import { retryKvWrite } from "../authority/once-a-second.ts";
 import { CONTAINER_BYTES } from "../../protocol/jsonrpc.ts";
-import type { Remote } from "../authority/tables.ts";
+import type { RpcClient } from "../authority/tables.ts";
 import {
   MAX_SECTION_BYTES,
   sectionKey,
   type SectionBody,
   type SectionMethods,
-  type SectionPut,
-  type SectionWrite,
+  type PutSectionResult,
+  type SectionWriteResult,
 } from "../authority/section-tables.ts";
-import { inTime } from "./in-time.ts";
-import { dropOffers } from "./snapshot.ts";
+import { withTimeout } from "./in-time.ts";
+import { clearCatalogMemo } from "./snapshot.ts";
 
 const MAX_BYTES = 62 * 1024 * 1024;
 /**
@@ -23,14 +23,14 @@ const MAX_BYTES = 62 * 1024 * 1024;
  * Measured: 2.8 times with definitions of 2 KB, about 4 with 1 KB, 7 with 250 bytes; 16 times where all is empty lists, so
  * each object and list counts as `CONTAINER_BYTES` more.
  */
-const FACTOR = 4;
+const COST_FACTOR = 4;
 const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
 /** What one costs beside that: its key, its hash, and the objects that hold it. */
 const ENTRY_BYTES = 1024;
 const KV_CACHE_SECONDS = 86_400;
 /** How long KV is waited for, and then the authority: all of a tenant's requests wait for its sections. */
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 /** KV takes one write of a key in a second. */
 const RESEND_AFTER_MS = [0, 1100, 1100] as const;
 
@@ -39,64 +39,64 @@ export interface Section {
   readonly bytes: Uint8Array;
 }
 
-export interface SectionPlace {
+export interface SectionLocation {
   /** What stands for the tenant in the keys of bodies: `keptUnder`. */
-  readonly kept: string;
+  readonly storageKey: string;
   readonly bodies: KVNamespace;
   /** The tenant's authority. */
-  readonly sections: () => Remote<SectionMethods>;
+  readonly sections: () => RpcClient<SectionMethods>;
 }
 
-interface HeldSection extends Section {
-  readonly weight: number;
+interface CachedSection extends Section {
+  readonly cost: number;
 }
 
 interface TenantSections {
-  readonly byHash: Map<string, HeldSection>;
+  readonly byHash: Map<string, CachedSection>;
   bytes: number;
 }
 
 /** By tenant, as `SectionPlace.kept`. Bound: MAX_BYTES, as ENTRY_BYTES each at least; see `makeRoom`. */
-const held = new Map<string, TenantSections>();
-let heldBytes = 0;
+const cache = new Map<string, TenantSections>();
+let cachedBytes = 0;
 
 /** The section if this isolate has it: no call is made. `of`: as `SectionPlace.kept`. */
-export function recallSection(of: string, hash: string): Section | undefined {
-  return held.get(of)?.byHash.get(hash);
+export function getCachedSection(storageKey: string, hash: string): Section | undefined {
+  return cache.get(storageKey)?.byHash.get(hash);
 }
 
 /** Lets go of the tenant's other sections: newer ones took their place. */
-export function keepOnly(of: string, hashes: Iterable<string>): void {
-  const sections = held.get(of);
+export function retainSections(storageKey: string, hashes: Iterable<string>): void {
+  const sections = cache.get(storageKey);
   if (!sections) return;
-  const wanted = new Set(hashes);
+  const retained = new Set(hashes);
   for (const [hash, section] of sections.byHash) {
-    if (wanted.has(hash)) continue;
+    if (retained.has(hash)) continue;
     sections.byHash.delete(hash);
-    weigh(sections, -section.weight);
+    adjustBytes(sections, -section.cost);
   }
-  if (sections.byHash.size === 0) held.delete(of);
+  if (sections.byHash.size === 0) cache.delete(storageKey);
 }
 
 /**
  * undefined: neither KV nor the authority has it, because a newer one took its place. Throws when the authority, which
  * is asked where KV fails, cannot be reached in time.
  */
-export async function loadSection(place: SectionPlace, hash: string): Promise<Section | undefined> {
-  const known = recallSection(place.kept, hash);
-  if (known) return known;
-  const key = sectionKey(place.kept, hash);
-  const stored = await inTime(
-    place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }),
-    PATIENCE_MS,
+export async function loadSection(location: SectionLocation, hash: string): Promise<Section | undefined> {
+  const cached = getCachedSection(location.storageKey, hash);
+  if (cached) return cached;
+  const key = sectionKey(location.storageKey, hash);
+  const stored = await withTimeout(
+    location.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }),
+    TIMEOUT_MS,
   ).catch(() => null);
   // KV may take a minute to show it everywhere, and what it shows may be another body: the authority has the one.
-  const isIt = stored !== null && (await hashOf(stored)) === hash;
-  const body = isIt ? stored : await inTime(place.sections().body(hash), PATIENCE_MS);
+  const isMatch = stored !== null && (await hashOf(stored)) === hash;
+  const body = isMatch ? stored : await withTimeout(location.sections().body(hash), TIMEOUT_MS);
   if (!body) return undefined;
   const bytes = new Uint8Array(body);
-  const section = { hash, bytes, weight: weightOf(bytes) };
-  keep(place.kept, section);
+  const section = { hash, bytes, cost: costOf(bytes) };
+  cacheSection(location.storageKey, section);
   return section;
 }
 
@@ -110,26 +110,30 @@ export interface NewSection extends Pick<SectionBody, "name"> {
  * the tenant is gone. What KV does not take, because it is away or had the same body within a second, isolates get from the
  * authority until it is written the next time.
  */
-export async function writeSection(place: SectionPlace, { name, bytes: body }: NewSection): Promise<SectionWrite> {
+export async function writeSection(
+  location: SectionLocation,
+  { name, bytes: body }: NewSection,
+): Promise<SectionWriteResult> {
   if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
   const hash = await hashOf(body);
-  const key = sectionKey(place.kept, hash);
+  const key = sectionKey(location.storageKey, hash);
   // Most readings find what the one before found: neither a write of KV nor a body on its way is paid for then.
-  const isThere = place.sections().has(name, hash);
-  if (await isThere.catch(() => false)) return { state: "unchanged" };
+  const isCurrent = location.sections().has(name, hash);
+  if (await isCurrent.catch(() => false)) return { state: "unchanged" };
   const section = { name, hash, body: new Uint8Array(body).buffer };
-  let resent: number | null = null;
+  let resendToken: number | null = null;
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    const unstored = await inTime(place.bodies.put(key, body), PATIENCE_MS).then(
+    const unstored = await withTimeout(location.bodies.put(key, body), TIMEOUT_MS).then(
       () => false,
       () => true,
     );
-    const done: SectionPut = await orClearUp(place.sections().put({ ...section, resent, unstored }), () =>
-      onceASecond(() => place.bodies.delete(key)),
+    const result: PutSectionResult = await withCleanup(
+      location.sections().put({ ...section, resent: resendToken, unstored }),
+      () => retryKvWrite(() => location.bodies.delete(key)),
     );
-    if (done.state !== "resend") return done;
-    resent = done.collected;
+    if (result.state !== "resend") return result;
+    resendToken = result.collected;
   }
   throw new AppError("busy", { retryAfter: 5 });
 }
@@ -139,27 +143,27 @@ async function hashOf(body: BufferSource): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function weightOf(bytes: Uint8Array): number {
+function costOf(bytes: Uint8Array): number {
   let containers = 0;
   // Those in strings too: they are few, and to know takes longer.
   for (let at = 0; at < bytes.length; at += 1) {
     if (bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY) containers += 1;
   }
-  return ENTRY_BYTES + FACTOR * (bytes.byteLength + CONTAINER_BYTES * containers);
+  return ENTRY_BYTES + COST_FACTOR * (bytes.byteLength + CONTAINER_BYTES * containers);
 }
 
-function weigh(sections: TenantSections, more: number): void {
-  sections.bytes += more;
-  heldBytes += more;
+function adjustBytes(sections: TenantSections, delta: number): void {
+  sections.bytes += delta;
+  cachedBytes += delta;
 }
 
-function keep(of: string, section: HeldSection): void {
-  const sections = held.get(of) ?? { byHash: new Map<string, HeldSection>(), bytes: 0 };
+function cacheSection(storageKey: string, section: CachedSection): void {
+  const sections = cache.get(storageKey) ?? { byHash: new Map<string, CachedSection>(), bytes: 0 };
   if (sections.byHash.has(section.hash)) return;
-  held.set(of, sections);
+  cache.set(storageKey, sections);
   sections.byHash.set(section.hash, section);
-  weigh(sections, section.weight);
-  makeRoom(of);
+  adjustBytes(sections, section.cost);
+  evictSections(storageKey);
 }
 
 /**
@@ -167,19 +171,19 @@ function keep(of: string, section: HeldSection): void {
  * that was not called for longest is the very next one, and dropping that one would serve nobody from memory. Large tenants
  * go rather than small ones, and never the one that is loaded.
  */
-function makeRoom(of: string): void {
-  while (heldBytes > MAX_BYTES && held.size > 1) {
-    let left = Math.random() * (heldBytes - (held.get(of)?.bytes ?? 0));
+function evictSections(storageKey: string): void {
+  while (cachedBytes > MAX_BYTES && cache.size > 1) {
+    let remaining = Math.random() * (cachedBytes - (cache.get(storageKey)?.bytes ?? 0));
     let dropped: string | undefined;
-    for (const [tenant, { bytes }] of held) {
-      if (tenant === of) continue;
+    for (const [tenant, { bytes }] of cache) {
+      if (tenant === storageKey) continue;
       dropped = tenant;
-      left -= bytes;
-      if (left < 0) break;
+      remaining -= bytes;
+      if (remaining < 0) break;
     }
     if (dropped === undefined) return;
-    heldBytes -= held.get(dropped)?.bytes ?? 0;
-    held.delete(dropped);
-    dropOffers(dropped);
+    cachedBytes -= cache.get(dropped)?.bytes ?? 0;
+    cache.delete(dropped);
+    clearCatalogMemo(dropped);
   }
 }

@@ -22,7 +22,7 @@ export class SingleFlight<T> {
   /** Without a call yet: what waits for the one under way to be over. */
   #next: Flight<T> | undefined;
 
-  get isUnderWay(): boolean {
+  get isRunning(): boolean {
     return this.#flight !== undefined;
   }
 

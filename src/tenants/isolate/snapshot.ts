@@ -1,13 +1,13 @@
 // Owns what this isolate holds of each tenant, and for how long: the serving half of the lease rule, within a budget of
 // memory. No request awaits another's promise: where two ask at once, the later answer is held.
 
-import { idsOf, type KeyRing } from "../../auth/seal.ts";
-import { lasts } from "./lasting.ts";
+import { keyIdsOf, type KeyRing } from "../../auth/seal.ts";
+import { isUnexpired } from "./lasting.ts";
 import { EndedSessions } from "./ended-sessions.ts";
-import type { KeyGrant, LeaseAnswer, LeaseAsk, LeaseGranted, Policy } from "../authority/policy-records.ts";
+import type { KeyGrant, LeaseResponse, LeaseRequest, GrantedLease, Policy } from "../authority/policy-records.ts";
 import type { Placement } from "../directory/placement.ts";
-import { policyCalls } from "../authority/policy-calls.ts";
-import { remote } from "../authority/tables.ts";
+import { policyRpc } from "../authority/policy-calls.ts";
+import { createRpcClient } from "../authority/tables.ts";
 import type { TenantStub } from "../authority/incarnation.ts";
 
 /** Milliseconds that a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
@@ -27,7 +27,7 @@ function hourOf(time: number): number {
 /** What is made of a text of JSON costs several times its characters. */
 const TEXT_FACTOR = 4;
 
-export interface Snapshot {
+export interface CachedPolicy {
   readonly tenant: string;
   readonly version: number;
   /** When the tenant was made: another one of the same name counts its versions anew. */
@@ -52,15 +52,15 @@ export interface Snapshot {
   /** What the authority said of keys, by `memoOf` the credential; null: no such key. Begins anew with each version. */
   readonly keys: Map<string, KeyGrant | null>;
   /** Of these, what was asked in this hour of the clock: the authority notes that a key is used when it is asked about it. */
-  readonly asked: Set<string>;
+  readonly checkedKeys: Set<string>;
   /** The hour, from the epoch. */
   readonly keysHour: number;
   /** Whatever is computed from this version of the policy, under a key that whoever computes it chooses. */
-  readonly derived: Map<unknown, unknown>;
+  readonly memo: Map<unknown, unknown>;
   /** The same for what is computed from `offerPart` alone: a change of keys, secrets or limits leaves it as it is. */
-  readonly offers: Map<unknown, unknown>;
+  readonly catalogMemo: Map<unknown, unknown>;
   /** Goes on from version to version. */
-  readonly ended: EndedSessions;
+  readonly endedSessions: EndedSessions;
   /** Without its keys and ended sessions. */
   readonly bytes: number;
   /** Where its authority is: whoever holds this need not ask the directory. */
@@ -69,94 +69,98 @@ export interface Snapshot {
   readonly inCode: boolean;
 }
 
-export interface SnapshotAsk {
+export interface PolicyRequest {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
   /** A key that this isolate does not know yet: the text under which to remember it, and its hash. */
-  readonly key: { readonly memo: string; readonly hash: string } | null;
+  readonly key: { readonly cacheKey: string; readonly hash: string } | null;
 }
 
 /** By tenant, the least recently leased first. Bound: MAX_BYTES, as BASE_BYTES each at least. */
-const held = new Map<string, Snapshot>();
+const cache = new Map<string, CachedPolicy>();
 /** What each weighed when it was held: keys and ended sessions go on from lease to lease, and grow. Bound: as `held`. */
-const weights = new Map<string, number>();
-let heldBytes = 0;
+const costs = new Map<string, number>();
+let cachedBytes = 0;
 
 /** The snapshot from the last lease, even if that has ended. */
-export function lastSnapshot(tenant: string): Snapshot | undefined {
-  return held.get(tenant);
+export function peekPolicy(tenant: string): CachedPolicy | undefined {
+  return cache.get(tenant);
 }
 
 /** The snapshot while its lease lasts. */
-export function validSnapshot(tenant: string): Snapshot | undefined {
-  const snapshot = held.get(tenant);
-  return snapshot !== undefined && isLeased(snapshot) ? snapshot : undefined;
+export function getFreshPolicy(tenant: string): CachedPolicy | undefined {
+  const policy = cache.get(tenant);
+  return policy !== undefined && isLeased(policy) ? policy : undefined;
 }
 
 /** Whether its lease lasts. */
-export function isLeased({ validUntil, leaseMs }: Pick<Snapshot, "validUntil" | "leaseMs">): boolean {
-  return lasts(validUntil, leaseMs, Date.now());
+export function isLeased({ validUntil, leaseMs }: Pick<CachedPolicy, "validUntil" | "leaseMs">): boolean {
+  return isUnexpired(validUntil, leaseMs, Date.now());
 }
 
 /** Of a lease, so much at its end is for taking the next one while this one serves. */
-const RENEWED_IN = 0.3;
+const REFRESH_SHARE = 0.3;
 
 /** Whether who comes now should see to the next lease, though this one holds. */
-export function isEnding({ renewal }: Snapshot): boolean {
+export function shouldRefresh({ renewal }: CachedPolicy): boolean {
   return Date.now() >= renewal.from;
 }
 
 /** Takes a new lease. undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
-export async function askSnapshot(tenant: string, stub: TenantStub, ask: SnapshotAsk): Promise<Snapshot | undefined> {
-  const asked = Date.now();
-  const before = held.get(tenant);
-  const told: LeaseAnswer = await remote(stub, policyCalls).lease(askWith(before, ask));
-  if (told.state === "absent") {
-    dropSnapshot(tenant);
+export async function requestLease(
+  tenant: string,
+  stub: TenantStub,
+  request: PolicyRequest,
+): Promise<CachedPolicy | undefined> {
+  const requestedAt = Date.now();
+  const previous = cache.get(tenant);
+  const response: LeaseResponse = await createRpcClient(stub, policyRpc).lease(toLeaseRequest(previous, request));
+  if (response.state === "absent") {
+    evictPolicy(tenant);
     return undefined;
   }
-  const answer = told.state === "granted" ? told : asBefore(before);
-  const snapshot = renewed(tenant, answer, { before, asked, ask });
-  if (ask.key) rememberKey(snapshot, ask.key.memo, answer.key);
-  hold(snapshot);
-  return snapshot;
+  const lease = response.state === "granted" ? response : unchangedLease(previous);
+  const policy = createCachedPolicy(tenant, lease, { previous, asked: requestedAt, request });
+  if (request.key) cacheKeyGrant(policy, request.key.cacheKey, lease.key);
+  cachePolicy(policy);
+  return policy;
 }
 
-function askWith(before: Snapshot | undefined, ask: SnapshotAsk): LeaseAsk {
+function toLeaseRequest(previous: CachedPolicy | undefined, request: PolicyRequest): LeaseRequest {
   return {
-    version: before ? { number: before.version, created: before.created } : null,
-    maxStalenessMs: ask.maxStalenessMs,
-    inCode: ask.inCode,
-    ring: before && idsOf(before.ring),
-    keyHash: ask.key?.hash ?? null,
-    endedAfter: before?.ended.cursor ?? null,
+    version: previous ? { number: previous.version, created: previous.created } : null,
+    maxStalenessMs: request.maxStalenessMs,
+    inCode: request.inCode,
+    ring: previous && keyIdsOf(previous.ring),
+    keyHash: request.key?.hash ?? null,
+    endedAfter: previous?.endedSessions.cursor ?? null,
   };
 }
 
-function asBefore(before: Snapshot | undefined): LeaseGranted {
-  if (!before) throw new Error("the authority sent nothing and nothing is held");
+function unchangedLease(previous: CachedPolicy | undefined): GrantedLease {
+  if (!previous) throw new Error("the authority sent nothing and nothing is held");
   // Of one in code it is told only once that is so, and of all others nobody asks.
-  const { version, created, ring } = before;
-  const nothing = { policy: null, sections: null, key: null, ended: null };
+  const { version, created, ring } = previous;
+  const nothing = { policy: null, sections: null, key: null, endedSessions: null };
   return { state: "granted", version, created, ring, seeded: true, ...nothing };
 }
 
-function renewed(
+function createCachedPolicy(
   tenant: string,
-  answer: LeaseGranted,
-  { before, asked, ask }: { before: Snapshot | undefined; asked: number; ask: SnapshotAsk },
-): Snapshot {
-  const { version, created, seeded, ring } = answer;
-  const placement = ask.inCode ? ask.placement : { ...ask.placement, created };
-  const ended = before?.ended ?? new EndedSessions();
-  if (answer.ended) ended.learn(answer.ended);
-  const current = sameAs(answer, tenant);
-  const kept = current ?? (answer.policy === null ? before : fresh(answer, answer.policy, before));
-  if (!kept) throw new Error("the authority sent no policy and none is held");
-  const leaseMs = kept.policy.document.maxStalenessMs ?? ask.maxStalenessMs;
-  const { policy, sections, derived, offers, bytes } = kept;
-  const known = keysIn([current, before], derived, asked);
+  lease: GrantedLease,
+  { previous, asked, request }: { previous: CachedPolicy | undefined; asked: number; request: PolicyRequest },
+): CachedPolicy {
+  const { version, created, seeded, ring } = lease;
+  const placement = request.inCode ? request.placement : { ...request.placement, created };
+  const endedSessions = previous?.endedSessions ?? new EndedSessions();
+  if (lease.endedSessions) endedSessions.merge(lease.endedSessions);
+  const current = findSameVersion(lease, tenant);
+  const part = current ?? (lease.policy === null ? previous : createPolicyPart(lease, lease.policy, previous));
+  if (!part) throw new Error("the authority sent no policy and none is held");
+  const leaseMs = part.policy.document.maxStalenessMs ?? request.maxStalenessMs;
+  const { policy, sections, memo: derived, catalogMemo: offers, bytes } = part;
+  const keyCache = keyCacheOf([current, previous], derived, asked);
   // Each by its name: every lease makes one of these, and spreading what is there costs several times as much.
   return {
     tenant,
@@ -165,109 +169,116 @@ function renewed(
     policy,
     sections,
     // The same keys stay the same objects, because imported keys and opened sessions are cached under them.
-    ring: before && idsOf(before.ring) === idsOf(ring) ? before.ring : ring,
+    ring: previous && keyIdsOf(previous.ring) === keyIdsOf(ring) ? previous.ring : ring,
     seeded,
     leaseMs,
     validUntil: asked + leaseMs,
-    renewal: { from: asked + leaseMs * (1 - RENEWED_IN) },
-    keys: known.keys,
-    asked: known.asked,
-    keysHour: known.keysHour,
-    derived,
-    offers,
-    ended,
+    renewal: { from: asked + leaseMs * (1 - REFRESH_SHARE) },
+    keys: keyCache.keys,
+    checkedKeys: keyCache.checkedKeys,
+    keysHour: keyCache.keysHour,
+    memo: derived,
+    catalogMemo: offers,
+    endedSessions,
     bytes,
     placement,
-    inCode: ask.inCode,
+    inCode: request.inCode,
   };
 }
 
 /** Those of the same version, and which of them were asked about in this hour. */
-function keysIn(
-  known: readonly (Snapshot | undefined)[],
-  derived: Snapshot["derived"],
+function keyCacheOf(
+  candidates: readonly (CachedPolicy | undefined)[],
+  memo: CachedPolicy["memo"],
   now: number,
-): Pick<Snapshot, "keys" | "asked" | "keysHour"> {
+): Pick<CachedPolicy, "keys" | "checkedKeys" | "keysHour"> {
   const keysHour = hourOf(now);
-  const same = known.find((one) => one?.derived === derived);
-  const asked = same?.keysHour === keysHour ? same.asked : new Set<string>();
-  return { keys: same?.keys ?? new Map<string, KeyGrant | null>(), asked, keysHour };
+  const same = candidates.find((one) => one?.memo === memo);
+  const checkedKeys = same?.keysHour === keysHour ? same.checkedKeys : new Set<string>();
+  return { keys: same?.keys ?? new Map<string, KeyGrant | null>(), checkedKeys, keysHour };
 }
 
 /** What a request that asked at the same time got already: keys and views are found and computed once for a version. */
-function sameAs({ version, created }: Pick<Snapshot, "version" | "created">, tenant: string): Snapshot | undefined {
-  const current = held.get(tenant);
+function findSameVersion(
+  { version, created }: Pick<CachedPolicy, "version" | "created">,
+  tenant: string,
+): CachedPolicy | undefined {
+  const current = cache.get(tenant);
   return current?.version === version && current.created === created ? current : undefined;
 }
 
-type Kept = Pick<Snapshot, "policy" | "sections" | "derived" | "offers" | "bytes">;
+type PolicyPart = Pick<CachedPolicy, "policy" | "sections" | "memo" | "catalogMemo" | "bytes">;
 
-function fresh({ created, sections: named }: LeaseGranted, policy: Policy, before: Snapshot | undefined): Kept {
-  const made = { policy, sections: new Map(named), derived: new Map() };
-  if (before?.created === created && offerPart(before) === offerPart(made)) {
-    const bytes = before.bytes - weightOf(before.policy) + weightOf(policy);
-    return { ...made, offers: before.offers, bytes };
+function createPolicyPart(
+  { created, sections: named }: GrantedLease,
+  policy: Policy,
+  previous: CachedPolicy | undefined,
+): PolicyPart {
+  const part = { policy, sections: new Map(named), memo: new Map() };
+  if (previous?.created === created && catalogFingerprint(previous) === catalogFingerprint(part)) {
+    const bytes = previous.bytes - costOf(previous.policy) + costOf(policy);
+    return { ...part, catalogMemo: previous.catalogMemo, bytes };
   }
-  return { ...made, offers: new Map(), bytes: BASE_BYTES + weightOf(policy) };
+  return { ...part, catalogMemo: new Map(), bytes: BASE_BYTES + costOf(policy) };
 }
 
-function weightOf(policy: Policy): number {
+function costOf(policy: Policy): number {
   return 2 * JSON.stringify(policy).length;
 }
 
 /** What decides which tools, prompts and resources a tenant has, and who sees them; as JSON. Keys, secrets and limits do not. */
-function offerPart({ policy, sections }: Pick<Snapshot, "policy" | "sections">): string {
+function catalogFingerprint({ policy, sections }: Pick<CachedPolicy, "policy" | "sections">): string {
   const { document, suspensions, retired } = policy;
   const suspended = suspensions.filter(({ kind }) => kind === "tool");
   return JSON.stringify([{ ...document, limits: undefined }, suspended, retired, [...sections]]);
 }
 
-function rememberKey(snapshot: Snapshot, memo: string, grant: KeyGrant | null): void {
-  const { keys, asked } = snapshot;
-  if (keys.size >= MAX_KEYS && !keys.has(memo)) {
-    const least = leastWorth(keys);
-    keys.delete(least);
-    asked.delete(least);
+function cacheKeyGrant(policy: CachedPolicy, cacheKey: string, grant: KeyGrant | null): void {
+  const { keys, checkedKeys } = policy;
+  if (keys.size >= MAX_KEYS && !keys.has(cacheKey)) {
+    const evicted = evictionCandidate(keys);
+    keys.delete(evicted);
+    checkedKeys.delete(evicted);
   }
-  keys.set(memo, grant);
-  asked.add(memo);
+  keys.set(cacheKey, grant);
+  checkedKeys.add(cacheKey);
 }
 
 /** Texts that are no keys go first: anybody can make as many of them as they like. */
-function leastWorth(keys: ReadonlyMap<string, KeyGrant | null>): string {
-  for (const [memo, grant] of keys) if (grant === null) return memo;
+function evictionCandidate(keys: ReadonlyMap<string, KeyGrant | null>): string {
+  for (const [cacheKey, grant] of keys) if (grant === null) return cacheKey;
   const [oldest = ""] = keys.keys();
   return oldest;
 }
 
-function hold(snapshot: Snapshot): void {
-  const { bytes, ended, keys } = snapshot;
-  const weight = bytes + ended.bytes + keys.size * KEY_BYTES;
-  heldBytes += weight - (weights.get(snapshot.tenant) ?? 0);
-  weights.set(snapshot.tenant, weight);
+function cachePolicy(policy: CachedPolicy): void {
+  const { bytes, endedSessions, keys } = policy;
+  const cost = bytes + endedSessions.bytes + keys.size * KEY_BYTES;
+  cachedBytes += cost - (costs.get(policy.tenant) ?? 0);
+  costs.set(policy.tenant, cost);
   // Deleted first, so that it comes last.
-  held.delete(snapshot.tenant);
-  held.set(snapshot.tenant, snapshot);
-  for (const [tenant] of held) {
-    if (heldBytes <= MAX_BYTES || tenant === snapshot.tenant) break;
-    dropSnapshot(tenant);
+  cache.delete(policy.tenant);
+  cache.set(policy.tenant, policy);
+  for (const [tenant] of cache) {
+    if (cachedBytes <= MAX_BYTES || tenant === policy.tenant) break;
+    evictPolicy(tenant);
   }
 }
 
 /** So many characters of JSON more than before are kept of the tenant, beside its policy. */
-export function weighText(tenant: string, characters: number): void {
-  const snapshot = held.get(tenant);
-  if (snapshot) hold({ ...snapshot, bytes: snapshot.bytes + TEXT_FACTOR * characters });
+export function addTextCost(tenant: string, characters: number): void {
+  const policy = cache.get(tenant);
+  if (policy) cachePolicy({ ...policy, bytes: policy.bytes + TEXT_FACTOR * characters });
 }
 
 /** What was made of sections that are held no more goes with them. `kept`: as `keptUnder` makes it. */
-export function dropOffers(kept: string): void {
-  const [tenant = ""] = kept.split("@");
-  held.get(tenant)?.offers.clear();
+export function clearCatalogMemo(storageKey: string): void {
+  const [tenant = ""] = storageKey.split("@");
+  cache.get(tenant)?.catalogMemo.clear();
 }
 
-export function dropSnapshot(tenant: string): void {
-  heldBytes -= weights.get(tenant) ?? 0;
-  weights.delete(tenant);
-  held.delete(tenant);
+export function evictPolicy(tenant: string): void {
+  cachedBytes -= costs.get(tenant) ?? 0;
+  costs.delete(tenant);
+  cache.delete(tenant);
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/apply/apply-document.ts";
-import { findManaged } from "../../../src/admin/apply/tenant-access.ts";
+import { requireTenant } from "../../../src/admin/apply/tenant-access.ts";
 import type { OperatorRole } from "../../../src/deployment/operator-sign-in.ts";
 import { login } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -94,7 +94,7 @@ describe("a tenant's administrator", () => {
       const who = { ...desk, caller: { ...caller, role } };
       const edit = (own: TenantDocument) => ({ ...own, auth: { issuers: [at(host)] } });
       const how = { edit, ifMatch: null, dryRun: false, wait: "never", action: "apply" } as const;
-      return applyDocument(who, await findManaged(who, id), how);
+      return applyDocument(who, await requireTenant(who, id), how);
     };
     await expect(add("evil.com", "tenant-admin")).rejects.toMatchObject({ key: "forbidden" });
     expect(await add("a.idp.com", "tenant-admin")).toMatchObject({ changed: true });

@@ -1,7 +1,7 @@
 // Where `auth` can be kept, how it is explained, and when a change of it is acknowledged. Who may write it: auth-bounds.test.ts.
 
 import { describe, expect, it } from "vitest";
-import { takesAway } from "../../../src/admin/apply/withdrawal.ts";
+import { isWithdrawal } from "../../../src/admin/apply/withdrawal.ts";
 import { login } from "../../../src/tenantry.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN } from "../../support/workerd/admin.ts";
 
@@ -43,7 +43,7 @@ describe("auth in a tenant's document", () => {
     ["an issuer names other people", [issuer("a"), { ...issuer("b"), audience: ["api://b"] }]],
   ])("takes away where %s, so that the answer waits until it is in force", (_what, issuers) => {
     const before = { mode: "oauth", auth: { issuers: [issuer("a"), issuer("b")] } } as const;
-    expect(takesAway(before, { ...before, auth: { issuers } }, [])).toBe(true);
-    expect(takesAway(before, { ...before, title: "New" }, [])).toBe(false);
+    expect(isWithdrawal(before, { ...before, auth: { issuers } }, [])).toBe(true);
+    expect(isWithdrawal(before, { ...before, title: "New" }, [])).toBe(false);
   });
 });

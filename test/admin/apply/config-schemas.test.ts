@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { configuredBy } from "../../../src/calls/configured.ts";
+import { createTypedConfig } from "../../../src/calls/configured.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
 import { adminEnv, adminOptions, appOf, newTenant, ORIGIN } from "../../support/workerd/admin.ts";
 
@@ -17,7 +17,7 @@ const app = appOf({
   catalog: {
     ...adminOptions.catalog,
     tools: [...adminOptions.catalog.tools, quote],
-    settings: configuredBy(z.object({ plan: z.enum(["free", "paid"]), seats: z.number().optional() })),
+    settings: createTypedConfig(z.object({ plan: z.enum(["free", "paid"]), seats: z.number().optional() })),
   },
 });
 

@@ -2,9 +2,9 @@
 // and 8 KB took half a minute. Before the mend each of these took longer than a test may.
 
 import { expect, test } from "vitest";
-import { brokenRules } from "../../../src/admin/apply/document-rules.ts";
-import { judgeNames } from "../../../src/admin/apply/named-things.ts";
-import { retiredNames } from "../../../src/tenants/document/retirement.ts";
+import { documentErrors } from "../../../src/admin/apply/document-rules.ts";
+import { checkNameReferences } from "../../../src/admin/apply/named-things.ts";
+import { findDeprecatedNames } from "../../../src/tenants/document/retirement.ts";
 
 const many = (count: number, end: string) => Array.from({ length: count }, (_none, at) => `${end}${at}`);
 const catalog = { tools: many(4000, "u__tool"), prompts: [], search: [] };
@@ -15,25 +15,25 @@ test("a document of many profiles and many patterns is judged without looking fo
   const renamed = { tools: { rename: { u__tool1: { name: "one" }, u__tool2: { name: "u__tool3" } } } };
   const before = { tools, profiles: { ...profiles, p0: {} } };
   const after = { tools, profiles: { ...profiles, p0: renamed } };
-  expect(brokenRules(after, catalog).map(({ field }) => field)).toEqual(["profiles.p0.tools.rename.u__tool2.name"]);
-  const names = retiredNames(before, after, catalog, 0).map(({ name, successor }) => [name, successor]);
+  expect(documentErrors(after, catalog).map(({ field }) => field)).toEqual(["profiles.p0.tools.rename.u__tool2.name"]);
+  const names = findDeprecatedNames(before, after, catalog, 0).map(({ name, successor }) => [name, successor]);
   expect(names).toEqual([["u__tool1", "one"]]);
 });
 
 test("a document of many patterns has the first of them checked against the names, and no warning for those that match", () => {
   const deny = many(200, "*tool399");
   const own = { profiles: Object.fromEntries(many(500, "p").map((name) => [name, { tools: { deny } }])) };
-  const things = { tools: new Set(catalog.tools), prompts: undefined, mayHave: () => false };
-  const { refused, warnings } = judgeNames(own, {}, things);
+  const things = { tools: new Set(catalog.tools), prompts: undefined, mayListLater: () => false };
+  const { errors: refused, warnings } = checkNameReferences(own, {}, things);
   expect(refused).toEqual([]);
   expect(warnings).toHaveLength(100);
 });
 
 test("a document has no warnings of patterns once those before them took as long as a view may", () => {
-  const things = { tools: new Set(many(4000, "a".repeat(110))), prompts: undefined, mayHave: () => false };
+  const things = { tools: new Set(many(4000, "a".repeat(110))), prompts: undefined, mayListLater: () => false };
   const warningsAfter = (patterns: number) => {
     const deny = [...many(patterns, "*?a").map((pattern) => `${pattern.slice(0, 3)}*`), "no*thing"];
-    return judgeNames({ profiles: { p: { tools: { deny } } } }, {}, things).warnings.map(({ field }) => field);
+    return checkNameReferences({ profiles: { p: { tools: { deny } } } }, {}, things).warnings.map(({ field }) => field);
   };
   expect(warningsAfter(10)).toEqual(["profiles.p.tools.deny.10"]);
   expect(warningsAfter(199)).toEqual([]);

@@ -2,7 +2,7 @@
 // where it can still become something, and only warned of where it is a pattern.
 
 import { describe, expect, it } from "vitest";
-import { judgeNames, thingsOf } from "../../../src/admin/apply/named-things.ts";
+import { checkNameReferences, knownNamesOf } from "../../../src/admin/apply/named-things.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { ask, newTenant, rules } from "../../support/workerd/admin.ts";
 
@@ -127,7 +127,7 @@ describe("what may become something", () => {
   it("has what the same upstream lists beside it", () => {
     const catalog = { tools: ["up__search"], prompts: [], search: [] };
     const own = { upstreams: { up: {} }, tools: { up__serch: {} } };
-    expect(judgeNames(own, {}, thingsOf(catalog, own)).warnings).toEqual([
+    expect(checkNameReferences(own, {}, knownNamesOf(catalog, own)).warnings).toEqual([
       { field: "tools.up__serch", rule: "pending: the upstream up lists no such name now; did you mean up__search?" },
     ]);
   });
@@ -135,5 +135,7 @@ describe("what may become something", () => {
 
 it("a document has at most a hundred and one refused names, however many there are", () => {
   const tools = Object.fromEntries(Array.from({ length: 5000 }, (_none, at) => [`x${at}`, {}]));
-  expect(judgeNames({ tools }, {}, thingsOf({ tools: ["a"], prompts: [], search: [] }, {})).refused).toHaveLength(101);
+  expect(
+    checkNameReferences({ tools }, {}, knownNamesOf({ tools: ["a"], prompts: [], search: [] }, {})).errors,
+  ).toHaveLength(101);
 });

@@ -4,10 +4,10 @@ import { createExecutionContext, runInDurableObject, waitOnExecutionContext } fr
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { sessionName } from "../../../src/sessions/session-door.ts";
-import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { storageKey } from "../../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { statefulSessionStore } from "../../../src/tenants/authority/session-register.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { anyTenant, inside, oneTenant, tenantOf } from "../../support/workerd/tenant.ts";
 import { adminEnv, ask, newTenant, ORIGIN } from "../../support/workerd/admin.ts";
@@ -27,7 +27,7 @@ async function post(tenant: string, message: object, session?: string): Promise<
   return response;
 }
 
-const OWNERSHIP = { owner: "ann", mostOfOwner: 10, mostOfAll: 100 };
+const OWNERSHIP = { owner: "ann", maxPerOwner: 10, maxPerTenant: 100 };
 
 /** A session that remembers a subscription. */
 async function subscribed(tenant: string): Promise<string> {
@@ -39,8 +39,9 @@ async function subscribed(tenant: string): Promise<string> {
   return session;
 }
 
-const createdOf = async (tenant: string) => (await remote(anyTenant(tenant), policyTables).incarnation(false)) ?? "";
-const registerOf = (tenant: string) => remote(anyTenant(tenant), sessionRegister);
+const createdOf = async (tenant: string) =>
+  (await createRpcClient(anyTenant(tenant), policyStore).tenantUid(false)) ?? "";
+const registerOf = (tenant: string) => createRpcClient(anyTenant(tenant), statefulSessionStore);
 
 function subscriptionsIn(of: string, nonce: string): Promise<number> {
   return runInDurableObject(exports.SessionObject.getByName(sessionName(of, nonce)), async (object) => {
@@ -54,7 +55,7 @@ it("a deleted tenant leaves nothing in the sessions that remembered something", 
   await Promise.all(Array.from({ length: 3 }, () => subscribed(tenant)));
   const nonces = await registerOf(tenant).list(10);
   expect(nonces).toHaveLength(3);
-  const kept = keptUnder(tenant, await createdOf(tenant));
+  const kept = storageKey(tenant, await createdOf(tenant));
   expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([1, 1, 1]);
   expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
   expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([0, 0, 0]);
@@ -69,10 +70,10 @@ it("a session that remembers nothing is not registered with its tenant", async (
 
 it("a session that comes while the tenant is being deleted is refused", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
-  const register = remote(oneTenant(tenant, await createdOf(tenant)), sessionRegister);
-  expect(await register.remember("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);
+  const register = createRpcClient(oneTenant(tenant, await createdOf(tenant)), statefulSessionStore);
+  expect(await register.register("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);
   await ask("DELETE", `/tenants/${tenant}`);
-  await expect(register.remember("nonce-after", Date.now() + 60_000, OWNERSHIP)).rejects.toThrow("unknownTenant");
+  await expect(register.register("nonce-after", Date.now() + 60_000, OWNERSHIP)).rejects.toThrow("unknownTenant");
 });
 
 it("a tenant with more sessions than one request may end is deleted over several requests", async () => {

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/apply/apply-document.ts";
-import { findManaged } from "../../../src/admin/apply/tenant-access.ts";
+import { requireTenant } from "../../../src/admin/apply/tenant-access.ts";
 import type { OperatorRole } from "../../../src/deployment/operator-sign-in.ts";
 import { gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -44,7 +44,7 @@ describe("an upstream that a tenant's administrator writes", () => {
       const who = { ...desk, caller: { ...caller, role } };
       const edit = (own: TenantDocument) => ({ ...own, upstreams: { up: at(host) } });
       const how = { edit, ifMatch: null, dryRun: false, wait: "never", action: "apply" } as const;
-      return applyDocument(who, await findManaged(who, id), how);
+      return applyDocument(who, await requireTenant(who, id), how);
     };
     await expect(add("elsewhere.com", "tenant-admin")).rejects.toMatchObject({ key: "forbidden" });
     expect(await add("mcp.partner.com", "tenant-admin")).toMatchObject({ changed: true });

@@ -1,7 +1,7 @@
 // How often the operators' authorization server is asked for its keys, by whatever tokens, and how long they are good.
 
 import { beforeEach, expect, it } from "vitest";
-import { operatorKeys, type OperatorKeys } from "../../../src/login/operators/operator-keys.ts";
+import { createOperatorKeys, type OperatorKeys } from "../../../src/login/operators/operator-keys.ts";
 
 const ISSUER = "https://login.example.com";
 
@@ -21,7 +21,7 @@ beforeEach(() => {
   asked = [];
   failed = [];
   answer = async () => ({ keys: [] });
-  keysOf = operatorKeys(
+  keysOf = createOperatorKeys(
     (issuer) => {
       asked.push(issuer);
       return answer();

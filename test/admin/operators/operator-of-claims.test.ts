@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { readOperatorConfig, type OperatorConfig } from "../../../src/login/operators/operator-config.ts";
-import { operatorOfClaims } from "../../../src/login/operators/operator-of-claims.ts";
+import { operatorFromClaims } from "../../../src/login/operators/operator-of-claims.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const ISSUER = "https://login.example.com";
@@ -10,7 +10,7 @@ const ISSUER = "https://login.example.com";
 function operatorOf(claims: object, claim: string, roles: object) {
   const config = readOperatorConfig({ issuer: ISSUER, clientId: "x", claim, roles }, "") as OperatorConfig;
   const always = { sub: "1", iat: NOW / 1000, exp: NOW / 1000 + 3600 };
-  const found = operatorOfClaims({ ...always, ...claims }, config, NOW);
+  const found = operatorFromClaims({ ...always, ...claims }, config, NOW);
   return found.kind === "operator" ? found.operator : found;
 }
 

@@ -3,11 +3,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { inLanes } from "../../../src/admin/apply/lanes.ts";
+import { mapConcurrent } from "../../../src/admin/apply/lanes.ts";
 import { rolloutsOf } from "../../../src/admin/apply/stopped-everywhere.ts";
 import type { Infer, Rollout } from "../../../src/admin/contract.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { ask, newTenant, waitForRollout } from "../../support/workerd/admin.ts";
 import { spoil } from "../platform-faults.ts";
 import { anyTenant } from "../../support/workerd/tenant.ts";
@@ -45,13 +45,13 @@ beforeEach(async () => {
   bases += 1;
   base = `rolled-base-${bases}`;
   await put(base, { title: "old" });
-  tenants = (await inLanes([1, 2, 3, 4], () => newTenant({ extends: [base], maxStalenessMs: 300 }))).toSorted();
+  tenants = (await mapConcurrent([1, 2, 3, 4], () => newTenant({ extends: [base], maxStalenessMs: 300 }))).toSorted();
 });
 
 describe("the rollout of a base", () => {
   it("changes every tenant that extends it, and no other, and is done when that is in force", async () => {
     const other = await newTenant({ title: "mine" });
-    const policy = remote(anyTenant(tenants[0] ?? ""), policyTables);
+    const policy = createRpcClient(anyTenant(tenants[0] ?? ""), policyStore);
     await put(base, NEXT);
     expect(await titlesOf(tenants)).toEqual(tenants.map(() => "old"));
     await policy.lease({ version: null, maxStalenessMs: 1500, inCode: false, keyHash: null });
@@ -115,12 +115,12 @@ describe("the rollout of a base", () => {
   });
 
   it("stays stopped when it is stopped, also by a newer one of its base", async () => {
-    const first = await rolloutsOf(env).rollOut(base, false, { name: "root" });
+    const first = await rolloutsOf(env).startRollout(base, false, { name: "root" });
     const second = versionOf(await begin(base));
     expect((await shown(first ?? 0)).state).toBe("stopped");
     await expect.poll(() => shown(second)).toMatchObject({ state: "done" });
     expect((await ask("POST", `/rollouts/${second}/stop`)).status).toBe(409);
-    const third = (await rolloutsOf(env).rollOut(base, false, { name: "root" })) ?? 0;
+    const third = (await rolloutsOf(env).startRollout(base, false, { name: "root" })) ?? 0;
     expect((await ask("POST", `/rollouts/${third}/stop`)).body).toMatchObject({ state: "stopped" });
     await due(third);
     expect(await rolloutsOf(env).nextPage(third)).toBeUndefined();

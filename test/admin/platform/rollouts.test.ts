@@ -3,20 +3,20 @@
 import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
-import { inLanes } from "../../../src/admin/apply/lanes.ts";
-import type { BlockDone, Infer, Rollout } from "../../../src/admin/contract.ts";
+import { mapConcurrent } from "../../../src/admin/apply/lanes.ts";
+import type { BlockResult, Infer, Rollout } from "../../../src/admin/contract.ts";
 import { admin, createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { evictPolicy } from "../../../src/tenants/isolate/snapshot.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { ROOT } from "../../support/workerd/admin.ts";
 import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { countedEnv, spoil, spoilObject } from "../platform-faults.ts";
 import { anyTenant } from "../../support/workerd/tenant.ts";
 import { aroundCalls, callOn } from "../../support/workerd/object-calls.ts";
 
-type Done = Infer<typeof BlockDone>;
+type Done = Infer<typeof BlockResult>;
 type Shown = Infer<typeof Rollout>;
 
 const LEASE_MS = 300;
@@ -156,7 +156,7 @@ describe("a block", () => {
     await over(await block());
     const effective = { mode: "open", maxStalenessMs: LEASE_MS } as const;
     const birth = { created, blocks, own: effective, effective, actor: { name: "ann" }, action: "create" };
-    await remote(anyTenant(id), policyTables).create(birth);
+    await createRpcClient(anyTenant(id), policyStore).create(birth);
     expect(await call(id, "wipe")).toContain(BLOCKED);
   });
 
@@ -196,7 +196,7 @@ describe("while the platform's object is away", () => {
     const back = await spoilObject("platform", () => lost());
     const { at, calls } = countedEnv({ ADMIN_TOKEN: ROOT });
     for (let isolate = 0; isolate < 2; isolate += 1) {
-      dropSnapshot(id);
+      evictPolicy(id);
       expect(await call(id, "wipe", worker, at)).toContain(CALLED);
       expect(await call(`rolled-asked-away-${isolate}`, "wipe", asking, at)).toContain(CALLED);
     }
@@ -262,10 +262,10 @@ describe("a tenant whose object does not answer", () => {
 
 // Last, as every rollout after it comes to its tenants, too.
 it("a block goes on where the platform's object is reset in the middle", async () => {
-  const ids = await inLanes(Array.from({ length: 60 }), () => tenantOf());
+  const ids = await mapConcurrent(Array.from({ length: 60 }), () => tenantOf());
   const done = await block();
   await expect.poll(async () => (await shown(done.rollout)).tenants, { interval: 1 }).toBeGreaterThan(0);
   await evictDurableObject(PLATFORM);
   expect(await over(done)).toMatchObject({ state: "done", missing: [] });
-  await inLanes(ids, async (id) => expect(await call(id, "wipe")).toContain(BLOCKED));
+  await mapConcurrent(ids, async (id) => expect(await call(id, "wipe")).toContain(BLOCKED));
 });

@@ -3,12 +3,12 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 import { anyTenant } from "../../support/workerd/tenant.ts";
 
-const policyOf = (id: string) => remote(anyTenant(id), policyTables);
+const policyOf = (id: string) => createRpcClient(anyTenant(id), policyStore);
 const apply = (id: string, json: unknown, query = "", headers: Readonly<Record<string, string>> = {}) =>
   ask("PUT", `/tenants/${id}/document${query}`, { json, headers });
 const leaseOf = (id: string) =>
@@ -278,11 +278,11 @@ describe("hostnames", () => {
     const second = await newTenant();
     const taken = await apply(second, { mode: "open", hostnames: ["three.example", "two.example"] });
     expect(rules(taken)).toEqual([409, ["hostnames.1", "two.example belongs to another tenant"]]);
-    expect(await directoryOf(env, "three.example").hostname("three.example")).toBeNull();
+    expect(await directoryOf(env, "three.example").lookupHostname("three.example")).toBeNull();
     expect((await apply(second, { hostnames: ["two.example"] }, "?dryRun=1")).status).toBe(409);
     await apply(first, { mode: "open", hostnames: ["one.example"] });
     expect((await apply(second, { mode: "open", hostnames: ["two.example"] })).status).toBe(200);
-    expect(await directoryOf(env, "two.example").hostname("two.example")).toBe(second);
+    expect(await directoryOf(env, "two.example").lookupHostname("two.example")).toBe(second);
   });
 
   const OWN = "is the Worker's own";
@@ -305,7 +305,7 @@ describe("hostnames", () => {
     }
     const made = await ask("POST", "/tenants", { ...more, json: { id: `${id}-new`, document: json } });
     expect(rules(made)).toEqual([422, ["hostnames.1", expect.stringContaining(rule)]]);
-    for (const name of json.hostnames) expect(await directoryOf(env, name).hostname(name)).toBeNull();
+    for (const name of json.hostnames) expect(await directoryOf(env, name).lookupHostname(name)).toBeNull();
     expect((await ask("GET", `/tenants/${id}-new`)).status).toBe(404);
   });
 
@@ -325,14 +325,14 @@ describe("hostnames", () => {
     const id = await newTenant();
     await apply(id, { mode: "open", hostnames: ["dry.example"] }, "?dryRun=1");
     await apply(id, { mode: "open", hostnames: ["dry.example"], prompts: { p: say("{{x}}") } });
-    expect(await directoryOf(env, "dry.example").hostname("dry.example")).toBeNull();
+    expect(await directoryOf(env, "dry.example").lookupHostname("dry.example")).toBeNull();
   });
 
   it("of a tenant that could not be made are free again", async () => {
     const id = await newTenant();
     const json = { id, document: { hostnames: ["free.example"] } };
     expect((await ask("POST", "/tenants", { json })).status).toBe(409);
-    expect(await directoryOf(env, "free.example").hostname("free.example")).toBeNull();
+    expect(await directoryOf(env, "free.example").lookupHostname("free.example")).toBeNull();
   });
 });
 

@@ -2,12 +2,12 @@
 // and what cannot be known.
 
 import { describe, expect, it } from "vitest";
-import type { Explained, Infer } from "../../../src/admin/contract.ts";
+import type { Explanation, Infer } from "../../../src/admin/contract.ts";
 import { ask, newTenant } from "../../support/workerd/admin.ts";
 
 async function explained(id: string, name: string, query: Readonly<Record<string, string>> = {}, kind = "tools") {
   const asked = await ask("GET", `/tenants/${id}/explain?${new URLSearchParams({ kind, name, ...query }).toString()}`);
-  return asked.body as Infer<typeof Explained>;
+  return asked.body as Infer<typeof Explanation>;
 }
 
 async function keyOf(id: string, json: object): Promise<string> {

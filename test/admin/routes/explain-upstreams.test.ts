@@ -4,7 +4,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { STATE_WORDS, type Explained, type Infer } from "../../../src/admin/contract.ts";
+import { STATE_WORDS, type Explanation, type Infer } from "../../../src/admin/contract.ts";
 import { admin, createWorker, gateway } from "../../../src/tenantry.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { adminEnv, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
@@ -63,7 +63,7 @@ async function toolsOf(id: string): Promise<readonly string[]> {
 
 const TYPED = { "content-type": "application/json" };
 
-async function explain(id: string, name: string): Promise<Infer<typeof Explained>> {
+async function explain(id: string, name: string): Promise<Infer<typeof Explanation>> {
   const asked = new URLSearchParams({ kind: "tools", name });
   return (await send(`/admin/v1/tenants/${id}/explain?${asked}`, { method: "GET" })).json();
 }

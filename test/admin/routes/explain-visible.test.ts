@@ -3,7 +3,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Explained, Infer } from "../../../src/admin/contract.ts";
+import type { Explanation, Infer } from "../../../src/admin/contract.ts";
 import type { Viewer } from "../../../src/calls/guarded.ts";
 import { admin, createWorker, definePrompt, defineResource, defineTool } from "../../../src/tenantry.ts";
 import { adminEnv, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
@@ -31,7 +31,7 @@ async function send<T>(path: string, json?: object): Promise<T> {
 
 const keyIn = async (tenant: string, name: string) => (await send<{ id: string }>(`${tenant}/keys`, { name })).id;
 const explained = (tenant: string, query: Record<string, string>) =>
-  send<Infer<typeof Explained>>(`${tenant}/explain?${new URLSearchParams(query)}`);
+  send<Infer<typeof Explanation>>(`${tenant}/explain?${new URLSearchParams(query)}`);
 
 const GUARDED = [
   { kind: "tools", name: "for_ann" },

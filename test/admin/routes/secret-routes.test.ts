@@ -3,7 +3,7 @@
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Acknowledged, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
+import type { ChangeResult, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
 import { toBase64Url } from "../../../src/auth/seal.ts";
 import { createWorker, defineTool, type Env, UserError } from "../../../src/tenantry.ts";
 import { MAX_SECRETS } from "../../../src/tenants/authority/secret-tables.ts";
@@ -26,7 +26,7 @@ const show = (error: unknown): never => {
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(1));
 const OTHER_KEY = toBase64Url(new Uint8Array(32).fill(2));
 
-type Done = Infer<typeof Acknowledged>;
+type Done = Infer<typeof ChangeResult>;
 type Method = Parameters<typeof askAs>[0];
 
 const ask = (method: Method, path: string, asking: Asking = {}) =>

@@ -3,24 +3,24 @@
 import { env, exports } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
+import { storageKey } from "../../../src/tenants/authority/incarnation.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/workerd/admin.ts";
 import { anyTenant, contentStub } from "../../support/workerd/tenant.ts";
 
 const TEXT = { "content-type": "text/plain" };
-const policyOf = (id: string) => remote(anyTenant(id), policyTables);
-const contentOf = (id: string, created: string) => remote(contentStub(id, created), contentTables);
+const policyOf = (id: string) => createRpcClient(anyTenant(id), policyStore);
+const contentOf = (id: string, created: string) => createRpcClient(contentStub(id, created), contentStore);
 /** Of every tenant that had the name. */
 const bodiesOf = async (id: string) =>
   (await env.BODIES.list({ prefix: `body/${id}` })).keys.map(({ name }) => name).filter(isOf(id));
 const isOf = (id: string) => (key: string) => ["/", "@"].includes(key.slice(`body/${id}`.length)[0] ?? "");
-const createdOf = async (id: string) => (await policyOf(id).incarnation(false)) ?? "";
+const createdOf = async (id: string) => (await policyOf(id).tenantUid(false)) ?? "";
 
 describe("making a tenant", () => {
   it("answers with where it is, and shows the same afterwards", async () => {
@@ -110,7 +110,7 @@ describe("making a tenant", () => {
       },
     ]);
     expect((await directoryOf(env, "supposed").lookup("supposed")).entry).toBeNull();
-    expect(await directoryOf(env, "supposed.example").hostname("supposed.example")).toBeNull();
+    expect(await directoryOf(env, "supposed.example").lookupHostname("supposed.example")).toBeNull();
     expect((await ask("POST", "/tenants?dryRun=0", { json })).status).toBe(201);
   });
 
@@ -188,12 +188,12 @@ describe("the end of a tenant", () => {
     const id = await full();
     const [hostname = ""] = (await policyOf(id).read(false))?.own.hostnames ?? [];
     // What an upload that was cut off leaves behind is in no index.
-    await env.BODIES.put(bodyKey(keptUnder(id, await createdOf(id)), "orphan"), "left behind");
+    await env.BODIES.put(bodyKey(storageKey(id, await createdOf(id)), "orphan"), "left behind");
     expect(await bodiesOf(id)).toHaveLength(4);
     expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(204);
     expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
     expect(await bodiesOf(id)).toEqual([]);
-    expect(await directoryOf(env, hostname).hostname(hostname)).toBeNull();
+    expect(await directoryOf(env, hostname).lookupHostname(hostname)).toBeNull();
     expect((await directoryOf(env, id).lookup(id)).entry).toBeNull();
     expect(await tablesOf(id)).toEqual([]);
     expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(404);
@@ -221,7 +221,7 @@ describe("the end of a tenant", () => {
     const created = await createdOf(id);
     const content = contentOf(id, created);
     await ask("DELETE", `/tenants/${id}`);
-    const store = openStore({ kept: keptUnder(id, created), content, bodies: env.BODIES });
+    const store = createResourceStore({ storageKey: storageKey(id, created), content, bodies: env.BODIES });
     await expect(store.write({ uri: "note:late", name: "late", text: "too late" })).rejects.toThrow();
     expect(await bodiesOf(id)).toEqual([]);
   });

@@ -5,11 +5,11 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type {
-  Explained,
+  Explanation,
   Infer,
-  UpstreamRefreshed,
+  UpstreamRefreshResult,
   UpstreamShape,
-  UpstreamTested,
+  UpstreamTestResult,
 } from "../../../src/admin/contract.ts";
 import { toBase64Url } from "../../../src/auth/seal.ts";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
@@ -28,8 +28,8 @@ import { upstreamAt, workerAt } from "../../support/workerd/upstreams.ts";
 import { findFixture } from "../../support/workerd/fixture-registry.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
-type Refreshed = Infer<typeof UpstreamRefreshed>;
-type Tested = Infer<typeof UpstreamTested>;
+type Refreshed = Infer<typeof UpstreamRefreshResult>;
+type Tested = Infer<typeof UpstreamTestResult>;
 interface Message {
   readonly id: number;
   readonly method: string;
@@ -72,7 +72,7 @@ const refresh = async (id: string, name: string) =>
 const test = async (id: string, name: string, more = {}) =>
   (await ask("POST", `/tenants/${id}/upstreams/${name}/test`, more)).body as Tested;
 const explain = async (id: string, query: string) =>
-  (await ask("GET", `/tenants/${id}/explain?${query}`)).body as Infer<typeof Explained>;
+  (await ask("GET", `/tenants/${id}/explain?${query}`)).body as Infer<typeof Explanation>;
 
 const SOON = { maxStalenessMs: 50 };
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { findTarget } from "../../../src/clients/cli/config.ts";
-import { runOf, type Run } from "../../../src/clients/cli/local/run.ts";
+import { processIdentityOf, type ProcessIdentity } from "../../../src/clients/cli/local/run.ts";
 import { commandLine, CommandLine } from "../../support/command-line.ts";
 import { TOKEN } from "../../support/fake-admin.ts";
 
@@ -113,12 +113,15 @@ test("the token that wrangler dev gives the Worker of this folder is used, on th
 describe("without a server that is named", () => {
   interface Started {
     readonly port: string;
-    readonly run?: Run;
+    readonly run?: ProcessIdentity;
     readonly token?: string;
   }
 
   /** As `npm start` leaves it. */
-  async function started(folder: string, { port, run = runOf(process.pid), token = TOKEN }: Started): Promise<void> {
+  async function started(
+    folder: string,
+    { port, run = processIdentityOf(process.pid), token = TOKEN }: Started,
+  ): Promise<void> {
     await mkdir(join(folder, ".wrangler"), { recursive: true });
     await writeFile(join(folder, ".wrangler", `development-token-${port}`), `${token}\n${run.pid}\n${run.began}\n`);
   }

@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import type { ReadReturn } from "../../../src/content/define/contents.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
-import { limitsInForce } from "../../../src/limits/limit-table.ts";
-import type { CallHost } from "../../../src/calls/call-host.ts";
+import { resolveLimits } from "../../../src/limits/limit-table.ts";
+import type { RequestScope } from "../../../src/calls/call-host.ts";
 import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { freshTenant } from "../../support/workerd/tenant.ts";
 
@@ -19,7 +19,7 @@ const streamOf = (...chunks: unknown[]) =>
     },
   });
 
-const read = (given: () => ReadReturn | Promise<ReadReturn>, about: Partial<CallHost> = {}) =>
+const read = (given: () => ReadReturn | Promise<ReadReturn>, about: Partial<RequestScope> = {}) =>
   defineResource({ uri: "file:a", name: "a", mimeType: "x/declared", read: given }).read(
     asked,
     call,
@@ -79,7 +79,7 @@ describe("what read gives", () => {
         cancelled = true;
       },
     });
-    const limits = limitsInForce({ resultBytes: 10_000 });
+    const limits = resolveLimits({ resultBytes: 10_000 });
     expect(await read(() => endless, { limits })).toMatchObject({ error: "internal" });
     expect(cancelled).toBe(true);
     expect(made).toBeLessThan(20);
@@ -111,7 +111,7 @@ describe("how long clients may keep it", () => {
   const template = defineTemplate({ uriTemplate: "file:{id}", name: "t", cache: { ttlMs: 5 }, read: ({ id }) => id });
   const host = (cacheScope: "public" | "private") => {
     const made = hostOf(freshTenant());
-    return { ...made, sight: { ...made.sight, cacheScope } };
+    return { ...made, sight: { ...made.access, cacheScope } };
   };
 
   it("is what the author says, and shared only where everybody sees the same", async () => {

@@ -2,24 +2,24 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ViewBackend } from "../../../src/content/serve/backend.ts";
+import { ViewRequestHandlers } from "../../../src/content/serve/backend.ts";
 import type { Hooks } from "../../../src/calls/call-host.ts";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
 import {
   defineTenants,
-  managedTenant,
+  createManagedTenant,
   type TenantDefinitionOf,
 } from "../../../src/tenants/document/tenant-definition.ts";
 import type { NewResource } from "../../../src/calls/resource-store.ts";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
 import type { Catalog } from "../../../src/content/define/catalog.ts";
-import { viewOf } from "../../../src/content/serve/view.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
-import type { Backend, FoundPrompt, FoundTool } from "../../../src/protocol/backend.ts";
+import { createView } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import type { RequestHandlers, CallablePrompt, CallableTool } from "../../../src/protocol/backend.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { backendContract } from "../../contract/backend-contract.ts";
 import { callOf, hostOf, RecordingSink } from "../../support/workerd/calls.ts";
@@ -36,24 +36,28 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     ...catalog,
   };
   const host = hostOf(tenant, { hooks });
-  const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
+  const store = createResourceStore({
+    storageKey: tenant.id,
+    content: createRpcClient(tenant.content, contentStore),
+    bodies: env.BODIES,
+  });
   const policy = { document: {}, suspensions: [], retired: [] };
-  const view = viewOf(offerOf(whole, managedTenant(tenant.id), { policy, version: 1 }), {
+  const view = createView(createTenantCatalog(whole, createManagedTenant(tenant.id), { policy, version: 1 }), {
     profile: null,
     scopes: undefined,
   });
-  return { backend: new ViewBackend(view, host), store };
+  return { backend: new ViewRequestHandlers(view, host), store };
 }
 
 /** The tool `t`. */
-function toolOf(backend: Backend): FoundTool {
+function toolOf(backend: RequestHandlers): CallableTool {
   const found = backend.tool("t");
   if (!found || isFailure(found)) throw new Error("there is no such tool");
   return found;
 }
 
 /** The prompt `p`. */
-function promptOf(backend: Backend): FoundPrompt {
+function promptOf(backend: RequestHandlers): CallablePrompt {
   const found = backend.prompt("p");
   if (!found || isFailure(found)) throw new Error("there is no such prompt");
   return found;
@@ -196,7 +200,7 @@ describe("a tenant's view", () => {
     const acme = defineTenants({ acme: definition }).get("acme");
     if (!acme) throw new Error("no tenant");
     const policy = { document: {}, suspensions: [], retired: [] };
-    return viewOf(offerOf(whole, acme, { policy, version: 1 }), { profile: null, scopes: undefined });
+    return createView(createTenantCatalog(whole, acme, { policy, version: 1 }), { profile: null, scopes: undefined });
   };
 
   it("has everything when nothing is said", () => {

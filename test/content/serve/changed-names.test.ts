@@ -1,14 +1,14 @@
 // Tools that are listed under another name than policy has for them, because clients would refuse that one.
 
 import { describe, expect, it } from "vitest";
-import type { CallHost } from "../../../src/calls/call-host.ts";
+import type { RequestScope } from "../../../src/calls/call-host.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { viewOf, type Seen, type View } from "../../../src/content/serve/view.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
+import { createView, type ViewOptions, type View } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import type { ServedTool, Source } from "../../../src/protocol/source.ts";
-import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import type { DeprecatedName } from "../../../src/tenants/authority/policy-records.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { ProfileDocument } from "../../../src/tenants/document/tenant-document.ts";
 
 const NOW = Date.UTC(2026, 10, 28, 12);
@@ -17,14 +17,14 @@ const LISTED = "up__a_b-01234567";
 
 const toolCalled = (name: string) => defineTool({ name, handler: () => name });
 
-function changed(): ServedTool<CallHost> {
+function changed(): ServedTool<RequestScope> {
   const tool = toolCalled("x");
   return { ...tool, name: NAME, listedName: LISTED, wire: { ...tool.wire, name: LISTED } };
 }
 
-interface Looked extends Partial<Seen> {
+interface Looked extends Partial<ViewOptions> {
   readonly profiles?: ProfileDocument;
-  readonly retired?: RetiredName[];
+  readonly retired?: DeprecatedName[];
   /** Names of the Worker's own tools. */
   readonly own?: readonly string[];
 }
@@ -37,7 +37,7 @@ function look({ profiles = {}, retired = [], own = [], ...seen }: Looked): View 
     prompts: [],
     resources: [],
   };
-  const source: Source<CallHost> = {
+  const source: Source<RequestScope> = {
     id: "up",
     state: { kind: "fresh" },
     tools: [changed()],
@@ -46,8 +46,8 @@ function look({ profiles = {}, retired = [], own = [], ...seen }: Looked): View 
     templates: [],
   };
   const policy = { document: { profiles: { p: profiles } }, suspensions: [], retired };
-  const offer = offerOf(catalog, managedTenant("demo"), { policy, version: 1 }, [source]);
-  return viewOf(offer, { profile: "p", scopes: undefined, ...seen });
+  const offer = createTenantCatalog(catalog, createManagedTenant("demo"), { policy, version: 1 }, [source]);
+  return createView(offer, { profile: "p", scopes: undefined, ...seen });
 }
 
 const namesOf = ({ tools }: View) => tools.map(({ wire }) => wire.name);
@@ -73,7 +73,9 @@ describe("a tool that is listed under a changed name", () => {
 
   it("is called by both names after a profile gave it another, until their time is over", () => {
     const until = NOW + 1000;
-    const retired: RetiredName[] = [{ kind: "tools", profile: "p", name: NAME, target: NAME, successor: "ab", until }];
+    const retired: DeprecatedName[] = [
+      { kind: "tools", profile: "p", name: NAME, target: NAME, successor: "ab", until },
+    ];
     const view = look({ profiles: { tools: { rename: { [NAME]: { name: "ab" } } } }, retired });
     expect(namesOf(view)).toEqual(["ab"]);
     for (const name of ["ab", NAME, LISTED]) expect(reached(view, name)).toBe(NAME);
@@ -83,7 +85,7 @@ describe("a tool that is listed under a changed name", () => {
   });
 
   it("is left out and chosen by its policy name", () => {
-    expect(namesOf(look({ narrowing: { deny: [NAME] } }))).toEqual([]);
-    expect(namesOf(look({ narrowing: { deny: [], allow: [NAME] } }))).toEqual([LISTED]);
+    expect(namesOf(look({ restrictions: { deny: [NAME] } }))).toEqual([]);
+    expect(namesOf(look({ restrictions: { deny: [], allow: [NAME] } }))).toEqual([LISTED]);
   });
 });

@@ -2,8 +2,8 @@
 
 import { expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import { configuredBy } from "../../../src/calls/configured.ts";
-import { guardedIn, hiddenOf } from "../../../src/content/serve/hidden.ts";
+import { createTypedConfig } from "../../../src/calls/configured.ts";
+import { restrictedDefinitions, findHidden } from "../../../src/content/serve/hidden.ts";
 import { defineTool } from "../../../src/tenantry.ts";
 
 it("settings that do not fit their schema hide what asks for them, and nothing else", () => {
@@ -20,16 +20,16 @@ it("settings that do not fit their schema hide what asks for them, and nothing e
     tools: [asks, does_not],
     prompts: [],
     resources: [],
-    settings: configuredBy(plan),
-    guarded: guardedIn({ tools: [asks, does_not] }),
+    settings: createTypedConfig(plan),
+    guarded: restrictedDefinitions({ tools: [asks, does_not] }),
   };
   const errors: unknown[] = [];
   const hiddenFor = (settings: Record<string, unknown>) =>
-    hiddenOf(
+    findHidden(
       { catalog, document: { settings }, tenant: { id: "acme" } },
       { principal: ANONYMOUS, tenant: { id: "acme", profile: null } },
       (error) => errors.push(error),
-    )?.things;
+    )?.definitions;
   expect(hiddenFor({ plan: "gold" })).toEqual(new Set());
   expect(hiddenFor({ plan: "tin" })).toEqual(new Set([asks]));
   expect(errors).toEqual([]);

@@ -1,16 +1,16 @@
 // What sources are told of one stream: an interest for as long as it lasts, and none after it was left.
 
 import { expect, it } from "vitest";
-import { Interests } from "../../../src/content/serve/interests.ts";
-import type { CallHost } from "../../../src/calls/call-host.ts";
+import { SourceSubscriptions } from "../../../src/content/serve/interests.ts";
+import type { RequestScope } from "../../../src/calls/call-host.ts";
 import type { Source } from "../../../src/protocol/source.ts";
 
-const HOST = {} as CallHost;
+const HOST = {} as RequestScope;
 const WANTED = { tools: true, prompts: false, resources: false, uris: [] };
 
 function listening() {
   const open = new Set<object>();
-  const source: Source<CallHost> = {
+  const source: Source<RequestScope> = {
     id: "s",
     state: { kind: "fresh" },
     tools: [],
@@ -28,11 +28,11 @@ function listening() {
 
 it("an interest begins with what a stream wants, follows what it wants next, and ends with it", () => {
   const { open, source } = listening();
-  const interests = new Interests();
-  interests.at([source], HOST);
+  const interests = new SourceSubscriptions();
+  interests.setSources([source], HOST);
   expect(open.size).toBe(0);
-  interests.want(WANTED);
-  interests.want({ ...WANTED, uris: ["a:b"] });
+  interests.setFilter(WANTED);
+  interests.setFilter({ ...WANTED, uris: ["a:b"] });
   expect([...open]).toEqual([{ wanted: { ...WANTED, uris: ["a:b"] } }]);
   interests.end();
   expect(open.size).toBe(0);
@@ -40,10 +40,10 @@ it("an interest begins with what a stream wants, follows what it wants next, and
 
 it("an interest begins nothing after its end, whoever learns late what the stream wanted", () => {
   const { open, source } = listening();
-  const interests = new Interests();
-  interests.at([source], HOST);
+  const interests = new SourceSubscriptions();
+  interests.setSources([source], HOST);
   interests.end();
-  interests.want(WANTED);
-  interests.at([{ ...source }], HOST);
+  interests.setFilter(WANTED);
+  interests.setSources([{ ...source }], HOST);
   expect(open.size).toBe(0);
 });

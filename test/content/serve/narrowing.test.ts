@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { viewOf, type Seen, type View } from "../../../src/content/serve/view.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
+import { createView, type ViewOptions, type View } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
-import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import type { DeprecatedName } from "../../../src/tenants/authority/policy-records.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { ProfileDocument } from "../../../src/tenants/document/tenant-document.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
@@ -19,10 +19,14 @@ const CATALOG = {
   resources: [],
 };
 
-function narrowed(narrowing: Seen["narrowing"], profile: ProfileDocument = {}, retired: RetiredName[] = []): View {
+function narrowed(
+  narrowing: ViewOptions["restrictions"],
+  profile: ProfileDocument = {},
+  retired: DeprecatedName[] = [],
+): View {
   const policy = { document: { profiles: { p: profile } }, suspensions: [], retired };
-  const offer = offerOf(CATALOG, managedTenant("demo"), { policy, version: 1 });
-  return viewOf(offer, { profile: "p", scopes: undefined, narrowing });
+  const offer = createTenantCatalog(CATALOG, createManagedTenant("demo"), { policy, version: 1 });
+  return createView(offer, { profile: "p", scopes: undefined, restrictions: narrowing });
 }
 
 const namesOf = ({ tools }: View) => tools.map(({ wire }) => wire.name);
@@ -58,7 +62,7 @@ describe("what a person left out when they let a client in", () => {
   it("stays away under a name that it gets later, and under one that it had", () => {
     const rename = { wipe: { name: "clean" } };
     expect(namesOf(narrowed({ deny: ["wipe"] }, { tools: { rename } }))).toEqual(["add", "greet"]);
-    const old: RetiredName = {
+    const old: DeprecatedName = {
       kind: "tools",
       profile: "p",
       name: "wipe",

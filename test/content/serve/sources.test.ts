@@ -5,13 +5,13 @@ import { describe, expect, it } from "vitest";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { codeSource } from "../../../src/content/serve/code-source.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
-import { storedSource } from "../../../src/content/serve/stored-source.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import { createCodeSource } from "../../../src/content/serve/code-source.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
+import { createStoredSource } from "../../../src/content/serve/stored-source.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { sourceContract } from "../../contract/source-contract.ts";
 import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { freshTenant } from "../../support/workerd/tenant.ts";
@@ -31,7 +31,7 @@ const CATALOG = {
 sourceContract("code", async () => {
   const tenant = freshTenant();
   return {
-    make: () => codeSource(CATALOG, managedTenant(tenant.id), new Set()),
+    make: () => createCodeSource(CATALOG, createManagedTenant(tenant.id), new Set()),
     host: hostOf(tenant),
     call: callOf,
   };
@@ -39,11 +39,15 @@ sourceContract("code", async () => {
 
 sourceContract("what is stored", async () => {
   const tenant = freshTenant();
-  const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
+  const store = createResourceStore({
+    storageKey: tenant.id,
+    content: createRpcClient(tenant.content, contentStore),
+    bodies: env.BODIES,
+  });
   const uris = Array.from({ length: 23 }, (_none, at) => `note:${String(at).padStart(2, "0")}`);
   await Promise.all(uris.map((uri) => store.write({ uri, name: uri, text: uri })));
   const prompts = { daily: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }] } } as const;
-  return { make: () => storedSource({ prompts }), host: hostOf(tenant), call: callOf };
+  return { make: () => createStoredSource({ prompts }), host: hostOf(tenant), call: callOf };
 });
 
 it("a prompt of the document that its arguments would make too large is refused before it is written", async () => {
@@ -51,7 +55,7 @@ it("a prompt of the document that its arguments would make too large is refused 
   const prompts = {
     long: { arguments: [{ name: "a" }], messages: [{ role: "user", content: { type: "text", text } }] },
   } as const;
-  const [prompt] = storedSource({ prompts }).prompts;
+  const [prompt] = createStoredSource({ prompts }).prompts;
   const host = hostOf(freshTenant());
   const get = (a: string) => prompt?.get({ a }, callOf({ method: "prompts/get" }), host);
   expect(await get("x")).toMatchObject({ kind: "complete" });
@@ -65,8 +69,10 @@ describe("a tenant's offer", () => {
   it("has a prompt of its document in the place of one in code, and what features bring after its own", () => {
     const document = { prompts: { p: { messages: [] } } };
     const policy = { document, suspensions: [], retired: [] };
-    const further = codeSource({ ...CATALOG, tools: [] }, managedTenant("t"), new Set());
-    const offer = offerOf(CATALOG, managedTenant("t"), { policy, version: 1 }, [{ ...further, id: "further" }]);
+    const further = createCodeSource({ ...CATALOG, tools: [] }, createManagedTenant("t"), new Set());
+    const offer = createTenantCatalog(CATALOG, createManagedTenant("t"), { policy, version: 1 }, [
+      { ...further, id: "further" },
+    ]);
     expect(offer.sources.map(({ id, prompts }) => [id, prompts.map(({ name }) => name)])).toEqual([
       ["code", []],
       ["stored", ["p"]],

@@ -9,15 +9,15 @@ import {
   type TemplateOptions,
 } from "../../../src/content/define/resource.ts";
 import type { ListedPage, TemplateLister } from "../../../src/content/define/template-listing.ts";
-import { ViewBackend } from "../../../src/content/serve/backend.ts";
+import { ViewRequestHandlers } from "../../../src/content/serve/backend.ts";
 import { MISSING_KEY } from "../../../src/content/serve/missing.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
-import { viewOf } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
+import { createView } from "../../../src/content/serve/view.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { ANONYMOUS, workerPrincipal } from "../../../src/auth/principal.ts";
-import type { CallHost } from "../../../src/calls/call-host.ts";
+import type { RequestScope } from "../../../src/calls/call-host.ts";
 import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { freshTenant } from "../../support/workerd/tenant.ts";
 
@@ -28,7 +28,7 @@ const template = (list: TemplateLister, more: Partial<TemplateOptions> = {}) =>
   defineTemplate({ uriTemplate: "ticket:{id}", name: "tickets", read: ({ id }) => `ticket ${id}`, list, ...more });
 
 interface Served {
-  readonly as?: Partial<Pick<CallHost, "principal" | "profile" | "ring">>;
+  readonly as?: Partial<Pick<RequestScope, "principal" | "profile" | "ring">>;
   readonly listed: readonly ResourceTemplate[];
   readonly document?: TenantDocument;
   readonly stored?: readonly string[];
@@ -41,14 +41,14 @@ async function serve({ as, listed, document = {}, stored = [], held = [] }: Serv
   const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
   const policy = { document, suspensions: [], retired: [] };
   const profile = document.profiles ? "narrow" : null;
-  const view = viewOf(offerOf(catalog, managedTenant(tenant.id), { policy, version: 1 }), {
+  const view = createView(createTenantCatalog(catalog, createManagedTenant(tenant.id), { policy, version: 1 }), {
     profile,
     scopes: undefined,
   });
   const errors: string[] = [];
-  const host = hostOf(tenant, { ...as, sight: view, hooks: { onError: (error) => errors.push(String(error)) } });
+  const host = hostOf(tenant, { ...as, access: view, hooks: { onError: (error) => errors.push(String(error)) } });
   for (const uri of stored) await host.resources().write({ uri, name: uri, text: "stored" });
-  const backend = new ViewBackend(view, host);
+  const backend = new ViewRequestHandlers(view, host);
   const page = async (cursor?: string) => {
     const found = await backend.listResources(cursor, callOf({ method: "resources/list" }));
     if (isFailure(found)) throw new Error(found.message);

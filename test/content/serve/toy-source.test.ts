@@ -4,12 +4,12 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Interest } from "../../../src/protocol/source.ts";
+import type { NotificationFilter } from "../../../src/protocol/source.ts";
 import type { Source } from "../../../src/protocol/source.ts";
 import { createWorker, defineTool, type ServedTool } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import type { DeprecatedName } from "../../../src/tenants/authority/policy-records.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { sourceContract } from "../../contract/source-contract.ts";
 import { callOf } from "../../support/workerd/calls.ts";
@@ -44,7 +44,7 @@ const toy: Source<unknown> = {
     },
   ],
   shelf: { list: () => Promise.reject(new Error("the toys are away")), read: async () => undefined },
-  interest: ({ uris }: Interest) => {
+  interest: ({ uris }: NotificationFilter) => {
     heard.push(`begins ${uris.join()}`);
     return () => heard.push("ends");
   },
@@ -63,12 +63,12 @@ const worker = createWorker({
 async function made(): Promise<string> {
   const { id, stub } = freshTenant();
   await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
-  const policy = remote(stub, policyTables);
+  const policy = createRpcClient(stub, policyStore);
   const document = { mode: "open", profiles: { p: { tools: { rename: { shout: { name: "call_out" } } } } } } as const;
   const by = { actor: { name: "ann" }, action: "apply" };
   await policy.create({ own: {}, effective: {}, ...by });
   const until = Date.now() + 60_000;
-  const retired: RetiredName[] = [
+  const retired: DeprecatedName[] = [
     { kind: "tools", profile: "p", name: "yell", target: "shout", successor: "call_out", until },
   ];
   await policy.write({ own: document, effective: document, retired, ifRevision: null, ...by });

@@ -3,15 +3,15 @@
 
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { ViewBackend } from "../../../src/content/serve/backend.ts";
+import { ViewRequestHandlers } from "../../../src/content/serve/backend.ts";
 import { MISSING_KEY } from "../../../src/content/serve/missing.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
-import { viewOf } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
+import { createView } from "../../../src/content/serve/view.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
-import type { ServedPrompt, ServedTool, ShelfPage, Source } from "../../../src/protocol/source.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import type { ServedPrompt, ServedTool, ResourcePage, Source } from "../../../src/protocol/source.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
+import type { DeprecatedName } from "../../../src/tenants/authority/policy-records.ts";
 import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { freshTenant } from "../../support/workerd/tenant.ts";
 
@@ -48,15 +48,20 @@ const CATALOG = { server: { name: "t", version: "1" }, instructions: undefined, 
 function look(
   further: readonly Source<unknown>[],
   document: TenantDocument = {},
-  retired: readonly RetiredName[] = [],
+  retired: readonly DeprecatedName[] = [],
 ) {
   const tenant = freshTenant();
   const policy = { document, suspensions: [], retired };
-  const offer = offerOf({ ...CATALOG, tools: [own] }, managedTenant(tenant.id), { policy, version: 1 }, further);
-  const view = viewOf(offer, { profile: null, scopes: undefined });
+  const offer = createTenantCatalog(
+    { ...CATALOG, tools: [own] },
+    createManagedTenant(tenant.id),
+    { policy, version: 1 },
+    further,
+  );
+  const view = createView(offer, { profile: null, scopes: undefined });
   const errors: unknown[] = [];
-  const host = hostOf(tenant, { sight: view, hooks: { onError: (error) => errors.push(error) } });
-  return { view, backend: new ViewBackend(view, host), errors };
+  const host = hostOf(tenant, { access: view, hooks: { onError: (error) => errors.push(error) } });
+  return { view, backend: new ViewRequestHandlers(view, host), errors };
 }
 
 describe("a name", () => {
@@ -87,7 +92,7 @@ describe("a name", () => {
   it("of a resource is its URI, by which it was found to be visible", async () => {
     const read = async () => ({ kind: "complete", result: {} }) as const;
     const held = [{ uri: "toy:a", wire: { uri: "secret:a", name: "a" }, read }];
-    const page: ShelfPage = { items: [{ uri: "toy:b", wire: { uri: "secret:b", name: "b" } }] };
+    const page: ResourcePage = { items: [{ uri: "toy:b", wire: { uri: "secret:b", name: "b" } }] };
     const shelf = { list: async () => page, read: async () => undefined };
     const { backend } = look([source({ resources: held, shelf })]);
     expect(await backend.listResources(undefined, callOf())).toMatchObject({
@@ -116,7 +121,7 @@ describe("a shelf that gives more than it is asked for", () => {
       uri: `${scheme}:${at}`,
       wire: { uri: `${scheme}:${at}`, name: "n" },
     }));
-  const shelfOf = (id: string, found: ShelfPage["items"]) =>
+  const shelfOf = (id: string, found: ResourcePage["items"]) =>
     source({ id, shelf: { list: async () => ({ items: found }), read: async () => undefined } });
 
   it.each([101, 5000])("is left out and named, and the others are listed: %i at once", async (count) => {

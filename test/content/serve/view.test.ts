@@ -6,16 +6,16 @@ import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
 import type { Catalog } from "../../../src/content/define/catalog.ts";
-import { viewOf, type Seen, type View } from "../../../src/content/serve/view.ts";
-import { offerOf, type Offer } from "../../../src/content/serve/sources.ts";
+import { createView, type ViewOptions, type View } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog, type TenantCatalog } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import {
   defineTenants,
-  managedTenant,
+  createManagedTenant,
   type TenantDefinitionOf,
 } from "../../../src/tenants/document/tenant-definition.ts";
 import type { ProfileDocument, TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import type { Policy, RetiredName } from "../../../src/tenants/authority/policy-records.ts";
+import type { Policy, DeprecatedName } from "../../../src/tenants/authority/policy-records.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const message = { role: "user", content: { type: "text", text: "Hi" } } as const;
@@ -32,18 +32,21 @@ const CATALOG: Catalog = {
   ],
 };
 
-interface Looked extends Partial<Seen> {
+interface Looked extends Partial<ViewOptions> {
   readonly policy?: Partial<Policy>;
   readonly definition?: TenantDefinitionOf;
   readonly catalog?: Partial<Catalog>;
 }
 
 function look(document: TenantDocument, { policy, definition, catalog, ...seen }: Looked = {}): View {
-  const tenant = definition ? defineTenants({ demo: definition }).get("demo") : managedTenant("demo");
+  const tenant = definition ? defineTenants({ demo: definition }).get("demo") : createManagedTenant("demo");
   if (!tenant) throw new Error("no tenant");
   const whole = { document, suspensions: [], retired: [], ...policy };
-  const offer = offerOf({ ...CATALOG, ...catalog }, tenant as Offer["tenant"], { policy: whole, version: 1 });
-  return viewOf(offer, { profile: null, scopes: undefined, ...seen });
+  const offer = createTenantCatalog({ ...CATALOG, ...catalog }, tenant as TenantCatalog["tenant"], {
+    policy: whole,
+    version: 1,
+  });
+  return createView(offer, { profile: null, scopes: undefined, ...seen });
 }
 
 /** The tenant through its profile `p`. */
@@ -60,7 +63,7 @@ function reached(found: ReturnType<View["tool"]> | ReturnType<View["prompt"]>): 
 const toolOf = (view: View, name: string, now = NOW) => reached(view.tool(name, now));
 const promptOf = (view: View, name: string, now = NOW) => reached(view.prompt(name, now));
 
-const retiredOf = (about: Partial<RetiredName>): Partial<Policy> => ({
+const retiredOf = (about: Partial<DeprecatedName>): Partial<Policy> => ({
   retired: [
     { kind: "tools", profile: null, name: "old", target: "add", successor: "new", until: NOW + 1000, ...about },
   ],
@@ -319,14 +322,14 @@ describe("resources", () => {
     expect(view.templates).toHaveLength(1);
     const uris = ["note:a", "note:secret", "note:secrets/1", "other:a"];
     expect(uris.map((uri) => view.sees(uri))).toEqual([true, false, false, false]);
-    expect(view.only).toHaveLength(1);
+    expect(view.resourcePatterns).toHaveLength(1);
     const scoped = look({ scopes: { a: { resources: ["code:///a"] } } }, { scopes: ["a"] });
-    expect([scoped.resources.length, scoped.templates.length, scoped.only?.length]).toEqual([1, 0, 1]);
+    expect([scoped.resources.length, scoped.templates.length, scoped.resourcePatterns?.length]).toEqual([1, 0, 1]);
   });
 
   it("are all seen where nothing says otherwise, and of the code only what the tenant names", () => {
-    expect([look({}).only, through({}).only]).toEqual([undefined, undefined]);
-    expect(look({}, { scopes: [] }).only).toEqual([{ allow: [] }]);
+    expect([look({}).resourcePatterns, through({}).resourcePatterns]).toEqual([undefined, undefined]);
+    expect(look({}, { scopes: [] }).resourcePatterns).toEqual([{ allow: [] }]);
     const view = look({}, { definition: { resources: ["code:///b"] } });
     expect([...view.resourcesByUri.keys()]).toEqual(["code:///b"]);
     expect(view.templates).toEqual([]);

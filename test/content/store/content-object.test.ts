@@ -4,13 +4,13 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { editLog } from "../../../src/content/store/edit-log.ts";
-import { MAX_WAITING } from "../../../src/content/store/edit.ts";
-import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
-import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { editLogStore } from "../../../src/content/store/edit-log.ts";
+import { MAX_QUEUED_EDITS } from "../../../src/content/store/edit.ts";
+import { editOutboxStore } from "../../../src/content/store/edit-outbox.ts";
+import { storageKey, createTenantUid, type TenantUid } from "../../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../resources.ts";
 import { anyTenant, contentStub, freshTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { aroundCalls } from "../../support/workerd/object-calls.ts";
@@ -20,11 +20,11 @@ const LEASE = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: nul
 
 /** A tenant that is made now, as the directory enters it. */
 async function born({ id, stub }: FreshTenant = freshTenant()) {
-  const created = newIncarnation(Date.now());
-  const policy = remote(stub, policyTables);
+  const created = createTenantUid(Date.now());
+  const policy = createRpcClient(stub, policyStore);
   await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
-  const content = remote(contentStub(id, created), contentTables);
-  return { id, created, policy, content, object: exports.ContentObject.getByName(keptUnder(id, created)) };
+  const content = createRpcClient(contentStub(id, created), contentStore);
+  return { id, created, policy, content, object: exports.ContentObject.getByName(storageKey(id, created)) };
 }
 
 const refusal = (key: string) => expect.objectContaining({ key }) as Error;
@@ -33,14 +33,15 @@ const editOf = (uri: string, ifAbsent = false) => putOf(uri, {}, { edit: { actor
 describe("for whom it answers", () => {
   it("is the tenant that was made then: before it, after it and beside it nothing is stored", async () => {
     const tenant = freshTenant();
-    const early = newIncarnation(Date.now());
-    const store = (created: Incarnation) => remote(contentStub(tenant.id, created), contentTables).put(putOf("note:a"));
+    const early = createTenantUid(Date.now());
+    const store = (created: TenantUid) =>
+      createRpcClient(contentStub(tenant.id, created), contentStore).put(putOf("note:a"));
     await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
     const one = await born(tenant);
     await one.content.put(putOf("note:a"));
     await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
     await one.policy.close(one.created);
-    await one.content.close(one.created);
+    await one.content.closeContent(one.created);
     await expect(store(one.created)).rejects.toThrow(refusal("unknownTenant"));
     await one.content.erase();
     await one.policy.erase();
@@ -51,10 +52,10 @@ describe("for whom it answers", () => {
 
   it("is one that nobody had heard of a moment ago", async () => {
     const tenant = freshTenant();
-    const created = newIncarnation(Date.now());
-    const content = remote(contentStub(tenant.id, created), contentTables);
+    const created = createTenantUid(Date.now());
+    const content = createRpcClient(contentStub(tenant.id, created), contentStore);
     await expect(content.usage()).rejects.toThrow(refusal("unknownTenant"));
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
     expect(await content.usage()).toEqual({ resources: 0, bytes: 0 });
   });
@@ -116,7 +117,7 @@ describe("an operator's edit", () => {
     const after = Date.now();
     expect(await audited(policy)).toEqual([["ann", "create", "tenant"]]);
     expect(await runDurableObjectAlarm(object)).toBe(true);
-    const outbox = remote(contentStub(id, created), editOutbox);
+    const outbox = createRpcClient(contentStub(id, created), editOutboxStore);
     await Promise.all([outbox.deliver(), outbox.deliver()]);
     expect(await audited(policy)).toEqual([
       ["bob", "resource.delete", "resource note:a"],
@@ -136,7 +137,7 @@ describe("an operator's edit", () => {
       const filled = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
       const entry =
         "SELECT '2026-11-22T10:00:00.000Z', 'ann', 'resource.update', 'resource note:a', 'null', 'null' FROM n";
-      sql.exec(`INSERT INTO edits (at, actor, action, target, before, after) ${filled} ${entry}`, MAX_WAITING);
+      sql.exec(`INSERT INTO edits (at, actor, action, target, before, after) ${filled} ${entry}`, MAX_QUEUED_EDITS);
     });
     await expect(content.put(editOf("note:b"))).rejects.toThrow(refusal("busy"));
     const same = { ...editOf("note:b"), row: { ...editOf("note:b").row, hash: "hash of note:a" } };
@@ -149,7 +150,7 @@ describe("an operator's edit", () => {
     await expect(content.removeAs("note:a", { actor: "ann", ifMatch: null })).rejects.toThrow(refusal("busy"));
     expect(await content.usage()).toMatchObject({ resources: 1 });
     await content.put(putOf("note:c"));
-    await remote(contentStub(id, created), editOutbox).deliver();
+    await createRpcClient(contentStub(id, created), editOutboxStore).deliver();
     expect(await content.put(editOf("note:b"))).toMatchObject({ state: "stored" });
   });
 
@@ -159,9 +160,9 @@ describe("an operator's edit", () => {
     const entries = await runInDurableObject(object, (_instance, { storage }) =>
       storage.sql.exec("SELECT * FROM edits").toArray(),
     );
-    const recorder = remote(anyTenant(id), editLog);
+    const recorder = createRpcClient(anyTenant(id), editLogStore);
     await recorder.record(entries as never);
-    await remote(contentStub(id, created), editOutbox).deliver();
+    await createRpcClient(contentStub(id, created), editOutboxStore).deliver();
     expect(await audited(policy)).toHaveLength(2);
   });
 });

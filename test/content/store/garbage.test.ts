@@ -5,12 +5,12 @@ import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/content/store/open-store.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
 import { COPY_LIFETIME_MS } from "../../../src/content/store/garbage.ts";
 import { GARBAGE_GRACE_MS } from "../../../src/tenants/authority/body-garbage.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../resources.ts";
 import {
   contentSideOf,
@@ -24,7 +24,7 @@ import {
   NO_CLOSURE,
 } from "../../support/workerd/tenant.ts";
 
-type ContentBench = Bench<ReturnType<typeof contentTables.open>["methods"]>;
+type ContentBench = Bench<ReturnType<typeof contentStore.open>["methods"]>;
 
 const MINUTE = 60_000;
 
@@ -62,7 +62,7 @@ describe("the alarm", () => {
     const bodies = deletions();
     const tenant = freshTenant();
     await onBench(
-      contentTables,
+      contentStore,
       async ({ methods, open, clock, wakes }) => {
         methods.put(putOf("note:a", { hash: "a" }));
         methods.remove("note:a");
@@ -82,7 +82,7 @@ describe("the alarm", () => {
   it("keeps a body that another resource still has", async () => {
     const bodies = deletions();
     await onBench(
-      contentTables,
+      contentStore,
       async ({ methods, open, clock, sql }) => {
         methods.put(putOf("note:a", { hash: "shared" }));
         methods.put(putOf("note:b", { hash: "shared" }));
@@ -101,7 +101,7 @@ describe("the alarm", () => {
   it("keeps a body that came back into use during the grace", async () => {
     const bodies = deletions();
     await onBench(
-      contentTables,
+      contentStore,
       async ({ methods, open, clock }) => {
         methods.put(putOf("note:a", { hash: "one" }));
         methods.put(putOf("note:a", { hash: "two" }));
@@ -115,13 +115,13 @@ describe("the alarm", () => {
   });
 
   it("keeps a body that is taken into use while the one before it is deleted", async () => {
-    await onBench(contentTables, async (bench) => {
+    await onBench(contentStore, async (bench) => {
       const bodies = deletions((key) => {
         if (key.endsWith("/first"))
           expect(bench.methods.put(putOf("note:back", { hash: "second" })).state).toBe("stored");
       });
       makeGarbage(bench, "first", "second");
-      const open = contentTables.open(hostOf(bench, bodies));
+      const open = contentStore.open(hostOf(bench, bodies));
       await open.alarm?.(bench.clock.now);
       expect(bodies.keys.map((key) => key.split("/").at(-1))).toEqual(["first"]);
       expect(hashesIn(bench.sql, "garbage")).toEqual([]);
@@ -132,7 +132,7 @@ describe("the alarm", () => {
   it("deletes some at a time and comes back at once for the rest", async () => {
     const bodies = deletions();
     await onBench(
-      contentTables,
+      contentStore,
       async (bench) => {
         const hashes = Array.from({ length: 450 }, (_, at) => String(at));
         makeGarbage(bench, ...hashes);
@@ -158,7 +158,7 @@ describe("the alarm", () => {
       },
     };
     await onBench(
-      contentTables,
+      contentStore,
       async (bench) => {
         makeGarbage(bench, "a", "b");
         expect(await bench.open.alarm?.(bench.clock.now)).toBe(bench.clock.now + MINUTE);
@@ -174,14 +174,14 @@ describe("the alarm", () => {
 
   it("forgets copies and deletions when their time is over, and then wants no further alarm", async () => {
     await onBench(
-      contentTables,
+      contentStore,
       async (bench) => {
         const { methods, open, clock, sql } = bench;
         methods.put(putOf("note:a", { hash: "a" }, { copy: new ArrayBuffer(3) }));
-        expect(methods.copy("a")?.byteLength).toBe(3);
+        expect(methods.readCopy("a")?.byteLength).toBe(3);
         clock.now += COPY_LIFETIME_MS + MINUTE;
         await open.alarm?.(clock.now);
-        expect(methods.copy("a")).toBeUndefined();
+        expect(methods.readCopy("a")).toBeUndefined();
         methods.remove("note:a");
         clock.now += GARBAGE_GRACE_MS + MINUTE;
         const next = await open.alarm?.(clock.now);
@@ -194,7 +194,7 @@ describe("the alarm", () => {
   });
 
   it("is shared by the writes of a minute", async () => {
-    await onBench(contentTables, ({ methods, clock, wakes }) => {
+    await onBench(contentStore, ({ methods, clock, wakes }) => {
       clock.now = Math.floor(clock.now / MINUTE) * MINUTE + 1;
       for (let write = 0; write < 59; write += 1) {
         methods.put(putOf(`note:${write}`, {}, { copy: new ArrayBuffer(1) }));
@@ -208,7 +208,7 @@ describe("the alarm", () => {
 describe("a write of a body that was collected", () => {
   it("is told to send it again, until it was sent after the deletion", async () => {
     await onBench(
-      contentTables,
+      contentStore,
       async (bench) => {
         makeGarbage(bench, "a");
         await bench.open.alarm?.(bench.clock.now);
@@ -218,7 +218,7 @@ describe("a write of a body that was collected", () => {
         expect(methods.get("note:new")).toBeUndefined();
         // A second writer, who also uploaded before the deletion, gains nothing from the first one's question.
         expect(methods.put(putOf("note:other", { hash: "a" })).state).toBe("resend");
-        expect(methods.put(putOf("note:new", { hash: "a" }, { resent: first.collected })).state).toBe("stored");
+        expect(methods.put(putOf("note:new", { hash: "a" }, { resendToken: first.collected })).state).toBe("stored");
         expect(methods.put(putOf("note:other", { hash: "a" })).state).toBe("stored");
       },
       { bodies: deletions() },
@@ -226,16 +226,16 @@ describe("a write of a body that was collected", () => {
   });
 
   it("is not believed while the deletion is still under way", async () => {
-    await onBench(contentTables, async (bench) => {
+    await onBench(contentStore, async (bench) => {
       const answers: string[] = [];
       const bodies = deletions(() => {
         const first = bench.methods.put(putOf("note:new", { hash: "a" }));
         answers.push(first.state);
         const resent = first.state === "resend" ? first.collected : null;
-        answers.push(bench.methods.put(putOf("note:new", { hash: "a" }, { resent })).state);
+        answers.push(bench.methods.put(putOf("note:new", { hash: "a" }, { resendToken: resent })).state);
       });
       makeGarbage(bench, "a");
-      const open = contentTables.open(hostOf(bench, bodies));
+      const open = contentStore.open(hostOf(bench, bodies));
       await open.alarm?.(bench.clock.now);
       expect(answers).toEqual(["resend", "resend"]);
       expect(bench.methods.get("note:new")).toBeUndefined();
@@ -244,7 +244,7 @@ describe("a write of a body that was collected", () => {
 });
 
 it("a body that a refused write had uploaded is collected", async () => {
-  await onBench(contentTables, ({ methods, sql }) => {
+  await onBench(contentStore, ({ methods, sql }) => {
     methods.put(putOf("note:a", { hash: "in use" }));
     expect(methods.put(putOf("note:a", { hash: "for nothing" }, { ifAbsent: true })).state).toBe("present");
     expect(methods.put(putOf("note:a", { hash: "in use" }, { ifAbsent: true })).state).toBe("present");
@@ -262,7 +262,11 @@ describe("with KV and the object as they are", () => {
 
   it("deletes only unreferenced bodies, with an eviction before every step", async () => {
     const tenant = contentSideOf(freshTenant());
-    const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
+    const store = createResourceStore({
+      storageKey: tenant.id,
+      content: createRpcClient(tenant.content, contentStore),
+      bodies: env.BODIES,
+    });
     const steps = [
       () => store.write({ uri: "note:keep", name: "k", text: "kept" }),
       () => store.write({ uri: "note:same", name: "s", text: "gone" }),
@@ -285,7 +289,11 @@ describe("with KV and the object as they are", () => {
 
   it("stores a collected body again under the same key", async () => {
     const tenant = contentSideOf(freshTenant());
-    const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
+    const store = createResourceStore({
+      storageKey: tenant.id,
+      content: createRpcClient(tenant.content, contentStore),
+      bodies: env.BODIES,
+    });
     await store.write({ uri: "note:a", name: "a", text: "back and forth" });
     const [key] = await keysOf(tenant);
     await store.delete("note:a");
@@ -300,7 +308,7 @@ describe("with KV and the object as they are", () => {
   it("never touches another tenant's body of the same content", async () => {
     const [one, two] = [freshTenant(), freshTenant()].map(contentSideOf) as [FreshTenant, FreshTenant];
     const storeOf = ({ id, content }: FreshTenant) =>
-      openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
+      createResourceStore({ storageKey: id, content: createRpcClient(content, contentStore), bodies: env.BODIES });
     for (const tenant of [one, two]) await storeOf(tenant).write({ uri: "note:a", name: "a", text: "same" });
     await storeOf(one).delete("note:a");
     await graceIsOver(one);
@@ -314,14 +322,14 @@ function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete"
     ...countWrites(sql),
     env: { BODIES: bodies },
     tenant: "bench",
-    kept: () => "bench",
+    storageKey: () => "bench",
     jurisdiction: null,
     now: () => clock.now,
     transaction: <T>(step: () => T) => step(),
-    wakeAt: () => {},
+    scheduleAlarm: () => {},
     changes: NO_CHANGES,
-    closure: NO_CLOSURE,
+    deletion: NO_CLOSURE,
     erase: async () => {},
-    hasRoom: () => true,
+    hasCapacity: () => true,
   };
 }

@@ -3,8 +3,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
-import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
-import { isSeen } from "../../../src/content/store/seen-ranges.ts";
+import { contentStore, type ContentMethods } from "../../../src/content/store/content-tables.ts";
+import { isVisibleUri } from "../../../src/content/store/seen-ranges.ts";
 import { putOf } from "../resources.ts";
 import { SEED } from "../../support/seed.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
@@ -47,7 +47,7 @@ type Asked = typeof asked extends fc.Arbitrary<infer One> ? One : never;
 function told(methods: ContentMethods, only: readonly Patterns[], { match, prefix, tag, after, limit }: Asked) {
   const plain = (rows: readonly { uri: string; score?: number }[]) => rows.map(({ uri, score }) => [uri, score]);
   return {
-    listed: () => plain(methods.listSeen({ prefix, tag, after, limit }, only).rows),
+    listed: () => plain(methods.listVisible({ prefix, tag, after, limit }, only).rows),
     found: () => plain(methods.search({ match, prefix, limit, only })),
     tags: () => methods.tags(prefix, only),
   };
@@ -69,7 +69,7 @@ function fill({ methods }: Bench<ContentMethods>, all: readonly Thing[]): void {
 }
 
 function answers(all: readonly Thing[], only: readonly Patterns[], questions: readonly Asked[]): Promise<unknown[]> {
-  return onBench(contentTables, (bench) => {
+  return onBench(contentStore, (bench) => {
     fill(bench, all);
     return questions.flatMap((question) => Object.values(told(bench.methods, only, question)).map((ask) => ask()));
   });
@@ -81,7 +81,7 @@ it("lists, searches and tags are the same with and without hidden resources, whe
     onlyOf(ranged),
     fc.array(asked, { minLength: 20, maxLength: 20 }),
     async (all, only, questions) => {
-      const shown = all.filter(({ uri }) => isSeen(uri, only));
+      const shown = all.filter(({ uri }) => isVisibleUri(uri, only));
       expect(await answers(all, only, questions)).toEqual(await answers(shown, only, questions));
     },
   );
@@ -94,7 +94,7 @@ it("lists, searches and tags are the same with and without hidden resources, wha
     onlyOf(wild),
     fc.array(asked, { minLength: 20, maxLength: 20 }),
     async (all, only, questions) => {
-      const shown = all.filter(({ uri }) => isSeen(uri, only));
+      const shown = all.filter(({ uri }) => isVisibleUri(uri, only));
       const [some, alone] = [await answers(all, only, questions), await answers(shown, only, questions)];
       expect(some).toEqual(alone);
       // As who sees everything is told where nothing else is.
@@ -107,8 +107,8 @@ it("lists, searches and tags are the same with and without hidden resources, wha
 it("a search finds of what is seen all that has a word, and nothing else", async () => {
   const cases = fc.asyncProperty(things, onlyOf(wild), word, text, async (all, only, sought, prefix) => {
     const has = ({ title, tags, body }: Thing) => [title, body, ...tags].includes(sought);
-    const expected = all.filter((one) => has(one) && one.uri.startsWith(prefix) && isSeen(one.uri, only));
-    await onBench(contentTables, ({ methods }) => {
+    const expected = all.filter((one) => has(one) && one.uri.startsWith(prefix) && isVisibleUri(one.uri, only));
+    await onBench(contentStore, ({ methods }) => {
       for (const { uri, title, tags, body } of all)
         methods.put(putOf(uri, { name: "n", title, tags }, { searchText: body }));
       const found = methods.search({ match: sought, prefix, limit: 100, only }).map(({ uri }) => uri);

@@ -4,10 +4,10 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { NewResource } from "../../../src/calls/resource-store.ts";
-import { MAX_RESOURCE_BYTES, openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables, type RemoteContent } from "../../../src/content/store/content-tables.ts";
+import { MAX_RESOURCE_BYTES, createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore, type ContentRpc } from "../../../src/content/store/content-tables.ts";
 import { AppError } from "../../../src/protocol/app-error.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { contentSideOf, freshTenant, inside, rowsOf } from "../../support/workerd/tenant.ts";
 
 /** A fresh tenant's store; `log` has every call that leaves the Worker, in order. */
@@ -25,8 +25,12 @@ function open() {
         };
       },
     });
-  const content = remote(tenant.content, contentTables);
-  const store = openStore({ kept: tenant.id, content: logged("index", content), bodies: logged("kv", env.BODIES) });
+  const content = createRpcClient(tenant.content, contentStore);
+  const store = createResourceStore({
+    storageKey: tenant.id,
+    content: logged("index", content),
+    bodies: logged("kv", env.BODIES),
+  });
   return { tenant, content, store, log };
 }
 
@@ -52,7 +56,7 @@ describe("a write", () => {
     waitNoTime();
     const { tenant, content } = open();
     const down = { put: () => Promise.reject(new Error("KV is down")) } as unknown as KVNamespace;
-    const store = openStore({ kept: tenant.id, content, bodies: down });
+    const store = createResourceStore({ storageKey: tenant.id, content, bodies: down });
     const write = store.write({ uri: "note:a", name: "a", text: "text" });
     await expect(write).rejects.toMatchObject({ key: "busy", retryAfter: 5, cause: { message: "KV is down" } });
     expect(await content.get("note:a")).toBeUndefined();
@@ -63,15 +67,15 @@ describe("a write", () => {
     const { tenant, content } = open();
     const resents: unknown[] = [];
     let left = 2;
-    const collecting: RemoteContent = Object.assign(Object.create(content) as RemoteContent, {
-      holds: async () => ({ state: "upload", collected: resents.length === 0 ? null : left }),
-      put: async (resource: Parameters<RemoteContent["put"]>[0]) => {
-        resents.push(resource.resent);
+    const collecting: ContentRpc = Object.assign(Object.create(content) as ContentRpc, {
+      claimUpload: async () => ({ state: "upload", collected: resents.length === 0 ? null : left }),
+      put: async (resource: Parameters<ContentRpc["put"]>[0]) => {
+        resents.push(resource.resendToken);
         left -= 1;
         return left >= 0 ? { state: "resend", collected: left } : content.put(resource);
       },
     });
-    const store = openStore({ kept: tenant.id, content: collecting, bodies: env.BODIES });
+    const store = createResourceStore({ storageKey: tenant.id, content: collecting, bodies: env.BODIES });
     await store.write({ uri: "note:a", name: "a", text: "text" });
     expect(resents).toEqual([null, 1, 0]);
     left = Number.MAX_SAFE_INTEGER;
@@ -113,19 +117,19 @@ describe("a write", () => {
 
   it("gives back what was there even if that is deleted at once", async () => {
     const { tenant, content } = open();
-    const losing: RemoteContent = Object.assign(Object.create(content) as RemoteContent, {
-      put: async (resource: Parameters<RemoteContent["put"]>[0]) => {
+    const losing: ContentRpc = Object.assign(Object.create(content) as ContentRpc, {
+      put: async (resource: Parameters<ContentRpc["put"]>[0]) => {
         const done = await content.put(resource);
         await content.remove(resource.row.uri);
         return done;
       },
     });
-    const first = await openStore({ kept: tenant.id, content, bodies: env.BODIES }).write({
+    const first = await createResourceStore({ storageKey: tenant.id, content, bodies: env.BODIES }).write({
       uri: "note:a",
       name: "first",
       text: "1",
     });
-    const store = openStore({ kept: tenant.id, content: losing, bodies: env.BODIES });
+    const store = createResourceStore({ storageKey: tenant.id, content: losing, bodies: env.BODIES });
     expect(await store.write({ uri: "note:a", name: "second", text: "2" }, { ifAbsent: true })).toEqual(first);
     expect(await content.get("note:a")).toBeUndefined();
   });
@@ -277,7 +281,7 @@ describe("when KV does not have the body yet", () => {
     const { content, tenant } = open();
     const put = async () => undefined;
     const get = () => Promise.reject(new Error("KV is away"));
-    const store = openStore({ kept: tenant.id, content, bodies: { get, put } as never });
+    const store = createResourceStore({ storageKey: tenant.id, content, bodies: { get, put } as never });
     await store.write({ uri: "note:a", name: "a", text: `text of ${tenant.id}` });
     expect((await store.read("note:a"))?.text).toBe(`text of ${tenant.id}`);
     await store.write({ uri: "note:b", name: "b", text: `other of ${tenant.id}` });

@@ -3,8 +3,8 @@
 
 import { expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
-import { budgetOf } from "../../../src/content/store/pattern-work.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { createPatternBudget } from "../../../src/content/store/pattern-work.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
 import { putOf } from "../resources.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
 
@@ -17,10 +17,10 @@ const ending = (patterns: number): readonly Patterns[] => [
 ];
 
 it("resources are held against patterns for 200 ms: a list is refused or goes on later, a search and a count of tags end", async () => {
-  await onBench(contentTables, ({ methods }) => {
+  await onBench(contentStore, ({ methods }) => {
     for (const uri of URIS) methods.put(putOf(uri, { tags: ["t"] }, { searchText: "sought" }));
     const list = (only: readonly Patterns[], after: string | null = null) =>
-      methods.listSeen({ prefix: "", tag: null, after, limit: 1000 }, only);
+      methods.listVisible({ prefix: "", tag: null, after, limit: 1000 }, only);
     const search = (only: readonly Patterns[]) => methods.search({ match: "sought", prefix: "", limit: 1000, only });
 
     expect(list(ending(2000))).toMatchObject({ next: null, isTooMuch: true });
@@ -36,7 +36,8 @@ it("resources are held against patterns for 200 ms: a list is refused or goes on
 });
 
 it("one request looks at as many resources as fit, whatever their length; without such patterns at all of them", () => {
-  const looked = (patterns: readonly Patterns[], uris: readonly string[]) => uris.filter(budgetOf(patterns)).length;
+  const looked = (patterns: readonly Patterns[], uris: readonly string[]) =>
+    uris.filter(createPatternBudget(patterns)).length;
   expect(looked(ending(2000), URIS)).toBeLessThan(10);
   expect(
     looked(

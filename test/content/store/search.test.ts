@@ -3,9 +3,9 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ResourceStore } from "../../../src/calls/resource-store.ts";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables, type RemoteContent } from "../../../src/content/store/content-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore, type ContentRpc } from "../../../src/content/store/content-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant } from "../../support/workerd/tenant.ts";
 
 const texts: Readonly<Record<string, string>> = {
@@ -21,14 +21,14 @@ let store: ResourceStore;
 
 beforeAll(async () => {
   const tenant = freshTenant();
-  const content = remote(tenant.content, contentTables);
-  const watched: RemoteContent = Object.assign(Object.create(content) as RemoteContent, {
-    search: (query: Parameters<RemoteContent["search"]>[0]) => {
+  const content = createRpcClient(tenant.content, contentStore);
+  const watched: ContentRpc = Object.assign(Object.create(content) as ContentRpc, {
+    search: (query: Parameters<ContentRpc["search"]>[0]) => {
       asked.push(query.match);
       return content.search(query);
     },
   });
-  store = openStore({ kept: tenant.id, content: watched, bodies: env.BODIES });
+  store = createResourceStore({ storageKey: tenant.id, content: watched, bodies: env.BODIES });
   for (const [uri, text] of Object.entries(texts)) await store.write({ uri, name: "n", text });
   await store.write({ uri: "note:image", name: "apple picture", blob: Uint8Array.of(1) });
 });

@@ -2,7 +2,7 @@
 
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { afterPrefix, isSeen, seenRanges } from "../../../src/content/store/seen-ranges.ts";
+import { prefixEnd, isVisibleUri, visibleRanges } from "../../../src/content/store/seen-ranges.ts";
 import { SEED } from "../../support/seed.ts";
 
 const text = fc.string({ unit: fc.constantFrom("a", "b", "/", "~"), maxLength: 5 });
@@ -18,12 +18,12 @@ it("has everything that is seen in its ranges, in their order, and none twice", 
   const only = fc.array(patterns(fc.oneof(ranged, wild)), { maxLength: 3 });
   fc.assert(
     fc.property(only, text, fc.array(text, { maxLength: 30 }), (seen, prefix, uris) => {
-      const ranges = seenRanges([prefix, afterPrefix(prefix)], seen);
+      const ranges = visibleRanges([prefix, prefixEnd(prefix)], seen);
       for (const [at, [from, to]] of ranges.entries()) {
         expect(from < to).toBe(true);
         expect(at === 0 || (ranges[at - 1]?.[1] ?? "") <= from).toBe(true);
       }
-      for (const uri of uris.filter((one) => one.startsWith(prefix) && isSeen(one, seen))) {
+      for (const uri of uris.filter((one) => one.startsWith(prefix) && isVisibleUri(one, seen))) {
         expect(ranges.filter(([from, to]) => from <= uri && uri < to)).toHaveLength(1);
       }
     }),
@@ -34,8 +34,8 @@ it("has everything that is seen in its ranges, in their order, and none twice", 
 it("has nothing hidden in its ranges where patterns are names and prefixes", () => {
   fc.assert(
     fc.property(fc.array(patterns(ranged), { maxLength: 3 }), fc.array(text, { maxLength: 30 }), (seen, uris) => {
-      const ranges = seenRanges(["", afterPrefix("")], seen);
-      for (const uri of uris.filter((one) => !isSeen(one, seen))) {
+      const ranges = visibleRanges(["", prefixEnd("")], seen);
+      for (const uri of uris.filter((one) => !isVisibleUri(one, seen))) {
         expect(ranges.filter(([from, to]) => from <= uri && uri < to)).toEqual([]);
       }
     }),

@@ -3,9 +3,9 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { CLOSED_FOR_MS } from "../../../src/tenants/authority/closure.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { TOMBSTONE_MS } from "../../../src/tenants/authority/closure.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { contentSideOf, freshTenant, inside } from "../../support/workerd/tenant.ts";
 import { putOf } from "../resources.ts";
 
@@ -16,14 +16,14 @@ afterEach(() => {
 it("a body that was uploaded after its tenant's end goes with what is remembered of the tenant", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const tenant = contentSideOf(freshTenant());
-  const content = remote(tenant.content, contentTables);
+  const content = createRpcClient(tenant.content, contentStore);
   await content.put(putOf("note:a"));
-  await content.close("2026-11-21T10:00:00.123456Z");
+  await content.closeContent("2026-11-21T10:00:00.123456Z");
   await content.purge(100);
   await content.erase();
   const late = `body/${tenant.id}/late`;
   await env.BODIES.put(late, "late");
-  vi.setSystemTime(Date.now() + CLOSED_FOR_MS + 60_001);
+  vi.setSystemTime(Date.now() + TOMBSTONE_MS + 60_001);
   await runDurableObjectAlarm(tenant.object);
   expect(await env.BODIES.get(late)).toBeNull();
   await inside(tenant, ({ storage }) => {

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
-import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
+import { contentStore, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import type { SearchQuery } from "../../../src/content/store/text-search.ts";
 import { putOf } from "../resources.ts";
 import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/workerd/tenant.ts";
@@ -40,10 +40,10 @@ describe("a search of a tenant with many texts that have all words everywhere", 
   let tenant: FreshTenant;
   beforeAll(async () => {
     tenant = freshTenant();
-    await onBench(contentTables, ({ methods }) => fill(methods, MANY), { tenant });
+    await onBench(contentStore, ({ methods }) => fill(methods, MANY), { tenant });
   }, 120_000);
 
-  const measured = <R>(work: (bench: Bench<ContentMethods>) => R) => onBench(contentTables, work, { tenant });
+  const measured = <R>(work: (bench: Bench<ContentMethods>) => R) => onBench(contentStore, work, { tenant });
 
   it.each<readonly [string, Partial<SearchQuery>, readonly string[] | undefined]>([
     ["who sees everything", {}, undefined],
@@ -75,7 +75,7 @@ describe("a search of a tenant with many texts that have all words everywhere", 
 });
 
 it("finds, counts and lists what is seen behind any number of hidden, newer texts", async () => {
-  await onBench(contentTables, ({ methods }) => {
+  await onBench(contentStore, ({ methods }) => {
     methods.put(putOf("note:seen", { tags: ["a"] }, { searchText: "sought" }));
     for (let at = 0; at < 6000; at += 1) {
       methods.put(putOf(`note:${at}-private`, { tags: ["a"] }, { searchText: "sought" }));
@@ -87,7 +87,7 @@ it("finds, counts and lists what is seen behind any number of hidden, newer text
     expect(methods.tags("", only)).toEqual([{ tag: "a", count: 1 }]);
     const listed: string[] = [];
     for (let after: string | null = null, isOver = false; !isOver;) {
-      const { rows, next } = methods.listSeen({ prefix: "", tag: "a", after, limit: 5 }, only);
+      const { rows, next } = methods.listVisible({ prefix: "", tag: "a", after, limit: 5 }, only);
       listed.push(...rows.map(({ uri }) => uri));
       [after, isOver] = [next, next === null];
     }

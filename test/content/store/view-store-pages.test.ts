@@ -2,13 +2,13 @@
 // names one of these.
 
 import { describe, expect, it } from "vitest";
-import { ViewBackend } from "../../../src/content/serve/backend.ts";
-import { viewOf } from "../../../src/content/serve/view.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import { ViewRequestHandlers } from "../../../src/content/serve/backend.ts";
+import { createView } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { callOf, hostOf } from "../../support/workerd/calls.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { contentSideOf, freshTenant, inside, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 /** `a:hidden-1` …, and behind them `b:shown-1` …; bodies are not looked at here. */
@@ -18,18 +18,21 @@ const ROWS = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM
 
 async function store(tenant: FreshTenant, prefix: string, count: number): Promise<void> {
   if (count === 0) return;
-  await remote(tenant.content, contentTables).usage();
+  await createRpcClient(tenant.content, contentStore).usage();
   await inside(contentSideOf(tenant), ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
 }
 
-function backendOf(tenant: FreshTenant): ViewBackend {
+function backendOf(tenant: FreshTenant): ViewRequestHandlers {
   const catalog = { server: { name: "test", version: "1" }, instructions: undefined };
   const document = { profiles: { public: { resources: { deny: ["a:*"] } } } };
   const policy = { document, suspensions: [], retired: [] };
   const seen = { profile: "public", scopes: undefined };
   const nothing = { tools: [], prompts: [], resources: [] };
-  const view = viewOf(offerOf({ ...catalog, ...nothing }, managedTenant(tenant.id), { policy, version: 1 }), seen);
-  return new ViewBackend(view, hostOf(tenant, { sight: view, profile: "public" }));
+  const view = createView(
+    createTenantCatalog({ ...catalog, ...nothing }, createManagedTenant(tenant.id), { policy, version: 1 }),
+    seen,
+  );
+  return new ViewRequestHandlers(view, hostOf(tenant, { access: view, profile: "public" }));
 }
 
 describe("resources behind hidden ones", () => {

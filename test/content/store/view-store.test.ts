@@ -1,37 +1,41 @@
 // The store as one view may use it: what the view hides is not there, and hides nothing that lies behind it.
 
-import { limitsInForce } from "../../../src/limits/limit-table.ts";
+import { resolveLimits } from "../../../src/limits/limit-table.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ViewBackend } from "../../../src/content/serve/backend.ts";
+import { ViewRequestHandlers } from "../../../src/content/serve/backend.ts";
 import { defineResource } from "../../../src/content/define/resource.ts";
 import type { ResourceStore } from "../../../src/calls/resource-store.ts";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { resourcesUnder } from "../../../src/content/store/view-store.ts";
-import { viewOf } from "../../../src/content/serve/view.ts";
-import { offerOf } from "../../../src/content/serve/sources.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createViewStore } from "../../../src/content/store/view-store.ts";
+import { createView } from "../../../src/content/serve/view.ts";
+import { createTenantCatalog } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
-import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createManagedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { callOf, hostOf } from "../../support/workerd/calls.ts";
 import { putOf } from "../resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 const storeOf = ({ id, content }: FreshTenant) =>
-  openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
+  createResourceStore({ storageKey: id, content: createRpcClient(content, contentStore), bodies: env.BODIES });
 const SIGHT = {
   cacheScope: "private",
   configOf: () => undefined,
   settings: () => ({}),
 } as const;
 const seenStore = ({ id, content }: FreshTenant) =>
-  resourcesUnder(
+  createViewStore(
     {
-      kept: id,
+      storageKey: id,
       bodies: env.BODIES,
-      limits: limitsInForce(),
-      sight: { ...SIGHT, only: [{ deny: ["note:hidden*"] }], sees: (uri) => !uri.startsWith("note:hidden") },
+      limits: resolveLimits(),
+      access: {
+        ...SIGHT,
+        resourcePatterns: [{ deny: ["note:hidden*"] }],
+        sees: (uri) => !uri.startsWith("note:hidden"),
+      },
     },
     content,
   );
@@ -134,7 +138,7 @@ describe("a list through a view", () => {
 
   async function listed(inCode: number, hidden: number): Promise<string[]> {
     const tenant = freshTenant();
-    const content = remote(tenant.content, contentTables);
+    const content = createRpcClient(tenant.content, contentStore);
     const uris = Array.from({ length: hidden }, (_none, at) => `note:0/${String(at).padStart(4, "0")}`);
     await Promise.all([...uris, "note:a", "note:z"].map((uri) => content.put(putOf(uri))));
     const resources = Array.from({ length: inCode }, (_none, at) =>
@@ -143,11 +147,11 @@ describe("a list through a view", () => {
     const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
     const document = { profiles: { p: { resources: { deny: ["note:0/*"] } } } };
     const policy = { document, suspensions: [], retired: [] };
-    const view = viewOf(offerOf(catalog, managedTenant(tenant.id), { policy, version: 1 }), {
+    const view = createView(createTenantCatalog(catalog, createManagedTenant(tenant.id), { policy, version: 1 }), {
       profile: "p",
       scopes: undefined,
     });
-    const backend = new ViewBackend(view, hostOf(tenant, { sight: view }));
+    const backend = new ViewRequestHandlers(view, hostOf(tenant, { access: view }));
     const found: string[] = [];
     let cursor: string | undefined;
     do {

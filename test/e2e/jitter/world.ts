@@ -46,9 +46,9 @@ const METHODS = [
   "policy.create",
   "policy.close",
   "content.put",
-  "bases.take",
-  "bases.settle",
-  "rollouts.report",
+  "bases.resolveAndUse",
+  "bases.setUses",
+  "rollouts.reportOutcomes",
 ];
 const PATIENCE_MS = 30_000;
 /**

@@ -13,8 +13,8 @@ import {
   type Context,
   type Env,
 } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { faultyEnv } from "../../support/workerd/faulty-env.ts";
 import { OBJECT_FAULTS } from "../../support/workerd/object-faults.ts";
@@ -86,7 +86,7 @@ const hiding = createWorker({
 async function keyOf({ stub }: FreshTenant): Promise<string> {
   const { id, token, hash } = await createKey();
   const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
-  await remote(stub, policyTables).addKey(key, { name: "ann" });
+  await createRpcClient(stub, policyStore).addKey(key, { name: "ann" });
   return token;
 }
 

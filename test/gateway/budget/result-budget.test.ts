@@ -2,13 +2,18 @@
 
 import * as fc from "fast-check";
 import { describe, expect, inject, it } from "vitest";
-import { bodyOfRest, brokenBudgets, bytesOf, cutResult } from "../../../src/gateway/budget/result-budget.ts";
+import {
+  encodeOverflow,
+  findBrokenBudgets,
+  bytesOf,
+  truncateResult,
+} from "../../../src/gateway/budget/result-budget.ts";
 
 type Json = Record<string, unknown>;
 
 const URI = "tenantry://results/x";
 const text = (length: number, letter = "a") => ({ type: "text", text: letter.repeat(length) });
-const cut = (result: Json, most: number, hasSchema = false) => cutResult(JSON.stringify(result), most, hasSchema);
+const cut = (result: Json, most: number, hasSchema = false) => truncateResult(JSON.stringify(result), most, hasSchema);
 
 describe("a result", () => {
   it("is left as it is where it fits, however its characters are written", () => {
@@ -23,8 +28,8 @@ describe("a result", () => {
   it("loses its last items, and no item in part", () => {
     const found = cut({ content: [text(400), text(400, "b"), text(400, "c")] }, 1000);
     expect(found?.items).toEqual([text(400), text(400, "b")]);
-    expect(found?.said).toBe("2 of 3 items are here");
-    expect(found?.rest(URI)).toEqual([{ uri: URI, mimeType: "text/plain", text: "c".repeat(400) }]);
+    expect(found?.summary).toBe("2 of 3 items are here");
+    expect(found?.toOverflow(URI)).toEqual([{ uri: URI, mimeType: "text/plain", text: "c".repeat(400) }]);
   });
 
   it("has no items where the first is too long", () => {
@@ -35,7 +40,7 @@ describe("a result", () => {
     const found = cut({ content: [text(10)], structuredContent: { a: "x".repeat(2000) }, _meta: { k: 1 } }, 1000, true);
     expect(found?.result).toEqual({ isError: true, _meta: { k: 1 } });
     expect(found?.items).toEqual([]);
-    expect(found?.rest(URI).map(({ mimeType }) => mimeType)).toEqual(["text/plain", "application/json"]);
+    expect(found?.toOverflow(URI).map(({ mimeType }) => mimeType)).toEqual(["text/plain", "application/json"]);
   });
 
   it("stays an error, with the items that fit", () => {
@@ -57,7 +62,7 @@ describe("a result", () => {
     ];
     expect(
       cut({ content: [text(2000), ...items] }, 1000)
-        ?.rest(URI)
+        ?.toOverflow(URI)
         .slice(1),
     ).toEqual([
       { uri: URI, mimeType: "image/png", blob: "QUJD" },
@@ -72,17 +77,17 @@ describe("a result", () => {
     (item) => {
       const most = 256 * 1024;
       const many = Array.from({ length: (4 * most) / (item.length + 1) }, () => item);
-      const found = cutResult(`{"content":[${many.join()}]}`, 1000, false);
+      const found = truncateResult(`{"content":[${many.join()}]}`, 1000, false);
       if (!found) throw new Error("it was not cut");
       let made = 0;
       const rest = (uri: string) => {
-        const contents = found.rest(uri);
+        const contents = found.toOverflow(uri);
         made += contents.length;
         return contents;
       };
-      expect(bodyOfRest({ ...found, rest }, URI, most)).toBeUndefined();
+      expect(encodeOverflow({ ...found, toOverflow: rest }, URI, most)).toBeUndefined();
       expect(made * URI.length).toBeLessThan(most);
-      expect(bodyOfRest({ ...found, rest: () => [] }, URI, Infinity)).toBeDefined();
+      expect(encodeOverflow({ ...found, toOverflow: () => [] }, URI, Infinity)).toBeDefined();
     },
   );
 
@@ -93,7 +98,7 @@ describe("a result", () => {
         const found = cut({ content }, most);
         if (!found) return;
         expect(new TextEncoder().encode(JSON.stringify(found.items)).byteLength).toBeLessThanOrEqual(most + 1);
-        const rest = found.rest(URI).map((one) => ({ type: "text", text: one["text"] }));
+        const rest = found.toOverflow(URI).map((one) => ({ type: "text", text: one["text"] }));
         expect([...found.items, ...rest]).toEqual(content);
         expect(rest.length).toBeGreaterThan(0);
       }),
@@ -113,7 +118,7 @@ describe("a budget", () => {
   });
 
   it("has room for saying what was left out", () => {
-    expect(brokenBudgets({ profiles: { p: { resultBudget: { bytes: 999, tokens: 249 } }, q: {} } })).toEqual([
+    expect(findBrokenBudgets({ profiles: { p: { resultBudget: { bytes: 999, tokens: 249 } }, q: {} } })).toEqual([
       { field: "profiles.p.resultBudget.bytes", rule: "is a number from 1000 on" },
       { field: "profiles.p.resultBudget.tokens", rule: "is a number from 250 on" },
     ]);

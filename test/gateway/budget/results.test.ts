@@ -5,12 +5,12 @@ import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
-import { refusedByFeatures } from "../../../src/deployment/check-deployment.ts";
+import { checkByFeatures } from "../../../src/deployment/check-deployment.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { HELD, MAX_HELD_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
+import { MEMORY_BUDGET, MAX_RESERVED_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { inside, rowsOf, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
@@ -86,7 +86,7 @@ const PROFILES: NonNullable<TenantDocument["profiles"]> = {
 
 async function keyOf({ stub }: FreshTenant, scopes: readonly string[] | null = null): Promise<string> {
   const { id, token, hash } = await createKey();
-  await remote(stub, policyTables).addKey(
+  await createRpcClient(stub, policyStore).addKey(
     { id, hash, name: "k", scopes, profile: null, expires: null },
     { name: "ann" },
   );
@@ -176,7 +176,7 @@ describe("a result that is short enough", () => {
 });
 
 async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
-  const policy = remote(tenant.stub, policyTables);
+  const policy = createRpcClient(tenant.stub, policyStore);
   const ifRevision = (await policy.read(false))?.revision ?? 0;
   const document: TenantDocument = { mode: "open", maxStalenessMs: 50, profiles };
   const about = { retired: [], ifRevision, actor: { name: "ann" }, action: "apply" };
@@ -262,8 +262,8 @@ describe("the rest of a result", () => {
 
   it("is neither kept nor read while the isolate has no room for it", async () => {
     await begun("wide");
-    const share = HELD.open();
-    share.resize(MAX_HELD_BYTES + 15 * 1024 * 1024, true);
+    const share = MEMORY_BUDGET.createReservation();
+    share.resize(MAX_RESERVED_BYTES + 15 * 1024 * 1024, true);
     expect((await read(brief(), uri)).error).toMatchObject({
       code: -32603,
       message: "Temporarily unavailable, try again",
@@ -345,7 +345,7 @@ describe("a Worker without gateway()", () => {
   it("refuses a budget", () => {
     const document = { profiles: { p: BUDGET } };
     const rule = "needs the feature gateway(), which this Worker does not have";
-    expect(refusedByFeatures([], document)).toEqual([{ field: "profiles.p.resultBudget", rule }]);
-    expect(refusedByFeatures([gateway()], document)).toEqual([]);
+    expect(checkByFeatures([], document)).toEqual([{ field: "profiles.p.resultBudget", rule }]);
+    expect(checkByFeatures([gateway()], document)).toEqual([]);
   });
 });

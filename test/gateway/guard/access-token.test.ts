@@ -1,7 +1,7 @@
 // Access tokens on a bad day: the token endpoint is away when a new one is due, and whoever asked is dropped in the middle.
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { accessToken, forgetAccessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
+import { getAccessToken, forgetAccessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -29,7 +29,7 @@ function desk() {
     given.asked += 1;
     return server.answer();
   };
-  const ask = async () => accessToken(grant, { fetch, now: () => clock.now, waitUntil: () => {} });
+  const ask = async () => getAccessToken(grant, { fetch, now: () => clock.now, waitUntil: () => {} });
   return { clock, given, server, give, grant, ask };
 }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
+import { MEMORY_BUDGET } from "../../../src/tenants/isolate/held-bytes.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
@@ -65,15 +65,15 @@ describe.each([
     const refused = () => answers.length - waiting.size;
     const waiting = new Set(answers);
     for (const answer of answers) void answer.finally(() => waiting.delete(answer));
-    await expect.poll(() => HELD.total, { timeout: 10_000 }).toBeGreaterThan(20 * MIB);
+    await expect.poll(() => MEMORY_BUDGET.total, { timeout: 10_000 }).toBeGreaterThan(20 * MIB);
     await expect.poll(refused, { timeout: 10_000 }).toBeGreaterThanOrEqual(CALLS - 6);
-    expect(HELD.total).toBeLessThanOrEqual(32 * MIB);
+    expect(MEMORY_BUDGET.total).toBeLessThanOrEqual(32 * MIB);
     expect(await large()).toContain('"type":"text"');
     open();
     const said = await Promise.all(answers);
     const errors = said.filter((text) => !text.includes("xxx"));
     expect(errors.length).toBeLessThan(CALLS);
     for (const text of errors) expect(text).toMatch(/"error":\{[^}]*(try again|busy)/i);
-    await expect.poll(() => HELD.total, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => MEMORY_BUDGET.total, { timeout: 10_000 }).toBe(0);
   });
 });

@@ -1,8 +1,8 @@
 // Which ends of calls keep the next ones from an upstream.
 
 import { describe, expect, it } from "vitest";
-import { CallGate } from "../../../src/gateway/guard/call-gate.ts";
-import { FAILURES_IN_A_ROW } from "../../../src/gateway/guard/upstream-circuit.ts";
+import { CircuitGate } from "../../../src/gateway/guard/call-gate.ts";
+import { MAX_CONSECUTIVE_FAILURES } from "../../../src/gateway/guard/upstream-circuit.ts";
 import type { Fault, HttpFacts } from "../../../src/mcp-client/fault.ts";
 import { loggedStates } from "../logged-states.ts";
 
@@ -17,11 +17,11 @@ const answeredBy = (status: number, more: Partial<HttpFacts> = {}): Fault => ({
 
 /** The gate of each call to one upstream of one tenant. */
 function upstream({ tenant = crypto.randomUUID(), id = "up", timeoutMs = 1000 } = {}) {
-  return () => new CallGate({ tenant, id, config: "c1", timeoutMs });
+  return () => new CircuitGate({ tenant, id, config: "c1", timeoutMs });
 }
 
-function failing(gateOf: () => CallGate, fault: Fault, at = 0) {
-  for (let time = 0; time < FAILURES_IN_A_ROW; time += 1) gateOf().failed(fault, false, at);
+function failing(gateOf: () => CircuitGate, fault: Fault, at = 0) {
+  for (let time = 0; time < MAX_CONSECUTIVE_FAILURES; time += 1) gateOf().recordFailure(fault, false, at);
 }
 
 describe("calls that fail five times in a row", () => {
@@ -35,12 +35,12 @@ describe("calls that fail five times in a row", () => {
     (_what, fault) => {
       const gateOf = upstream();
       failing(gateOf, fault);
-      expect(gateOf().refusal(1)).toMatchObject({ error: "unreachableServer", data: { retryAfter: 5 } });
+      expect(gateOf().check(1)).toMatchObject({ error: "unreachableServer", data: { retryAfter: 5 } });
       const probe = gateOf();
-      expect(probe.refusal(5000)).toBeUndefined();
-      expect(gateOf().refusal(5000)).toBeDefined();
-      probe.answered();
-      expect(gateOf().refusal(5001)).toBeUndefined();
+      expect(probe.check(5000)).toBeUndefined();
+      expect(gateOf().check(5000)).toBeDefined();
+      probe.recordSuccess();
+      expect(gateOf().check(5001)).toBeUndefined();
     },
   );
 
@@ -51,37 +51,37 @@ describe("calls that fail five times in a row", () => {
   ])("with %s keep nobody from it: it may be about one caller", (_what, fault) => {
     const gateOf = upstream();
     for (let round = 0; round < 4; round += 1) failing(gateOf, fault);
-    expect(gateOf().refusal(1)).toBeUndefined();
+    expect(gateOf().check(1)).toBeUndefined();
   });
 
   it("keep nobody from it where it has said something meanwhile, or its caller went away", () => {
     const gateOf = upstream();
-    for (let time = 0; time < 9; time += 1) gateOf().failed(LATE, true, 0);
+    for (let time = 0; time < 9; time += 1) gateOf().recordFailure(LATE, true, 0);
     failing(gateOf, { kind: "cancelled", sent: "perhaps" });
-    expect(gateOf().refusal(1)).toBeUndefined();
+    expect(gateOf().check(1)).toBeUndefined();
   });
 
   it("keep nobody from another upstream, nor from that of another tenant", () => {
     const tenant = crypto.randomUUID();
     failing(upstream({ tenant }), AWAY);
-    expect(upstream({ tenant, id: "beside" })().refusal(1)).toBeUndefined();
-    expect(upstream()().refusal(1)).toBeUndefined();
+    expect(upstream({ tenant, id: "beside" })().check(1)).toBeUndefined();
+    expect(upstream()().check(1)).toBeUndefined();
   });
 
   it("let another call try the upstream where the first that tries it takes long", () => {
     const gateOf = upstream({ timeoutMs: 300_000 });
     failing(gateOf, AWAY);
-    expect(gateOf().refusal(5000)).toBeUndefined();
-    expect(gateOf().refusal(14_999)).toBeDefined();
-    expect(gateOf().refusal(15_000)).toBeUndefined();
+    expect(gateOf().check(5000)).toBeUndefined();
+    expect(gateOf().check(14_999)).toBeDefined();
+    expect(gateOf().check(15_000)).toBeUndefined();
   });
 
   it("are told to the log once when the circuit opens, and once when the upstream answers again", () => {
     const lines = loggedStates();
     const gateOf = upstream();
     for (let now = 0; now < 100_000; now += 5000) failing(gateOf, AWAY, now);
-    gateOf().answered();
-    gateOf().answered();
+    gateOf().recordSuccess();
+    gateOf().recordSuccess();
     const at = { event: "upstream.circuit", tenant: expect.any(String) as string, upstream: "up" };
     const since = "1970-01-01T00:00:00.000Z";
     const why = "the server cannot be reached (ECONNREFUSED)";
@@ -94,7 +94,7 @@ describe("calls that fail five times in a row", () => {
 
 it("a 503 with Retry-After keeps all callers away for that time, and each is told how long", () => {
   const gateOf = upstream();
-  expect(gateOf().failed(answeredBy(503, { retryAfter: "60" }), false, 0)).toBe(60);
-  expect(gateOf().refusal(1000)).toMatchObject({ data: { retryAfter: 59 } });
-  expect(gateOf().refusal(60_000)).toBeUndefined();
+  expect(gateOf().recordFailure(answeredBy(503, { retryAfter: "60" }), false, 0)).toBe(60);
+  expect(gateOf().check(1000)).toMatchObject({ data: { retryAfter: 59 } });
+  expect(gateOf().check(60_000)).toBeUndefined();
 });

@@ -3,10 +3,10 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../../src/gateway/gateway-tables.ts";
 import { createWorker, defineResource, defineTool, gateway } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { inside, type FreshTenant } from "../../support/workerd/tenant.ts";
@@ -42,7 +42,7 @@ function host(reached: () => void = () => {}): string {
 }
 
 async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise<void> {
-  const policy = remote(stub, policyTables);
+  const policy = createRpcClient(stub, policyStore);
   const ifRevision = (await policy.read(false))?.revision ?? 0;
   const whole = { own: { ...open, ...document }, effective: { ...open, ...document }, retired: [] };
   await policy.write({ ...whole, ifRevision, actor: { name: "ann" }, action: "apply" });
@@ -67,7 +67,7 @@ async function listed(tenant: FreshTenant, kind: "tools" | "resources" = "tools"
   return { items, why: meta?.["tenantry/missing"]?.map(({ why }) => why) ?? [] };
 }
 
-const readings = async ({ stub }: FreshTenant) => remote(stub, gatewayTables).readings();
+const readings = async ({ stub }: FreshTenant) => createRpcClient(stub, gatewayStore).getRefreshStates();
 
 /** Has everything read anew. */
 async function readAgain(tenant: FreshTenant, document: TenantDocument): Promise<void> {

@@ -1,21 +1,21 @@
 // What of a client's headers may go on to an upstream.
 
 import { describe, expect, it } from "vitest";
-import { clientHeaderIn, clientValue, traceHeaders } from "../../../src/gateway/guard/client-headers.ts";
-import { headersOf } from "../../../src/gateway/upstream-config.ts";
+import { parseClientPlaceholder, clientHeaderValue, traceHeaders } from "../../../src/gateway/guard/client-headers.ts";
+import { resolveHeaders } from "../../../src/gateway/upstream-config.ts";
 
 const url = "https://mcp.example.com/mcp";
 const secret = async (name: string) => (name === "TOKEN" ? "s3cret-token" : undefined);
 
 async function sent(headers: Record<string, string>, client: Record<string, string>) {
   const read = (name: string) => new Headers(client).get(name);
-  const filled = await headersOf({ url, headers }, { tenant: "acme", env: {}, secret, client: read });
+  const filled = await resolveHeaders({ url, headers }, { tenant: "acme", env: {}, secret, clientHeader: read });
   return "lacks" in filled ? filled : filled.headers;
 }
 
 describe("a header of the client", () => {
   it.each(["X-User-Id", "user-agent", "traceparent"])("%s may be named", (name) => {
-    expect(clientHeaderIn(`client:${name}`)).toBe(name.toLowerCase());
+    expect(parseClientPlaceholder(`client:${name}`)).toBe(name.toLowerCase());
   });
 
   it.each([
@@ -30,7 +30,7 @@ describe("a header of the client", () => {
     "",
     "a b",
   ])("%s may not be named", (name) => {
-    expect(clientHeaderIn(`client:${name}`)).toBeUndefined();
+    expect(parseClientPlaceholder(`client:${name}`)).toBeUndefined();
   });
 
   it("goes where the map names it, and no other does", async () => {
@@ -52,7 +52,7 @@ describe("a header of the client", () => {
   });
 
   it("is left out where no request can carry it", () => {
-    expect(clientValue(() => "\u00e9", "x-a")).toBeUndefined();
+    expect(clientHeaderValue(() => "\u00e9", "x-a")).toBeUndefined();
   });
 });
 

@@ -2,9 +2,9 @@
 // place is lost for good.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Crowd } from "../../../src/gateway/guard/crowd.ts";
+import { FairSemaphore } from "../../../src/gateway/guard/crowd.ts";
 
-const size = { most: 4, mostOfOne: 2, forgottenAfterMs: 60_000 };
+const size = { max: 4, maxPerKey: 2, staleAfterMs: 60_000 };
 const tick = async (milliseconds = 50) => vi.advanceTimersByTimeAsync(milliseconds);
 
 beforeEach(() => {
@@ -15,9 +15,9 @@ afterEach(() => {
 });
 
 /** Fills it with these, each of whom has to have a place. */
-function filled(of: readonly string[], crowd = new Crowd(size)) {
+function filled(of: readonly string[], crowd = new FairSemaphore(size)) {
   const leave = of.map((one) => {
-    const out = crowd.enter(one);
+    const out = crowd.tryAcquire(one);
     if (!out) throw new Error(`no place for ${one}`);
     return out;
   });
@@ -27,38 +27,38 @@ function filled(of: readonly string[], crowd = new Crowd(size)) {
 describe("a caller that does not wait", () => {
   it("has a place while there is one, and no more than are left free", () => {
     const { crowd, leave } = filled(["a", "a", "b"]);
-    expect(crowd.enter("a")).toBeUndefined();
-    expect(crowd.enter("b")).toBeUndefined();
-    expect(crowd.enter("c")).toBeDefined();
-    expect(crowd.enter("d")).toBeUndefined();
+    expect(crowd.tryAcquire("a")).toBeUndefined();
+    expect(crowd.tryAcquire("b")).toBeUndefined();
+    expect(crowd.tryAcquire("c")).toBeDefined();
+    expect(crowd.tryAcquire("d")).toBeUndefined();
     leave[0]?.();
-    expect(crowd.enter("d")).toBeDefined();
+    expect(crowd.tryAcquire("d")).toBeDefined();
   });
 
   it("leaves once, however often it says so", () => {
     const { crowd, leave } = filled(["a", "b"]);
     leave[0]?.();
     leave[0]?.();
-    expect(crowd.inside).toBe(1);
-    expect(crowd.enter("a")).toBeDefined();
+    expect(crowd.permits).toBe(1);
+    expect(crowd.tryAcquire("a")).toBeDefined();
   });
 
   it("is forgotten where the platform dropped it, once its place is needed, also after the clock was set back", async () => {
     const { crowd } = filled(["a", "b", "c", "d"]);
-    expect(crowd.enter("e")).toBeUndefined();
+    expect(crowd.tryAcquire("e")).toBeUndefined();
     await tick(59_000);
-    expect(crowd.enter("e")).toBeUndefined();
+    expect(crowd.tryAcquire("e")).toBeUndefined();
     await tick(1000);
-    expect(crowd.enter("e")).toBeDefined();
+    expect(crowd.tryAcquire("e")).toBeDefined();
     vi.setSystemTime(Date.now() - 3_600_000);
     expect(filled(["x", "y", "z"], crowd).leave.length).toBe(3);
   });
 
   it("does not overtake a caller that waits", async () => {
     const { crowd, leave } = filled(["a", "a", "b", "c"]);
-    const waiting = crowd.enterWithin("d", 10_000);
+    const waiting = crowd.acquireWithin("d", 10_000);
     leave[0]?.();
-    expect(crowd.enter("e")).toBeUndefined();
+    expect(crowd.tryAcquire("e")).toBeUndefined();
     await tick();
     expect(await waiting).toBeDefined();
   });
@@ -69,7 +69,7 @@ describe("a caller that waits", () => {
     const { crowd, leave } = filled(["a", "b", "c", "d"]);
     const order: string[] = [];
     const wait = async (of: string) => {
-      if (await crowd.enterWithin(of, 10_000)) order.push(of);
+      if (await crowd.acquireWithin(of, 10_000)) order.push(of);
     };
     const all = ["a", "b", "x", "a", "y"].map(wait);
     await tick();
@@ -87,17 +87,17 @@ describe("a caller that waits", () => {
 
   it("is refused after its time, and leaves no trace", async () => {
     const { crowd, leave } = filled(["a", "a", "b", "c"]);
-    const waiting = crowd.enterWithin("d", 1000);
+    const waiting = crowd.acquireWithin("d", 1000);
     await tick(1000);
     expect(await waiting).toBeUndefined();
     leave[0]?.();
-    expect(crowd.enter("e")).toBeDefined();
+    expect(crowd.tryAcquire("e")).toBeDefined();
   });
 
   it("has no more than one may have, and keeps nobody else from a place meanwhile", async () => {
     const { crowd, leave } = filled(["a", "a", "b"]);
-    const mine = crowd.enterWithin("a", 10_000);
-    const other = crowd.enterWithin("c", 10_000);
+    const mine = crowd.acquireWithin("a", 10_000);
+    const other = crowd.acquireWithin("c", 10_000);
     await tick();
     expect(await other).toBeDefined();
     leave[1]?.();
@@ -110,12 +110,12 @@ describe("a caller that waits", () => {
     const real = globalThis.setTimeout;
     // Its timer ends with its request.
     vi.stubGlobal("setTimeout", () => 0);
-    void crowd.enterWithin("gone", 60_000);
+    void crowd.acquireWithin("gone", 60_000);
     vi.stubGlobal("setTimeout", real);
-    const next = crowd.enterWithin("d", 10_000);
+    const next = crowd.acquireWithin("d", 10_000);
     leave[0]?.();
     await tick(1900);
-    expect(crowd.inside).toBe(3);
+    expect(crowd.permits).toBe(3);
     await tick(200);
     expect(await next).toBeDefined();
     vi.unstubAllGlobals();

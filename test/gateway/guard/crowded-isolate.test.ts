@@ -2,7 +2,7 @@
 // once there is room.
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { CALLS, READINGS, type Crowd } from "../../../src/gateway/guard/crowd.ts";
+import { upstreamCalls, catalogReads, type FairSemaphore } from "../../../src/gateway/guard/crowd.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { ask, newTenant } from "../../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
@@ -20,9 +20,9 @@ const listing = () =>
   });
 
 /** Others have all of it, as far as many tenants may, until the function is called. */
-function fill(crowd: Crowd): () => void {
+function fill(crowd: FairSemaphore): () => void {
   const left: (() => void)[] = [];
-  for (let tenant = 0, out = crowd.enter("t0"); out; out = crowd.enter(`t${(tenant += 1)}`)) left.push(out);
+  for (let tenant = 0, out = crowd.tryAcquire("t0"); out; out = crowd.tryAcquire(`t${(tenant += 1)}`)) left.push(out);
   const empty = () => {
     for (const out of left.splice(0)) out();
   };
@@ -38,11 +38,11 @@ describe("calls", () => {
       (await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method, params } })).text();
     await expect.poll(() => send("tools/list"), { timeout: 10_000 }).toContain("up__add");
     const call = () => send("tools/call", { name: "up__add", arguments: {} });
-    const empty = fill(CALLS);
+    const empty = fill(upstreamCalls);
     expect(await call()).toContain("too many requests to upstreams are under way");
     empty();
     expect(await call()).toContain('"content"');
-    expect(CALLS.inside).toBe(0);
+    expect(upstreamCalls.permits).toBe(0);
   });
 });
 
@@ -50,10 +50,10 @@ describe("readings", { timeout: 60_000 }, () => {
   it("are refused after a while where an operator waits; beside requests they are put off", async () => {
     const tenant = await newTenant({ upstreams: { up: { url: listing(), era: "2026" } } });
     const path = `/tenants/${tenant}/upstreams/up`;
-    const empty = fill(READINGS);
+    const empty = fill(catalogReads);
     // Ten seconds are half of one here.
-    const enterWithin = READINGS.enterWithin.bind(READINGS);
-    vi.spyOn(READINGS, "enterWithin").mockImplementation((of, ms) => enterWithin(of, ms / 20));
+    const acquireWithin = catalogReads.acquireWithin.bind(catalogReads);
+    vi.spyOn(catalogReads, "acquireWithin").mockImplementation((key, ms) => acquireWithin(key, ms / 20));
     onTestFinished(() => void vi.restoreAllMocks());
     const answers = await Promise.all([ask("POST", `${path}/test`), ask("POST", `${path}/refresh`)]);
     for (const { status, text, headers } of answers) {
@@ -64,6 +64,6 @@ describe("readings", { timeout: 60_000 }, () => {
     expect((await ask("GET", path)).body).toMatchObject({ lastRead: null, reading: false });
     empty();
     expect((await ask("POST", `${path}/refresh`)).body).toMatchObject({ read: true });
-    await expect.poll(() => READINGS.inside, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => catalogReads.permits, { timeout: 20_000 }).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 // Which text of a client's goes on to an upstream in place of what was parsed from it.
 
 import { describe, expect, it } from "vitest";
-import { exactArguments } from "../../../src/gateway/guard/exact-arguments.ts";
+import { getRawArguments } from "../../../src/gateway/guard/exact-arguments.ts";
 
 const BIG = '{"id":12345678901234567890,"x":0.12345678901234567}';
 const message = (args: string) =>
@@ -9,7 +9,7 @@ const message = (args: string) =>
 
 describe("arguments with long numbers", () => {
   it("are taken as the client wrote them", () => {
-    expect(exactArguments(message(BIG), JSON.parse(BIG))).toBe(BIG);
+    expect(getRawArguments(message(BIG), JSON.parse(BIG))).toBe(BIG);
   });
 
   it.each([
@@ -29,6 +29,6 @@ describe("arguments with long numbers", () => {
     ],
     ["they stand there twice", message(`{},"arguments":${BIG}`), BIG],
   ])("are taken as they were parsed where %s", (_why, sent, args) => {
-    expect(exactArguments(sent, JSON.parse(args))).toBeUndefined();
+    expect(getRawArguments(sent, JSON.parse(args))).toBeUndefined();
   });
 });

@@ -3,12 +3,12 @@
 
 import { configOf } from "../../../src/gateway/upstream-config.ts";
 import { catalogSection } from "../../../src/gateway/refresh-entrypoint.ts";
-import { encodeCatalog, type Way } from "../../../src/gateway/upstream-catalog.ts";
-import { upstreamSources, type UpstreamSource } from "../../../src/gateway/upstream-source.ts";
+import { encodeCatalog, type LinkTransport } from "../../../src/gateway/upstream-catalog.ts";
+import { createUpstreamSources, type UpstreamSource } from "../../../src/gateway/upstream-source.ts";
 import type { UpstreamDocument } from "../../../src/tenants/document/tenant-document.ts";
 
 export interface ListedThings {
-  readonly way: Way;
+  readonly way: LinkTransport;
   readonly tools?: readonly object[];
   readonly prompts?: readonly object[];
   readonly resources?: readonly object[];
@@ -29,7 +29,7 @@ export function listedUpstream(upstream: UpstreamDocument, { way, ...things }: L
       resourceTemplates: [],
     },
   });
-  const [source] = upstreamSources({
+  const [source] = createUpstreamSources({
     tenant: "acme",
     document: { upstreams: { up: upstream } },
     sections: new Map([[catalogSection("up"), { hash: "h", bytes }]]),

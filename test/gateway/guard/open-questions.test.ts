@@ -2,39 +2,39 @@
 
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../../src/gateway/call-deadline.ts";
-import { answerThrough } from "../../../src/gateway/forward-question.ts";
-import { AnswerRoom } from "../../../src/gateway/guard/answer-room.ts";
+import { createQuestionHandler } from "../../../src/gateway/forward-question.ts";
+import { ResponseBudget } from "../../../src/gateway/guard/answer-room.ts";
 import { Redaction } from "../../../src/gateway/guard/redaction.ts";
 import { LATEST_2025 } from "../../../src/protocol/era.ts";
-import type { ClientResponse, QuestionPort } from "../../../src/protocol/call.ts";
-import { NO_SINK } from "../../../src/http/call-sink.ts";
-import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
+import type { ClientResponse, ClientRequester } from "../../../src/protocol/call.ts";
+import { NULL_SINK } from "../../../src/http/call-sink.ts";
+import { MEMORY_BUDGET } from "../../../src/tenants/isolate/held-bytes.ts";
 
 const MIB = 1024 * 1024;
 
 /** An upstream that asks, and a person who answers all at once. */
 function asking() {
-  const room = new AnswerRoom(crypto.randomUUID());
-  const deadline = new Deadline(60_000, NO_SINK.cancelled);
+  const room = new ResponseBudget(crypto.randomUUID());
+  const deadline = new Deadline(60_000, NULL_SINK.cancelled);
   const answered = Promise.withResolvers<void>();
   let put = 0;
-  const port: QuestionPort = {
+  const port: ClientRequester = {
     nonce: undefined,
     memos: {},
-    ask: async (questions) => {
+    request: async (questions) => {
       put += 1;
       await answered.promise;
       return new Map(
         questions.map(({ digest }): [string, ClientResponse] => [digest, { result: { action: "accept" } }]),
       );
     },
-    withdraw: () => {},
+    cancel: () => {},
   };
-  const answer = answerThrough(port, {
-    call: { dialect: LATEST_2025, capabilities: { elicitation: {} } },
+  const answer = createQuestionHandler(port, {
+    call: { revision: LATEST_2025, capabilities: { elicitation: {} } },
     deadline,
-    redaction: Redaction.of([]),
-    room,
+    redaction: Redaction.create([]),
+    responseBudget: room,
   });
   const { signal } = new AbortController();
   const ask = (length: number) =>
@@ -45,26 +45,26 @@ function asking() {
 describe("questions of an upstream that nobody answers", () => {
   it("hold half of what an isolate holds at most, and nothing once they are answered", async () => {
     const { ask, room, deadline, put, answered } = asking();
-    const before = HELD.total;
+    const before = MEMORY_BUDGET.total;
     const all = Array.from({ length: 32 }, () => ask(MIB).catch(String));
     await expect.poll(put).toBeGreaterThan(5);
-    expect(HELD.total - before).toBeGreaterThan(20 * MIB);
-    expect(HELD.total - before).toBeLessThanOrEqual(32 * MIB + 1000);
+    expect(MEMORY_BUDGET.total - before).toBeGreaterThan(20 * MIB);
+    expect(MEMORY_BUDGET.total - before).toBeLessThanOrEqual(32 * MIB + 1000);
     answered.resolve();
     const said = await Promise.all(all);
     expect(said.filter((one) => typeof one === "string").length).toBeGreaterThan(10);
     expect(said.filter((one) => typeof one === "object")).toHaveLength(put());
-    expect(HELD.total).toBe(before);
+    expect(MEMORY_BUDGET.total).toBe(before);
     room.release();
     deadline.end();
   });
 
   it("are asked without being counted where they are short", async () => {
     const { ask, deadline, answered } = asking();
-    const before = HELD.total;
+    const before = MEMORY_BUDGET.total;
     const all = Array.from({ length: 10 }, () => ask(100));
     await Promise.resolve();
-    expect(HELD.total).toBe(before);
+    expect(MEMORY_BUDGET.total).toBe(before);
     answered.resolve();
     expect(await Promise.all(all)).toHaveLength(10);
     deadline.end();

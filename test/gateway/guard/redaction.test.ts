@@ -58,7 +58,7 @@ describe("a text of an upstream", () => {
         work();
         return performance.now() - began;
       };
-      const redaction = Redaction.of(["a credential of the tenant", "another one"]);
+      const redaction = Redaction.create(["a credential of the tenant", "another one"]);
       const read = took(() => JSON.stringify(JSON.parse(text)));
       expect(redaction.json(text)).toBe(text);
       expect(Math.min(...[1, 2, 3].map(() => took(() => redaction.json(text))))).toBeLessThan(10 * read + 50);
@@ -67,7 +67,7 @@ describe("a text of an upstream", () => {
 
   it("has none in what another reader of it may read, where a member stands twice", () => {
     const twice = '{"a":"\\u0073uper-secret-value","a":"x"}';
-    expect(Redaction.of(["super-secret-value"]).json(twice)).toBe('{"a":"[redacted]","a":"x"}');
+    expect(Redaction.create(["super-secret-value"]).json(twice)).toBe('{"a":"[redacted]","a":"x"}');
   });
 
   it("loses the longer one of two whole", () => {

@@ -5,7 +5,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { UpstreamSource } from "../../../src/gateway/upstream-source.ts";
-import type { Call } from "../../../src/protocol/call.ts";
+import type { McpRequest } from "../../../src/protocol/call.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
 import { callOf, hostOf, RecordingSink } from "../../support/workerd/calls.ts";
@@ -154,7 +154,7 @@ describe.each<Way>(["2025", "2026"])("an upstream of era %s", (way) => {
   });
 });
 
-const READS: readonly (readonly [what: string, ask: (source: UpstreamSource, call: Call) => unknown])[] = [
+const READS: readonly (readonly [what: string, ask: (source: UpstreamSource, call: McpRequest) => unknown])[] = [
   [
     "resources/read",
     (source, call) => source.resources[0]?.read({ uri: "file:///a", asked: "file:///a" }, call, hostOf(tenant)),

@@ -5,12 +5,12 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../../src/gateway/gateway-tables.ts";
 import { tryUpstream } from "../../../src/gateway/operate/try-upstream.ts";
-import { refreshAsk } from "../../../src/gateway/tend-upstreams.ts";
-import { brokenUpstreams } from "../../../src/gateway/upstream-rules.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createRefreshClaim } from "../../../src/gateway/tend-upstreams.ts";
+import { findBrokenUpstreams } from "../../../src/gateway/upstream-rules.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { inside, type FreshTenant } from "../../support/workerd/tenant.ts";
@@ -51,7 +51,7 @@ async function listed(tenant: FreshTenant) {
 }
 
 async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise<void> {
-  const policy = remote(stub, policyTables);
+  const policy = createRpcClient(stub, policyStore);
   const ifRevision = (await policy.read(false))?.revision ?? 0;
   await policy.write({
     own: document,
@@ -71,7 +71,7 @@ describe("a service that is granted", { timeout: 30_000 }, () => {
     const name = (await listed(tenant)).first ?? "";
     const { id, token, hash } = await createKey();
     const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
-    await remote(tenant.stub, policyTables).addKey(key, { name: "ann" });
+    await createRpcClient(tenant.stub, policyStore).addKey(key, { name: "ann" });
     const headers = { authorization: `Bearer ${token}`, cookie: "a=b", "x-own": "theirs", "tenantry-hops": "2" };
     await ask(tenant, "tools/call", { name, arguments: {} }, headers);
     expect(heard.length).toBeGreaterThan(0);
@@ -145,7 +145,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
       (await sendTo(worker, tenant.id, { message, at: { ...env, OUTBOUND_ALLOW } })).text();
     await expect.poll(() => lists("")).toContain("outbound request refused (scheme)");
     await putOff(tenant);
-    const readAt = async () => (await remote(tenant.stub, gatewayTables).readings())[0]?.readAt ?? 0;
+    const readAt = async () => (await createRpcClient(tenant.stub, gatewayStore).getRefreshStates())[0]?.readAt ?? 0;
     const before = await readAt();
     // A deployment with another list begins with an isolate that knows of no turns.
     await rewrite(tenant, { mode: "open", maxStalenessMs: 60, upstreams });
@@ -155,7 +155,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
 
   it("is tried anew for a change of what is granted, exposed or allowed, and of nothing else", () => {
     const allowedIn = (document: TenantDocument, services: object, more: object = {}) =>
-      refreshAsk({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
+      createRefreshClaim({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
         ({ allowed }) => allowed,
       );
     const all = [
@@ -173,7 +173,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
     const tenant = await servedTenant(documentWith([]));
     await expect.poll(() => listed(tenant)).toMatchObject({ count: 0 });
     await putOff(tenant);
-    const dueAt = async () => (await remote(tenant.stub, gatewayTables).readings())[0]?.dueAt;
+    const dueAt = async () => (await createRpcClient(tenant.stub, gatewayStore).getRefreshStates())[0]?.dueAt;
     const before = await dueAt();
     await rewrite(tenant, documentWith([], { instructions: "other" }));
     await listed(tenant);
@@ -183,7 +183,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
 
 describe("a service in a document", () => {
   const broken = (document: TenantDocument) =>
-    brokenUpstreams(document, { allow: "", exposed: { SELF } }).map(({ field, rule }) => `${field}: ${rule}`);
+    findBrokenUpstreams(document, { allow: "", exposed: { SELF } }).map(({ field, rule }) => `${field}: ${rule}`);
 
   it.each<[string, TenantDocument, readonly string[]]>([
     ["granted", documentWith(["SELF"]), []],

@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
-import { HELD, MAX_HELD_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
+import { MEMORY_BUDGET, MAX_RESERVED_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const MIB = 1024 * 1024;
@@ -50,11 +50,11 @@ it.each(Object.entries(WAYS))("in %s are bounded by address", async (_way, { mes
   const refused = greedy.filter(({ begin }) => begin.includes("too many large answers"));
   expect(refused.length).toBeGreaterThanOrEqual(6);
   expect(refused.length).toBeLessThan(12);
-  expect(HELD.total).toBeLessThanOrEqual(MAX_HELD_BYTES / 2 + 7 * MIB);
+  expect(MEMORY_BUDGET.total).toBeLessThanOrEqual(MAX_RESERVED_BYTES / 2 + 7 * MIB);
   const other = await from("192.0.2.2");
   expect(other.begin).toContain("xxx");
   await Promise.all([...greedy, other].map(async ({ cancel }) => cancel()));
-  await expect.poll(() => HELD.total).toBe(0);
+  await expect.poll(() => MEMORY_BUDGET.total).toBe(0);
   const again = await from("192.0.2.1");
   expect(again.begin).toContain("xxx");
   await again.cancel();

@@ -1,7 +1,7 @@
 // In what a definition differs from the one that was approved, as an operator is shown it.
 
 import { describe, expect, it } from "vitest";
-import { changesOf, renamedFrom } from "../../../src/gateway/review/definition-changes.ts";
+import { changesOf, findRenamedFrom } from "../../../src/gateway/review/definition-changes.ts";
 
 const json = JSON.stringify;
 const between = (before: object | null, after: object) =>
@@ -50,7 +50,7 @@ describe("a definition under a new name", () => {
   const left = [{ name: "old", text: '{"description":"same","name":"old"}' }];
 
   it("is known by all but its name", () => {
-    expect(renamedFrom({ text: '{"name":"new","description":"same"}', left })).toBe("old");
-    expect(renamedFrom({ text: '{"name":"new","description":"other"}', left })).toBeUndefined();
+    expect(findRenamedFrom({ text: '{"name":"new","description":"same"}', left })).toBe("old");
+    expect(findRenamedFrom({ text: '{"name":"new","description":"other"}', left })).toBeUndefined();
   });
 });

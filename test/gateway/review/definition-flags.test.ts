@@ -1,7 +1,7 @@
 // What in a definition deserves a second look, and what does not: a flag that stands everywhere is not looked at.
 
 import { describe, expect, it } from "vitest";
-import { flaggedIn, flagsOf } from "../../../src/gateway/review/definition-flags.ts";
+import { findFlags, flagsOf } from "../../../src/gateway/review/definition-flags.ts";
 
 const said = (description: string) => flagsOf({ name: "a", description });
 
@@ -104,7 +104,7 @@ describe("the flags of many definitions", () => {
 
   it("stand by their place in the list", () => {
     const texts = ['{"name":"a"}', '{"name":"b\\u200b"}', '{"name":"c"}'];
-    expect(flaggedIn(texts)).toEqual({ 1: ["hidden-characters"] });
-    expect(flaggedIn(["{}"])).toBeUndefined();
+    expect(findFlags(texts)).toEqual({ 1: ["hidden-characters"] });
+    expect(findFlags(["{}"])).toBeUndefined();
   });
 });

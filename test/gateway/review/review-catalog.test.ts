@@ -1,11 +1,11 @@
 // A reading and a decision at the same moment: whoever writes last has seen both.
 
 import { expect, it } from "vitest";
-import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../../src/gateway/gateway-tables.ts";
 import { putReviewed } from "../../../src/gateway/review/review-catalog.ts";
-import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
+import { reviewStore } from "../../../src/gateway/review/review-tables.ts";
 import type { UpstreamCatalog } from "../../../src/gateway/upstream-catalog.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const ABOUT = { of: "c", way: "2026", revision: "2026-07-28", quarantined: [], unnamed: 0 } as const;
@@ -17,13 +17,13 @@ const catalog: UpstreamCatalog = {
 
 it("a definition that is approved while its upstream is read is listed", async () => {
   const { stub } = await servedTenant();
-  await remote(stub, gatewayTables).due({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
-  const reviews = remote(stub, reviewTables);
+  await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
+  const reviews = createRpcClient(stub, reviewStore);
   const written: UpstreamCatalog[] = [];
   const put = async (one: UpstreamCatalog) => {
     written.push(one);
     if (written.length > 1) return "written";
-    const { items } = await reviews.waiting("up", { after: -1, limit: 1 });
+    const { items } = await reviews.listWaiting("up", { after: -1, limit: 1 });
     await reviews.decide({ id: "up", verdict: "approve", digests: items.map(({ digest }) => digest) }, { name: "ann" });
     return "written";
   };
@@ -36,7 +36,7 @@ it("a definition that is approved while its upstream is read is listed", async (
 
 it("nothing is written for an upstream that is configured anew", async () => {
   const { stub } = await servedTenant();
-  await remote(stub, gatewayTables).due({ revision: 1, upstreams: [{ id: "up", config: "newer" }] });
+  await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config: "newer" }] });
   const put = () => Promise.reject(new Error("written"));
   expect(await putReviewed({ id: "up", config: "c", catalog, stub: () => stub, put })).toBe("stale");
 });

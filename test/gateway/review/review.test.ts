@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { ask } from "../../support/workerd/admin.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../../support/workerd/served-tenant.ts";
@@ -113,7 +113,7 @@ async function reviewed(listing: Listing) {
 
 /** As often as something else changes the revision meanwhile. */
 async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise<void> {
-  const policy = remote(stub, policyTables);
+  const policy = createRpcClient(stub, policyStore);
   const about = { own: document, effective: document, retired: [], actor: { name: "ann" }, action: "apply" };
   const write = async () => policy.write({ ...about, ifRevision: (await policy.read(false))?.revision ?? 0 });
   await expect.poll(async () => (await write()).state).toBe("written");
@@ -295,5 +295,5 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
 });
 
 async function sections(tenant: FreshTenant): Promise<readonly unknown[]> {
-  return (await remote(tenant.stub, policyTables).read(false))?.sections ?? [];
+  return (await createRpcClient(tenant.stub, policyStore).read(false))?.sections ?? [];
 }

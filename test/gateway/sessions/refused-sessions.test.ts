@@ -5,11 +5,11 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
-import { sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
+import { sessionObjectName } from "../../../src/gateway/sessions/kept-session.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
@@ -82,7 +82,7 @@ async function scene(refusal: () => Response) {
   });
   const key = await createKey();
   const grant = { id: key.id, hash: key.hash, name: "k", scopes: null, profile: null, expires: null };
-  await remote(tenant.stub, policyTables).addKey(grant, { name: "ann" });
+  await createRpcClient(tenant.stub, policyStore).addKey(grant, { name: "ann" });
   const headers = { authorization: `Bearer ${key.token}`, "mcp-protocol-version": "2025-06-18" };
   const ask = async (method: string, params: object) => {
     const message = { jsonrpc: "2.0", id: 1, method, params };
@@ -91,9 +91,9 @@ async function scene(refusal: () => Response) {
   await expect.poll(() => ask("tools/list", {}), { timeout: 15_000 }).toContain("up__read");
   // Reading lists has had a session of its own.
   begun.length = 0;
-  const incarnation = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
-  const meant = { id: tenant.id, placement: ANYWHERE, incarnation };
-  const object = exports.UpstreamObject.getByName(sessionsName(meant, "up"));
+  const incarnation = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
+  const meant = { id: tenant.id, placement: DEFAULT_PLACEMENT, uid: incarnation };
+  const object = exports.UpstreamObject.getByName(sessionObjectName(meant, "up"));
   return {
     call: async (name: string) => ask("tools/call", { name: `up__${name}`, arguments: {} }),
     restart: () => known.clear(),

@@ -5,8 +5,8 @@ import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { OBJECT_FAULTS, withFault, type ObjectFault } from "../../support/workerd/object-faults.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
@@ -78,7 +78,7 @@ async function scene(what: "first" | "forgotten") {
     upstreams: { up: { url: server.url, era: "2025", timeoutMs: 6000 } },
   });
   const key = await createKey();
-  await remote(stub, policyTables).addKey(
+  await createRpcClient(stub, policyStore).addKey(
     { id: key.id, hash: key.hash, name: "k", scopes: null, profile: null, expires: null },
     { name: "ann" },
   );

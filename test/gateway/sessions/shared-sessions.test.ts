@@ -5,17 +5,21 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import { sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
-import { SessionShare } from "../../../src/gateway/sessions/session-share.ts";
-import { REPORTED_MS, TRUSTED_MS, type UpstreamObject } from "../../../src/gateway/sessions/upstream-object.ts";
-import { lendLink, type Lending } from "../../../src/gateway/sessions/upstream-sessions.ts";
+import { sessionObjectName } from "../../../src/gateway/sessions/kept-session.ts";
+import { SharedSessionClient } from "../../../src/gateway/sessions/session-share.ts";
+import {
+  REPORT_AFTER_MS,
+  MAX_UNREPORTED_MS,
+  type UpstreamObject,
+} from "../../../src/gateway/sessions/upstream-object.ts";
+import { acquireLink, type AcquireOptions } from "../../../src/gateway/sessions/upstream-sessions.ts";
 import { SYSTEM_CLOCK } from "../../../src/mcp-client/clock.ts";
 import type { Fetch } from "../../../src/mcp-client/remote-endpoint.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 
 const CALL_MS = 1000;
 
-type UpstreamStub = Pick<UpstreamObject, "claim" | "keep" | "used" | "gone">;
+type UpstreamStub = Pick<UpstreamObject, "claim" | "store" | "touch" | "invalidate">;
 
 interface CallerOptions {
   readonly instructions?: string;
@@ -38,28 +42,44 @@ function caller({ instructions = "", through = (object: UpstreamStub) => object 
     const result = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "up", version: "1" } };
     return Response.json({ jsonrpc: "2.0", id, result }, { headers: { "mcp-session-id": `s${begun}` } });
   };
-  const meant = { id: crypto.randomUUID(), placement: ANYWHERE, incarnation: "" };
+  const meant = { id: crypto.randomUUID(), placement: DEFAULT_PLACEMENT, uid: "" };
   const ring = [{ id: "test", secret: new Uint8Array(32).fill(7) }];
   const principal = { ...ANONYMOUS, id: "key:ann" };
   const upstream = { url: "https://up.example.com/mcp" };
-  const object = exports.UpstreamObject.getByName(sessionsName(meant, "up"));
+  const object = exports.UpstreamObject.getByName(sessionObjectName(meant, "up"));
   const at = { UpstreamObject: { getByName: (name: string) => through(exports.UpstreamObject.getByName(name)) } };
   const under: Promise<unknown>[] = [];
-  const lend = async (about: Partial<Lending> = {}) => {
+  const lend = async (about: Partial<AcquireOptions> = {}) => {
     const key = meant.id;
-    const share = () =>
-      new SessionShare({ host: { env: at, meant, ring, principal }, id: "up", key, upstream, filled: { headers: {} } });
+    const createShare = () =>
+      new SharedSessionClient({
+        host: { env: at, tenantRef: meant, ring, principal },
+        id: "up",
+        key,
+        upstream,
+        filled: { headers: {} },
+      });
     const { signal } = new AbortController();
     const endpoint = { url: upstream.url, headers: {}, fetch, clock: SYSTEM_CLOCK };
-    const how = { endpoint, about: { clientInfo: {}, capabilities: {} }, way: "2025" } as const;
+    const linkConfig = { endpoint, client: { clientInfo: {}, capabilities: {} }, transport: "2025" } as const;
     const owner = { tenant: meant.id, principal: principal.id };
-    const later = (work: Promise<unknown>) => void under.push(work);
-    const whole = { key, owner, how, level: undefined, isAnonymous: false, signal, later, callMs: CALL_MS, share };
-    return lendLink({ ...whole, ...about });
+    const waitUntil = (work: Promise<unknown>) => void under.push(work);
+    const options = {
+      key,
+      owner,
+      linkConfig,
+      level: undefined,
+      isAnonymous: false,
+      signal,
+      waitUntil,
+      callMs: CALL_MS,
+      createShare,
+    };
+    return acquireLink({ ...options, ...about });
   };
   /** One whole call; in which session it was. */
-  const call = async (about?: Partial<Lending>) => {
-    const { held, over } = await lend(about);
+  const call = async (about?: Partial<AcquireOptions>) => {
+    const { session: held, release: over } = await lend(about);
     await Promise.all(under);
     await over?.();
     return held?.opened.session.id;
@@ -77,7 +97,7 @@ describe("a session that an object keeps", () => {
     const { call, rows, after } = caller();
     expect(await call()).toBe("s1");
     const [first] = await rows();
-    after(REPORTED_MS - 1000);
+    after(REPORT_AFTER_MS - 1000);
     await call();
     expect(await rows()).toEqual([first]);
     after(2000);
@@ -92,10 +112,10 @@ describe("a session that an object keeps", () => {
   it("is asked for again where the isolate was idle for long, and begun anew where it is over by then", async () => {
     const { call, rows, after, ended, object } = caller();
     await call();
-    after(TRUSTED_MS + 1);
+    after(MAX_UNREPORTED_MS + 1);
     expect(await call()).toBe("s1");
     expect(await rows()).toMatchObject([{ times: 1 }]);
-    after(TRUSTED_MS + CALL_MS + 60_000);
+    after(MAX_UNREPORTED_MS + CALL_MS + 60_000);
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
       sql.exec("UPDATE held_sessions SET until = 0");
     });
@@ -110,7 +130,7 @@ describe("a session that an object keeps", () => {
     const began = Date.now();
     await call();
     const [row] = await rows();
-    expect(row?.until).toBeGreaterThan(began + TRUSTED_MS + CALL_MS);
+    expect(row?.until).toBeGreaterThan(began + MAX_UNREPORTED_MS + CALL_MS);
   });
 
   it("is not used any more when the object says that it is over, and another is begun", async () => {
@@ -119,14 +139,14 @@ describe("a session that an object keeps", () => {
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
       sql.exec("DELETE FROM held_sessions");
     });
-    after(REPORTED_MS + 1);
+    after(REPORT_AFTER_MS + 1);
     expect(await call()).toBe("s1");
     expect(await call()).toBe("s2");
   });
 
   it("stays for an hour where a person is asked", async () => {
     const { lend, rows, under } = caller();
-    const { asked, over } = await lend();
+    const { onQuestion: asked, release: over } = await lend();
     asked?.();
     await Promise.all(under);
     await over?.();
@@ -136,7 +156,7 @@ describe("a session that an object keeps", () => {
 
   it("is its call's own where another took its place, or it is too large to keep, and ends with it", async () => {
     const { lend, object, ended, under } = caller();
-    const { over } = await lend();
+    const { release: over } = await lend();
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
       sql.exec("UPDATE held_sessions SET tag = 'another'");
     });
@@ -153,20 +173,20 @@ describe("a session that an object keeps", () => {
     const lentTo: string[] = [];
     const isLost = (object: UpstreamStub): UpstreamStub => ({
       claim: async (claimed) => object.claim(claimed),
-      keep: async (place, sealed, callMs) => {
-        await object.keep(place, sealed, callMs);
+      store: async (place, sealed, callMs) => {
+        await object.store(place, sealed, callMs);
         const other = await object.claim({
           key: place.key,
           owner: "o",
           callMs,
           meant,
-          name: sessionsName(meant, "up"),
+          name: sessionObjectName(meant, "up"),
         });
         lentTo.push(other.state);
         throw new Error("Network connection lost.");
       },
-      used: async (place, callMs) => object.used(place, callMs),
-      gone: async (place) => object.gone(place),
+      touch: async (place, callMs) => object.touch(place, callMs),
+      invalidate: async (place) => object.invalidate(place),
     });
     const { call, meant, ended, rows } = caller({ through: isLost });
     expect(await call()).toBe("s1");

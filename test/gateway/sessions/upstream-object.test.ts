@@ -5,9 +5,9 @@ import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { KeyRing } from "../../../src/auth/seal.ts";
 import type { ClientGrant } from "../../../src/gateway/guard/access-token.ts";
-import { sealKept, sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
-import { MOST_OF_OWNER, type SessionClaimed } from "../../../src/gateway/sessions/upstream-object.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { sealStoredSession, sessionObjectName } from "../../../src/gateway/sessions/kept-session.ts";
+import { MAX_SESSIONS_PER_OWNER, type SessionClaimResult } from "../../../src/gateway/sessions/upstream-object.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
@@ -15,12 +15,12 @@ const CALL_MS = 60_000;
 
 async function freshUpstream() {
   const { id, meant: incarnation } = await servedTenant();
-  const meant = { id, placement: ANYWHERE, incarnation };
-  const name = sessionsName(meant, "up");
+  const meant = { id, placement: DEFAULT_PLACEMENT, uid: incarnation };
+  const name = sessionObjectName(meant, "up");
   const object = exports.UpstreamObject.getByName(name);
   /** The object's own, as the last `make` was told. */
   const ring: KeyRing[number][] = [];
-  const claim = async (key = "k", owner = "ann"): Promise<SessionClaimed> =>
+  const claim = async (key = "k", owner = "ann"): Promise<SessionClaimResult> =>
     object.claim({ key, owner, callMs: CALL_MS, meant, name });
   const make = async (key = "k", owner = "ann"): Promise<string> => {
     const claimed = await claim(key, owner);
@@ -60,7 +60,7 @@ function serverOf(status: number) {
   const sealed = async (id: string, { ring, name, tag, key = "k", grant }: Sealing) => {
     const session = { id, revision: "2025-11-25", hello: {}, capabilities: {} };
     const filled = { headers: { authorization: "Bearer own" }, ...(grant && { grant }) };
-    return (await sealKept(ring, name, { key, tag }, { session, upstream: { url }, filled })) ?? "";
+    return (await sealStoredSession(ring, name, { key, tag }, { session, upstream: { url }, filled })) ?? "";
   };
   return { heard, sealed };
 }
@@ -77,7 +77,7 @@ describe("a session that several isolates want", () => {
     const { object, ring, claim, make } = await freshUpstream();
     const tag = await make();
     expect(await claim()).toEqual({ state: "wait" });
-    expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
+    expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
     expect(await claim()).toEqual({ state: "lent", tag, ring, sealed: "sealed", times: 1 });
     expect(await claim()).toEqual({ state: "lent", tag, ring, sealed: "sealed", times: 2 });
     expect(await claim("another")).toMatchObject({ state: "make" });
@@ -88,7 +88,7 @@ describe("a session that several isolates want", () => {
     const tag = await make();
     await evictDurableObject(object);
     expect(await claim()).toEqual({ state: "wait" });
-    expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
+    expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
     await evictDurableObject(object);
     expect(await claim()).toMatchObject({ state: "lent", tag });
   });
@@ -98,8 +98,8 @@ describe("a session that several isolates want", () => {
     const dead = await make();
     await timePasses();
     const tag = await make();
-    expect(await object.keep({ key: "k", tag: dead }, "late", CALL_MS)).toBe(false);
-    expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
+    expect(await object.store({ key: "k", tag: dead }, "late", CALL_MS)).toBe(false);
+    expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
     expect(await claim()).toMatchObject({ state: "lent", tag, sealed: "sealed" });
   });
 
@@ -113,7 +113,7 @@ describe("a session that several isolates want", () => {
     await make();
     await aYearAhead();
     const tag = await make();
-    await object.keep({ key: "k", tag }, "sealed", CALL_MS);
+    await object.store({ key: "k", tag }, "sealed", CALL_MS);
     await aYearAhead();
     await evictDurableObject(object);
     expect(await claim()).toMatchObject({ state: "lent", tag });
@@ -128,14 +128,14 @@ describe("a session that several isolates want", () => {
   it("is made anew once the upstream has forgotten it, and a late isolate does not take the new one away", async () => {
     const { object, claim, make } = await freshUpstream();
     const old = await make();
-    await object.keep({ key: "k", tag: old }, "old", CALL_MS);
-    await object.gone({ key: "k", tag: old });
+    await object.store({ key: "k", tag: old }, "old", CALL_MS);
+    await object.invalidate({ key: "k", tag: old });
     const tag = await make();
     expect(await claim()).toEqual({ state: "wait" });
-    await object.keep({ key: "k", tag }, "new", CALL_MS);
-    await object.gone({ key: "k", tag: old });
-    expect(await object.used({ key: "k", tag: old }, CALL_MS)).toBe(false);
-    expect(await object.used({ key: "k", tag }, CALL_MS)).toBe(true);
+    await object.store({ key: "k", tag }, "new", CALL_MS);
+    await object.invalidate({ key: "k", tag: old });
+    expect(await object.touch({ key: "k", tag: old }, CALL_MS)).toBe(false);
+    expect(await object.touch({ key: "k", tag }, CALL_MS)).toBe(true);
     expect(await claim()).toMatchObject({ state: "lent", sealed: "new" });
   });
 
@@ -144,7 +144,7 @@ describe("a session that several isolates want", () => {
     await make();
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
       const row = "INSERT INTO held_sessions (tag, key, owner, until) VALUES (?1, ?1, 'mallory', ?2)";
-      for (let at = 0; at < MOST_OF_OWNER; at += 1) sql.exec(row, `m${at}`, Date.now() + 1e6);
+      for (let at = 0; at < MAX_SESSIONS_PER_OWNER; at += 1) sql.exec(row, `m${at}`, Date.now() + 1e6);
     });
     expect(await claim("new", "mallory")).toEqual({ state: "alone" });
     expect(await claim("new", "bob")).toMatchObject({ state: "make" });
@@ -156,7 +156,7 @@ describe("a session that nobody uses", () => {
     const { object, name, ring, make, timePasses } = await freshUpstream();
     const { heard, sealed } = serverOf(204);
     const tag = await make();
-    await object.keep({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
+    await object.store({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
     await runDurableObjectAlarm(object);
     expect(heard).toEqual([]);
     await timePasses();
@@ -169,10 +169,10 @@ describe("a session that nobody uses", () => {
     const { object, name, ring, claim, make, timePasses } = await freshUpstream();
     const { heard, sealed } = serverOf(204);
     const old = await make();
-    await object.keep({ key: "k", tag: old }, await sealed("s1", { ring, name, tag: old }), CALL_MS);
+    await object.store({ key: "k", tag: old }, await sealed("s1", { ring, name, tag: old }), CALL_MS);
     await timePasses();
     const tag = await make();
-    await object.keep({ key: "k", tag }, await sealed("s2", { ring, name, tag }), CALL_MS);
+    await object.store({ key: "k", tag }, await sealed("s2", { ring, name, tag }), CALL_MS);
     await runDurableObjectAlarm(object);
     expect(heard.map(({ session }) => session)).toEqual(["s1"]);
     expect(await claim()).toMatchObject({ state: "lent", tag });
@@ -187,7 +187,7 @@ describe("a session that nobody uses", () => {
     const { object, name, ring, make, timePasses } = await freshUpstream();
     const { heard, sealed } = serverOf(status);
     const tag = await make();
-    await object.keep({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
+    await object.store({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
     for (let round = 0; round < 5; round += 1) {
       if ((await stored(object)).tables === 0) break;
       await timePasses();
@@ -203,7 +203,7 @@ describe("a session that nobody uses", () => {
     const all = Array.from({ length: 45 }, (_, at) => `s${at}`);
     for (const key of all) {
       const tag = await make(key);
-      await object.keep({ key, tag }, await sealed(key, { ring, name, tag, key }), CALL_MS);
+      await object.store({ key, tag }, await sealed(key, { ring, name, tag, key }), CALL_MS);
     }
     await timePasses();
     while ((await stored(object)).tables > 0) await runDurableObjectAlarm(object);
@@ -227,7 +227,7 @@ describe("a session that nobody uses", () => {
         method: "client_secret_post",
       } as const;
       const tag = await make();
-      await object.keep({ key: "k", tag }, await sealed("s1", { ring, name, tag, grant }), CALL_MS);
+      await object.store({ key: "k", tag }, await sealed("s1", { ring, name, tag, grant }), CALL_MS);
       for (let round = 0; round < 5; round += 1) {
         if ((await stored(object)).tables === 0) break;
         await timePasses();
@@ -252,7 +252,7 @@ describe("a session that nobody uses", () => {
     const { object, ring, make, timePasses } = await freshUpstream();
     const { heard, sealed } = serverOf(204);
     const tag = await make();
-    await object.keep({ key: "k", tag }, await sealed("s1", { ring, name: "another/up", tag }), CALL_MS);
+    await object.store({ key: "k", tag }, await sealed("s1", { ring, name: "another/up", tag }), CALL_MS);
     await timePasses();
     await runDurableObjectAlarm(object);
     expect(heard).toEqual([]);

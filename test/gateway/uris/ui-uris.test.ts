@@ -1,10 +1,10 @@
 // The names of an upstream's user interfaces, here and there, and what is left of a result in which one stands.
 
 import { describe, expect, it } from "vitest";
-import { listedUi, ownUi, renameUi, withUi } from "../../../src/gateway/uris/ui-uris.ts";
+import { toListedUri, toOwnUri, renameResultUris, renameToolUi } from "../../../src/gateway/uris/ui-uris.ts";
 
-const listed = (uri: string) => listedUi("up", uri);
-const renamed = (json: string) => renameUi(json, listed);
+const listed = (uri: string) => toListedUri("up", uri);
+const renamed = (json: string) => renameResultUris(json, listed);
 
 describe("the name of a user interface", () => {
   it.each([
@@ -14,16 +14,16 @@ describe("the name of a user interface", () => {
     ["ui://weather/{city}", "ui://up/weather/{city}"],
   ])("%s has the upstream in its authority, %s, and leads back", (own, here) => {
     expect(listed(own)).toBe(here);
-    expect(ownUi("up", here)).toBe(own.replace("UI", "ui"));
+    expect(toOwnUri("up", here)).toBe(own.replace("UI", "ui"));
   });
 
   it.each(["file:///ui://x", "https://up/ui://", "uix://a", "ui:a"])("is not %s", (uri) => {
-    expect([listed(uri), ownUi("up", uri)]).toEqual([uri, uri]);
+    expect([listed(uri), toOwnUri("up", uri)]).toEqual([uri, uri]);
   });
 
   it("leads nowhere for another upstream", () => {
-    expect(ownUi("up", "ui://upper/panel")).toBe("ui://upper/panel");
-    expect(ownUi("up", "ui://other/up/panel")).toBe("ui://other/up/panel");
+    expect(toOwnUri("up", "ui://upper/panel")).toBe("ui://upper/panel");
+    expect(toOwnUri("up", "ui://other/up/panel")).toBe("ui://other/up/panel");
   });
 });
 
@@ -56,7 +56,7 @@ describe("a result in which user interfaces stand", () => {
     const before =
       ' { "x" : 1.50e2,"content" : [ {"uri" :  "ui://a" , "n":12345678901234567890} ],"content2":["ui://a"],\n"x":"\\u00e9" } ';
     expect(renamed(before)).toBe(before.replace('"ui://a" ,', '"ui://up/a" ,'));
-    expect(renameUi(renamed(before), (uri) => ownUi("up", uri))).toBe(before);
+    expect(renameResultUris(renamed(before), (uri) => toOwnUri("up", uri))).toBe(before);
   });
 
   it.each([
@@ -85,8 +85,8 @@ describe("the definition of a tool", () => {
       _meta: { ui: { resourceUri: "ui://a", visibility: ["app"] }, "ui/resourceUri": "ui://a", x: 1 },
     };
     const here = { ui: { resourceUri: "ui://up/a", visibility: ["app"] }, "ui/resourceUri": "ui://up/a", x: 1 };
-    expect(withUi(wire, listed)).toEqual({ name: "a", _meta: here });
+    expect(renameToolUi(wire, listed)).toEqual({ name: "a", _meta: here });
     const other = { name: "a", _meta: { ui: "ui://a", "ui/resourceUri": 5 } };
-    expect(withUi(other, listed)).toEqual(other);
+    expect(renameToolUi(other, listed)).toEqual(other);
   });
 });

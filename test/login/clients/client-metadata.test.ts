@@ -1,7 +1,7 @@
 // What clients say of themselves, in documents and when they register: those in use, and those that are refused.
 
 import { describe, expect, test } from "vitest";
-import { documentMetadata, registeredMetadata } from "../../../src/login/server/client-metadata.ts";
+import { parseClientDocument, parseRegistration } from "../../../src/login/server/client-metadata.ts";
 
 const ID = "https://app.example/client.json";
 const REDIRECT = "https://app.example/cb";
@@ -30,7 +30,7 @@ describe("a document", () => {
     },
     { what: "names a site that is no page", said: { client_uri: "javascript:alert(1)" } },
   ])("that $what is one of a public client", ({ said }) => {
-    expect(documentMetadata(ID, { ...DOCUMENT, ...said })).toEqual(PUBLIC);
+    expect(parseClientDocument(ID, { ...DOCUMENT, ...said })).toEqual(PUBLIC);
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe("a document", () => {
     { what: "without the flow", said: { grant_types: ["client_credentials"] }, why: "authorization_code" },
     { what: "without codes", said: { response_types: ["token"] }, why: "response_types code" },
   ])("$what is refused", ({ said, why }) => {
-    const metadata = documentMetadata(ID, { ...DOCUMENT, ...said });
+    const metadata = parseClientDocument(ID, { ...DOCUMENT, ...said });
     expect(metadata).toMatchObject({ kind: "fault", error: "invalid_client_metadata" });
     expect(metadata).toHaveProperty("why", expect.stringContaining(why));
   });
@@ -64,16 +64,16 @@ describe("a document", () => {
 describe("a registration", () => {
   test.each(["none", "client_secret_basic", "client_secret_post"])("may ask for the method %s", (method) => {
     const said = { redirect_uris: [REDIRECT], token_endpoint_auth_method: method };
-    expect(registeredMetadata(said)).toEqual({ name: "", site: undefined, redirects: [REDIRECT], method });
+    expect(parseRegistration(said)).toEqual({ name: "", site: undefined, redirects: [REDIRECT], method });
   });
 
   test("has a secret where it does not say", () => {
-    expect(registeredMetadata({ redirect_uris: [REDIRECT] })).toHaveProperty("method", "client_secret_basic");
+    expect(parseRegistration({ redirect_uris: [REDIRECT] })).toHaveProperty("method", "client_secret_basic");
   });
 
   test("keeps no more of a name than anybody reads", () => {
     const said = { redirect_uris: [REDIRECT], client_name: "a".repeat(5000), client_uri: "https://app.example/" };
-    expect(registeredMetadata(said)).toMatchObject({ name: "a".repeat(100), site: "https://app.example/" });
+    expect(parseRegistration(said)).toMatchObject({ name: "a".repeat(100), site: "https://app.example/" });
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe("a registration", () => {
     { redirect_uris: [REDIRECT, 7] },
     { redirect_uris: Array.from({ length: 51 }, (_none, at) => `${REDIRECT}/${at}`) },
   ])("with a redirect URI that nobody may have is refused whole: %j", (said) => {
-    expect(registeredMetadata(said)).toMatchObject({ kind: "fault", error: "invalid_redirect_uri" });
+    expect(parseRegistration(said)).toMatchObject({ kind: "fault", error: "invalid_redirect_uri" });
   });
 
   test.each([
@@ -95,7 +95,7 @@ describe("a registration", () => {
     { grant_types: "authorization_code" },
     { response_types: ["token"] },
   ])("of another kind of client is refused: %j", (said) => {
-    expect(registeredMetadata({ redirect_uris: [REDIRECT], ...said })).toMatchObject({
+    expect(parseRegistration({ redirect_uris: [REDIRECT], ...said })).toMatchObject({
       kind: "fault",
       error: "invalid_client_metadata",
     });

@@ -2,13 +2,13 @@
 
 import { expect, it } from "vitest";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
-import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const MOST = 2000;
 const HOUR = 3_600_000;
 
-const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginTables, work);
+const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginStore, work);
 
 const mcpClient = (id: string, name = "App"): LoginClient => {
   const said = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
@@ -18,7 +18,7 @@ const mcpClient = (id: string, name = "App"): LoginClient => {
 function fill({ methods, clock }: Bench<LoginMethods>): void {
   for (let at = 0; at < MOST; at += 1) {
     clock.now += 1;
-    methods.keepClient({ client: mcpClient(`c${at}`), freshUntil: 0 });
+    methods.saveClient({ client: mcpClient(`c${at}`), freshUntil: 0 });
   }
 }
 
@@ -34,12 +34,12 @@ function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
 
 it("a client is as it was kept last, and nobody is under another id", async () => {
   await onLogin(({ methods }) => {
-    expect(methods.client("a")).toBeNull();
-    methods.keepClient({ client: mcpClient("a"), freshUntil: 5 });
+    expect(methods.getClient("a")).toBeNull();
+    methods.saveClient({ client: mcpClient("a"), freshUntil: 5 });
     const { site: _none, ...client } = mcpClient("a", "Later");
-    expect(methods.keepClient({ client: mcpClient("a", "Later"), freshUntil: 7 })).toBe(true);
-    expect(methods.client("a")).toEqual({ client, freshUntil: 7 });
-    expect([methods.client("A"), methods.client("a "), methods.client("%")]).toEqual([null, null, null]);
+    expect(methods.saveClient({ client: mcpClient("a", "Later"), freshUntil: 7 })).toBe(true);
+    expect(methods.getClient("a")).toEqual({ client, freshUntil: 7 });
+    expect([methods.getClient("A"), methods.getClient("a "), methods.getClient("%")]).toEqual([null, null, null]);
   });
 });
 
@@ -48,11 +48,11 @@ it("so many are kept, and the one that was used least lately makes room for anot
     const { methods, sql, clock } = bench;
     fill(bench);
     clock.now += HOUR + 1;
-    expect(methods.client("c0")).not.toBeNull();
+    expect(methods.getClient("c0")).not.toBeNull();
     clock.now += 1;
-    expect(methods.keepClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
-    expect([methods.client("c0"), methods.client("new")].every(Boolean)).toBe(true);
-    expect([methods.client("c1"), methods.client("c2") === null]).toEqual([null, false]);
+    expect(methods.saveClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
+    expect([methods.getClient("c0"), methods.getClient("new")].every(Boolean)).toBe(true);
+    expect([methods.getClient("c1"), methods.getClient("c2") === null]).toEqual([null, false]);
     expect(sql.exec("SELECT count(*) AS n FROM login_clients").one()).toEqual({ n: MOST });
   });
 });
@@ -62,13 +62,13 @@ it("a client that has a grant makes room for nobody", async () => {
     const { methods } = bench;
     fill(bench);
     for (let at = 0; at < MOST - 1; at += 1) grantTo(bench, `c${at}`);
-    expect(methods.keepClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
-    expect([methods.client("c0") === null, methods.client(`c${MOST - 1}`)]).toEqual([false, null]);
+    expect(methods.saveClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
+    expect([methods.getClient("c0") === null, methods.getClient(`c${MOST - 1}`)]).toEqual([false, null]);
     grantTo(bench, "new");
-    expect(methods.keepClient({ client: mcpClient("more"), freshUntil: 0 })).toBe(false);
-    expect(methods.client("more")).toBeNull();
-    expect(methods.keepClient({ client: mcpClient("c5", "Later"), freshUntil: 0 })).toBe(true);
-    expect(methods.client("c5")?.client.name).toBe("Later");
+    expect(methods.saveClient({ client: mcpClient("more"), freshUntil: 0 })).toBe(false);
+    expect(methods.getClient("more")).toBeNull();
+    expect(methods.saveClient({ client: mcpClient("c5", "Later"), freshUntil: 0 })).toBe(true);
+    expect(methods.getClient("c5")?.client.name).toBe("Later");
   });
 });
 
@@ -77,7 +77,7 @@ it("the use of a client is written down once an hour", async () => {
     const { methods, clock } = bench;
     fill(bench);
     clock.now += HOUR + 1;
-    expect(bench.writtenFor(() => methods.client("c7"))).toBeGreaterThan(0);
-    expect(bench.writtenFor(() => methods.client("c7"))).toBe(0);
+    expect(bench.writtenFor(() => methods.getClient("c7"))).toBeGreaterThan(0);
+    expect(bench.writtenFor(() => methods.getClient("c7"))).toBe(0);
   });
 });

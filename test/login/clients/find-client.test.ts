@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 const find = (ground: LoginGround, id: string, login: Partial<LoginDocument> = {}, address = "a") =>
-  findClient({ ground: ground.tend, address, login: { via: "key", ...login } }, id);
+  findClient({ tenantContext: ground.tend, clientAddress: address, login: { via: "key", ...login } }, id);
 
 const kept = (id: string, name = "As it was"): LoginClient => {
   const said = { name, site: undefined, redirects: [REDIRECT], method: "none" } as const;

@@ -1,11 +1,11 @@
 // Owns the ground of a tenant's login for tests without a Worker: what its object keeps of clients is a map. Refuses to
 // decide what may be kept: src/login/server/client-tables.ts does.
 
-import type { TendGround } from "../../../src/deployment/deployment.ts";
+import type { RefreshContext } from "../../../src/deployment/deployment.ts";
 import type { StoredClient } from "../../../src/login/server/client-tables.ts";
 
 export interface LoginGround {
-  readonly tend: TendGround;
+  readonly tend: RefreshContext;
   readonly stored: Map<string, StoredClient>;
   /** Methods that were called, in order. */
   readonly calls: readonly string[];
@@ -33,5 +33,5 @@ export function loginGround({ isFull = false } = {}): LoginGround {
     stub: () => ({ call }),
     onError: (error: unknown) => errors.push(error),
   };
-  return { tend: tend as unknown as TendGround, stored, calls, errors };
+  return { tend: tend as unknown as RefreshContext, stored, calls, errors };
 }

@@ -1,7 +1,7 @@
 // Which redirect URIs a client may have, and which it may name: hostile ones, and those of the clients that people use.
 
 import { describe, expect, test } from "vitest";
-import { isLoopbackRedirect, isRedirect, mayRedirect } from "../../../src/login/server/client-metadata.ts";
+import { isLoopbackRedirect, isRedirect, isRegisteredRedirect } from "../../../src/login/server/client-metadata.ts";
 
 /** Of clients in use: docs/login-people.md has the table. */
 const USED = [
@@ -29,7 +29,7 @@ const USED = [
 describe("a client may have", () => {
   test.each(USED)("%s", (uri) => {
     expect(isRedirect(uri)).toBe(true);
-    expect(mayRedirect({ redirects: [uri] }, uri)).toBe(true);
+    expect(isRegisteredRedirect({ redirects: [uri] }, uri)).toBe(true);
   });
 });
 
@@ -124,7 +124,7 @@ describe("a client may name", () => {
     "http://127.0.0.1",
     "http://[::1]:9/a?b=c",
   ])("%s, at whichever port its program listens", (uri) => {
-    expect(mayRedirect(CLIENT, uri)).toBe(true);
+    expect(isRegisteredRedirect(CLIENT, uri)).toBe(true);
   });
 
   test.each([
@@ -162,11 +162,11 @@ describe("a client may name", () => {
     "cursor://app/cb/",
     "",
   ])("no %j, which is none of its own", (uri) => {
-    expect(mayRedirect(CLIENT, uri)).toBe(false);
+    expect(isRegisteredRedirect(CLIENT, uri)).toBe(false);
   });
 
   test("nothing at all where it has none", () => {
-    expect(mayRedirect({ redirects: [] }, "")).toBe(false);
+    expect(isRegisteredRedirect({ redirects: [] }, "")).toBe(false);
   });
 });
 

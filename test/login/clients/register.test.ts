@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { hashToken } from "../../../src/auth/api-key.ts";
-import { oauthErrorFor } from "../../../src/login/server/answers.ts";
-import { register } from "../../../src/login/server/register.ts";
-import type { LoginVisit } from "../../../src/login/login-visit.ts";
+import { oauthErrorResponse } from "../../../src/login/server/answers.ts";
+import { handleRegister } from "../../../src/login/server/register.ts";
+import type { LoginContext } from "../../../src/login/login-visit.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { KNOWN_CLIENTS } from "../../support/known-clients.ts";
 import { loginGround, type LoginGround } from "./login-ground.ts";
@@ -13,8 +13,13 @@ const REDIRECT = "https://app.example/cb";
 
 async function registering(ground: LoginGround, body: unknown, login: Partial<LoginDocument> = {}, address = "a") {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const visit = { ground: ground.tend, address, body: text, login: { via: "key", ...login } } as LoginVisit;
-  const response = await register(visit).catch((error: unknown) => oauthErrorFor(visit, error));
+  const visit = {
+    tenantContext: ground.tend,
+    clientAddress: address,
+    body: text,
+    login: { via: "key", ...login },
+  } as LoginContext;
+  const response = await handleRegister(visit).catch((error: unknown) => oauthErrorResponse(visit, error));
   return { response, status: response.status, said: (await response.json()) as Record<string, unknown> };
 }
 

@@ -8,8 +8,12 @@ import people from "../../../docs/login-people.md?raw";
 import product from "../../../docs/login-product.md?raw";
 import first from "../../../docs/login.md?raw";
 import readme from "../../../README.md?raw";
-import { brokenAuth } from "../../../src/login/login-rules.ts";
-import { takesTokens, type LoginDocument, type TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { findBrokenAuth } from "../../../src/login/login-rules.ts";
+import {
+  acceptsTokens,
+  type LoginDocument,
+  type TenantDocument,
+} from "../../../src/tenants/document/tenant-document.ts";
 
 const PAGES = { identity, people, product, first, readme };
 /** A page that has shown a whole one goes on with what stands at `auth.login` in it. */
@@ -34,7 +38,7 @@ describe("a document that a page of login shows", () => {
   });
 
   test.each(shown)("in $page is taken, in a mode that lets tokens in", ({ document }) => {
-    expect(brokenAuth(document, "")).toEqual([]);
-    expect(takesTokens(document.mode)).toBe(true);
+    expect(findBrokenAuth(document, "")).toEqual([]);
+    expect(acceptsTokens(document.mode)).toBe(true);
   });
 });

@@ -1,13 +1,13 @@
 // How much an isolate keeps of the servers whose tokens it verifies: their owners say how long their keys are.
 
 import { expect, test } from "vitest";
-import { readIssuers, type ReadIssuer } from "../../../src/login/issuers/issuer-keys.ts";
+import { createIssuerCache, type CachedIssuer } from "../../../src/login/issuers/issuer-keys.ts";
 
 test("of servers with 256 KiB of keys a few are kept, of usual ones hundreds", () => {
   const keptOf = (bytes: number) => {
-    const read = readIssuers();
+    const read = createIssuerCache();
     const names = Array.from({ length: 5000 }, (_none, at) => String(at));
-    for (const name of names) read.set(name, { bytes } as ReadIssuer);
+    for (const name of names) read.set(name, { bytes } as CachedIssuer);
     return names.filter((name) => read.get(name) !== undefined).length;
   };
   expect(keptOf(256 * 1024)).toBeLessThanOrEqual(33);

@@ -1,14 +1,14 @@
 // How much of a tenant's tokens an isolate remembers: other tenants are in the same memory.
 
 import { expect, test } from "vitest";
-import type { Person } from "../../../src/auth/principal.ts";
-import { rememberToken } from "../../../src/login/admit-token.ts";
+import type { OAuthPrincipal } from "../../../src/auth/principal.ts";
+import { cacheToken } from "../../../src/login/admit-token.ts";
 
-const person = {} as Person;
+const person = {} as OAuthPrincipal;
 
-function remembering(length: number, tokens: number): Map<string, Person> {
-  const known = new Map<string, Person>();
-  for (let at = 0; at < tokens; at += 1) rememberToken(known, String(at).padStart(length, "0"), person);
+function remembering(length: number, tokens: number): Map<string, OAuthPrincipal> {
+  const known = new Map<string, OAuthPrincipal>();
+  for (let at = 0; at < tokens; at += 1) cacheToken(known, String(at).padStart(length, "0"), person);
   return known;
 }
 

@@ -2,7 +2,7 @@
 // and readable by nobody who has the rows alone.
 
 import { describe, expect, it } from "vitest";
-import { signingKeyTables, type SigningKeyMethods } from "../../../src/login/identity/signing-key-tables.ts";
+import { signingKeyStore, type SigningKeyMethods } from "../../../src/login/identity/signing-key-tables.ts";
 import { freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
@@ -18,15 +18,15 @@ interface Desk extends Bench<SigningKeyMethods> {
 
 function atDesk<R>(work: (desk: Desk) => Promise<R>, key = SECRETS_KEY, tenant = freshTenant()): Promise<R> {
   return onBench(
-    signingKeyTables,
+    signingKeyStore,
     (bench) => {
       const { methods } = bench;
       const signer = async () => {
-        const signing = await methods.signing();
+        const signing = await methods.getSigningKey();
         return signing === "unset" ? signing : signing.kid;
       };
       const kidOf = (jwk: string) => (JSON.parse(jwk) as { kid: string }).kid;
-      return work({ ...bench, signer, published: async () => (await methods.published()).map(kidOf) });
+      return work({ ...bench, signer, published: async () => (await methods.listPublicKeys()).map(kidOf) });
     },
     { tenant, env: { SECRETS_KEY: key } },
   );
@@ -42,9 +42,9 @@ describe("the keys with which a tenant signs", () => {
 
   it("are published for who verifies, without what signs", () =>
     atDesk(async ({ methods, sql }) => {
-      const signing = await methods.signing();
+      const signing = await methods.getSigningKey();
       if (signing === "unset") throw new Error("there is no key");
-      const [published = ""] = await methods.published();
+      const [published = ""] = await methods.listPublicKeys();
       const { kid, jwk } = signing;
       const { x, y, d } = jwk;
       expect(JSON.parse(published)).toEqual({ kty: "EC", crv: "P-256", x, y, kid, alg: "ES256", use: "sig" });

@@ -1,7 +1,7 @@
 // An address that its authorization server calls unverified could be written by anybody: it is worth nothing anywhere.
 
 import { expect, test } from "vitest";
-import { personOf } from "../../../src/login/claims.ts";
+import { principalFromClaims } from "../../../src/login/claims.ts";
 
 const issuer = {
   issuer: "https://login.example.com",
@@ -11,14 +11,14 @@ const issuer = {
 const claims = { sub: "1", exp: 2_000_000_000, email: "boss@example.com", team: "a" };
 
 test.each([false, "false"])("an address with email_verified %j gives no scope, and is shown to no handler", (said) => {
-  const person = personOf(issuer, { ...claims, email_verified: said }, ["reading"]);
+  const person = principalFromClaims(issuer, { ...claims, email_verified: said }, ["reading"]);
   expect([person.scopes, person.email, person.claims]).toEqual([["reading"], undefined, { team: "a" }]);
 });
 
 test.each([true, "true", undefined])(
   "an address with email_verified %j gives its scope, and is shown to handlers",
   (said) => {
-    const person = personOf(issuer, { ...claims, email_verified: said }, []);
+    const person = principalFromClaims(issuer, { ...claims, email_verified: said }, []);
     const { email, team } = claims;
     expect([person.scopes, person.email, person.claims]).toEqual([["everything"], email, { email, team }]);
   },

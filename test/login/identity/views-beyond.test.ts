@@ -1,8 +1,8 @@
 // What is computed for somebody who is refused, to say which scope would help: other tenants are in the same memory.
 
 import { expect, test } from "vitest";
-import type { AdmittedGround } from "../../../src/deployment/deployment.ts";
-import { askedBeyond } from "../../../src/login/asked-beyond.ts";
+import type { AuthorizedContext } from "../../../src/deployment/deployment.ts";
+import { getScopeChallenge } from "../../../src/login/asked-beyond.ts";
 
 test("as many views as a hundred are kept for scopes that somebody might ask for", () => {
   const names = Array.from({ length: 150 }, (_none, at) => `s${at}`);
@@ -16,8 +16,8 @@ test("as many views as a hundred are kept for scopes that somebody might ask for
     view: { sources: [], tool: () => undefined },
     snapshot: { derived, policy: { suspensions: [], retired: [] }, version: 1 },
     visit: { knock: { known: { tools: [] }, profile: null }, deployment: { path: "", catalog: {} } },
-  } as unknown as AdmittedGround;
-  expect(askedBeyond(ground, { method: "tools/call", params: { name: "nothing" } })).toBeUndefined();
+  } as unknown as AuthorizedContext;
+  expect(getScopeChallenge(ground, { method: "tools/call", params: { name: "nothing" } })).toBeUndefined();
   const [views] = derived.values() as unknown as readonly [ReadonlyMap<string, unknown>];
   expect(views.size).toBe(50);
 });

@@ -4,10 +4,10 @@
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/auth/seal.ts";
 import { accountPage, signedOutPage } from "../../../src/login/pages/account-page.ts";
-import { consentPage, decisionOf, narrowingOf } from "../../../src/login/pages/consent-page.ts";
-import { harmless } from "../../../src/login/pages/harmless.ts";
+import { consentPage, parseDecision, parseRestrictions } from "../../../src/login/pages/consent-page.ts";
+import { sanitizeText } from "../../../src/login/pages/harmless.ts";
 import { formTarget, pageResponse } from "../../../src/login/pages/page.ts";
-import { refusalPage } from "../../../src/login/pages/refusal-page.ts";
+import { errorPage } from "../../../src/login/pages/refusal-page.ts";
 import { signInPage } from "../../../src/login/pages/sign-in-page.ts";
 
 const EVIL = `<script>alert("1")</script><img src='x' onerror=alert(1)>&lt;\u202E\n\u0000`;
@@ -52,7 +52,7 @@ function pagesSaying(text: string): Readonly<Record<string, string>> {
       tenant,
       person,
       form,
-      said: text,
+      notice: text,
       grants: [
         {
           id: text,
@@ -66,7 +66,7 @@ function pagesSaying(text: string): Readonly<Record<string, string>> {
       ],
     }),
     signedOut: signedOutPage(tenant, form),
-    refusal: refusalPage({ tenant, title: text, why: text, next: text }),
+    refusal: errorPage({ tenant, title: text, why: text, next: text }),
   };
 }
 
@@ -124,15 +124,15 @@ describe("words of strangers", () => {
     ["half of a pair", "a\ud800b", "ab"],
     ["another script", "مرحبا שלום 日本", "مرحبا שלום 日本"],
   ])("are shown without %s", (_, text, shown) => {
-    expect(harmless(text)).toBe(shown);
+    expect(sanitizeText(text)).toBe(shown);
   });
 
   it("are cut at a length, between characters, however long they are", () => {
-    expect(harmless("😀".repeat(1000), 10)).toBe(`${"😀".repeat(9)}…`);
-    expect(harmless("a".repeat(80))).toBe("a".repeat(80));
-    expect(harmless("a".repeat(81))).toBe(`${"a".repeat(79)}…`);
-    expect(harmless(`e${"\u0301".repeat(500)}f`)).toBe("e\u0301\u0301\u0301f");
-    expect(harmless("x".repeat(5_000_000))).toHaveLength(80);
+    expect(sanitizeText("😀".repeat(1000), 10)).toBe(`${"😀".repeat(9)}…`);
+    expect(sanitizeText("a".repeat(80))).toBe("a".repeat(80));
+    expect(sanitizeText("a".repeat(81))).toBe(`${"a".repeat(79)}…`);
+    expect(sanitizeText(`e${"\u0301".repeat(500)}f`)).toBe("e\u0301\u0301\u0301f");
+    expect(sanitizeText("x".repeat(5_000_000))).toHaveLength(80);
   });
 
   it("leave a client without a name one to be spoken of", () => {
@@ -200,21 +200,27 @@ describe("consent", () => {
 
   it("says of each answer what is left out", () => {
     const shown = ["a", "b", "c"];
-    expect(narrowingOf(new URLSearchParams("tool=a&tool=b&tool=c&later=on&read=on"), shown)).toEqual({ deny: [] });
-    expect(narrowingOf(new URLSearchParams("tool=a&later=on&read=on"), shown)).toEqual({ deny: ["b", "c"] });
-    expect(narrowingOf(new URLSearchParams("tool=a&tool=b&tool=c&read=on"), shown)).toEqual({ deny: [], allow: shown });
+    expect(parseRestrictions(new URLSearchParams("tool=a&tool=b&tool=c&later=on&read=on"), shown)).toEqual({
+      deny: [],
+    });
+    expect(parseRestrictions(new URLSearchParams("tool=a&later=on&read=on"), shown)).toEqual({ deny: ["b", "c"] });
+    expect(parseRestrictions(new URLSearchParams("tool=a&tool=b&tool=c&read=on"), shown)).toEqual({
+      deny: [],
+      allow: shown,
+    });
     // What was not shown is nobody's to allow.
-    expect(narrowingOf(new URLSearchParams("tool=a&tool=z&read=on"), shown)).toEqual({
+    expect(parseRestrictions(new URLSearchParams("tool=a&tool=z&read=on"), shown)).toEqual({
       deny: ["b", "c"],
       allow: ["a"],
     });
-    expect(narrowingOf(new URLSearchParams(""), shown)).toEqual({ deny: shown, allow: [], toolsOnly: true });
+    expect(parseRestrictions(new URLSearchParams(""), shown)).toEqual({ deny: shown, allow: [], toolsOnly: true });
   });
 
   it("takes no decision but the ones that its buttons have", () => {
-    for (const one of ["allow", "deny", "switch"]) expect(decisionOf(new URLSearchParams({ decision: one }))).toBe(one);
-    expect(decisionOf(new URLSearchParams("decision=toString"))).toBeUndefined();
-    expect(decisionOf(new URLSearchParams())).toBeUndefined();
+    for (const one of ["allow", "deny", "switch"])
+      expect(parseDecision(new URLSearchParams({ decision: one }))).toBe(one);
+    expect(parseDecision(new URLSearchParams("decision=toString"))).toBeUndefined();
+    expect(parseDecision(new URLSearchParams())).toBeUndefined();
   });
 });
 

@@ -2,20 +2,20 @@
 
 import { expect, it } from "vitest";
 import type { SignInRecord } from "../../../src/login/server/login-records.ts";
-import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 
 const tables: BenchTables<Both> = {
   name: "login",
-  migrations: loginTables.migrations,
+  migrations: loginStore.migrations,
   open: (host) => {
-    const policy = policyTables.open(host).methods;
+    const policy = policyStore.open(host).methods;
     policy.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
-    const login = loginTables.open(host);
+    const login = loginStore.open(host);
     return { ...login, methods: { ...policy, ...login.methods } };
   },
 };
@@ -66,7 +66,7 @@ it("a thousand people who have yet to decide are kept, and the next one takes th
     for (let at = 0; at <= 1000; at += 1) {
       expect(methods.addSignIn(`n${at}`, signedIn(`p${at}`), clock.now + 600_000 + at)).toBe("added");
     }
-    const there = (...nonces: string[]) => nonces.map((nonce) => methods.signIn(nonce)?.principal);
+    const there = (...nonces: string[]) => nonces.map((nonce) => methods.getSignIn(nonce)?.principal);
     expect(there("n0", "n1", "n1000")).toEqual([undefined, "p1", "p1000"]);
     clock.now += 600_500;
     expect(there("n500", "n501")).toEqual([undefined, "p501"]);
@@ -79,7 +79,7 @@ it("four sign-ins of one person are kept, and the next one takes the place of th
   await onLogin(({ methods, clock }) => {
     methods.addSignIn("other", signedIn("bob"), clock.now + 1);
     for (let at = 0; at < 5; at += 1) methods.addSignIn(`n${at}`, signedIn("ann"), clock.now + 1000 + at);
-    const kept = ["other", "n0", "n1", "n4"].map((nonce) => methods.signIn(nonce)?.principal);
+    const kept = ["other", "n0", "n1", "n4"].map((nonce) => methods.getSignIn(nonce)?.principal);
     expect(kept).toEqual(["bob", undefined, "ann", "ann"]);
   });
 });

@@ -2,28 +2,28 @@
 // The tables are the real ones, the provider is told what to say.
 
 import { expect, it, onTestFinished, vi } from "vitest";
-import { confirmedRefresh } from "../../../src/login/server/token-endpoint.ts";
-import { loginTables } from "../../../src/login/server/login-tables.ts";
+import { refreshWithRevalidation } from "../../../src/login/server/token-endpoint.ts";
+import { loginStore } from "../../../src/login/server/login-tables.ts";
 import { sealProvider } from "../../../src/login/server/provider-seal.ts";
-import type { Confirmed, ProviderTokens, SignIn } from "../../../src/login/sign-in/sign-in.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import type { Revalidation, ProviderTokens, IdentityProviderClient } from "../../../src/login/sign-in/sign-in.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;
 const SECRETS_KEY = "A".repeat(43);
 const ISSUER = "https://login.example.com";
 
-type Methods = ReturnType<typeof loginTables.open>["methods"];
+type Methods = ReturnType<typeof loginStore.open>["methods"];
 /** A tenant is there, too. */
 const tables: BenchTables<Methods> = {
-  ...loginTables,
+  ...loginStore,
   open: (host) => {
-    policyTables.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
-    return loginTables.open(host);
+    policyStore.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
+    return loginStore.open(host);
   },
 };
 
-type Visit = Parameters<typeof confirmedRefresh>[0];
+type Visit = Parameters<typeof refreshWithRevalidation>[0];
 
 function visitOf({ methods }: Bench<Methods>): Visit {
   const call = async (method: string, args: readonly unknown[]) =>
@@ -40,14 +40,14 @@ function visitOf({ methods }: Bench<Methods>): Visit {
   return { ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
 }
 
-const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR };
+const by = { client: "c1", digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR };
 const askOf = (at: number) => ({
   ...by,
-  old: "refresh",
+  oldHash: "refresh",
   access: `access ${at}`,
   refresh: `refresh ${at}`,
   answer: `answer ${at}`,
-  confirmedMs: HOUR,
+  maxConfirmedAgeMs: HOUR,
 });
 
 /** A grant whose provider was asked last more than an hour ago. */
@@ -63,7 +63,7 @@ async function due(bench: Bench<Methods>): Promise<void> {
     scopes: null,
     narrowing: { deny: [] },
     home: "https://mcp.example/login/acme",
-    provider: await sealProvider(visitOf(bench).ground, "g1", { access: "theirs", refresh: "first" }),
+    provider: await sealProvider(visitOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
     keyHash: null,
     expires: clock.now + 24 * HOUR,
   };
@@ -73,13 +73,13 @@ async function due(bench: Bench<Methods>): Promise<void> {
   clock.now += HOUR + 1;
 }
 
-function saying(...said: readonly Confirmed[]) {
+function saying(...said: readonly Revalidation[]) {
   let at = 0;
   const confirm = vi.fn(async (_visit: unknown, _provider: ProviderTokens) => {
     await scheduler.wait(50);
     return said[at++] ?? { state: "ended" as const };
   });
-  return { confirm, way: { confirm } as unknown as SignIn };
+  return { confirm, way: { confirm } as unknown as IdentityProviderClient };
 }
 
 it("a refresh asks the provider once for all that come at the same time, and keeps the tokens that it gives", async () => {
@@ -87,14 +87,18 @@ it("a refresh asks the provider once for all that come at the same time, and kee
     await due(bench);
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     const visit = visitOf(bench);
-    const all = await Promise.all(Array.from({ length: 10 }, (_none, at) => confirmedRefresh(visit, askOf(at), way)));
+    const all = await Promise.all(
+      Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(visit, askOf(at), way)),
+    );
     expect(new Set(all.map((one) => (one.state === "given" ? one.answer : one.state))).size).toBe(1);
     expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
     bench.clock.now += HOUR + 1;
     const next = saying({ state: "confirmed" });
     const [given] = all;
     const old = given?.state === "given" ? given.answer.replace("answer", "refresh") : "";
-    expect(await confirmedRefresh(visit, { ...askOf(11), old }, next.way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(visit, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
+      state: "given",
+    });
     expect(next.confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["second"]);
   });
 });
@@ -103,7 +107,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
-    const given = await confirmedRefresh(visitOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
+    const given = await refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
     expect(given).toMatchObject({ state: "given", grant: { person } });
     expect(bench.methods.grants("", 10)).toMatchObject([{ person }]);
   });
@@ -112,7 +116,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
 it("a refresh ends the grant of a person whom the provider does not let in any more", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const failed = confirmedRefresh(visitOf(bench), askOf(0), saying({ state: "ended" }).way);
+    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "ended" }).way);
     await expect(failed).rejects.toMatchObject({ error: "invalid_grant" });
     expect(bench.methods.grants("", 10)).toEqual([]);
   });
@@ -122,9 +126,12 @@ it("a refresh gives nothing while the provider is away, and all of it when it is
   await onBench(tables, async (bench) => {
     await due(bench);
     const { way } = saying({ state: "away" }, { state: "confirmed" });
-    const failed = confirmedRefresh(visitOf(bench), askOf(0), way);
+    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), way);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
-    expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
+    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({
+      state: "given",
+      answer: "answer 0",
+    });
   });
 });
 
@@ -135,8 +142,8 @@ it("a refresh keeps the tokens of a provider that says nothing readable of the p
       { state: "away", provider: { access: "newer", refresh: "second" } },
       { state: "confirmed" },
     );
-    await expect(confirmedRefresh(visitOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
-    expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
+    await expect(refreshWithRevalidation(visitOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
+    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
     expect(confirm.mock.calls.map(([, { refresh }]) => refresh)).toEqual(["first", "second"]);
   });
 });
@@ -145,15 +152,15 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
   await onBench(tables, async (bench) => {
     await due(bench);
     const visit = visitOf(bench);
-    const stub = visit.ground.stub();
+    const stub = visit.tenantContext.stub();
     let kept = 0;
     const overloaded = (...called: Parameters<typeof stub.call>) =>
       called[0] === "login.keepProvider" && (kept += 1) === 1
         ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
         : stub.call(...called);
-    const busy = { ...visit, ground: { ...visit.ground, stub: () => ({ call: overloaded }) } };
+    const busy = { ...visit, ground: { ...visit.tenantContext, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    expect(await confirmedRefresh(busy, askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "given" });
     expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
   });
 });
@@ -161,11 +168,13 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
 it("a refresh is not ended by what cannot be reached, and the next one need not wait for that", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const lost = { confirm: () => Promise.reject(new Error("Network connection lost.")) } as unknown as SignIn;
-    const failed = confirmedRefresh(visitOf(bench), askOf(0), lost);
+    const lost = {
+      confirm: () => Promise.reject(new Error("Network connection lost.")),
+    } as unknown as IdentityProviderClient;
+    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), lost);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     const { way } = saying({ state: "confirmed" });
-    expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
   });
 });
 
@@ -180,15 +189,17 @@ it("a refresh loses no login by a provider that is slow once: the client is told
       waiting.mockRestore();
       vi.useRealTimers();
     });
-    const slow = Promise.withResolvers<Confirmed>();
+    const slow = Promise.withResolvers<Revalidation>();
     const waited: Promise<unknown>[] = [];
     const visit = { ...visitOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
-    const failed = confirmedRefresh(visit, askOf(0), { confirm: () => slow.promise } as unknown as SignIn);
+    const failed = refreshWithRevalidation(visit, askOf(0), {
+      confirm: () => slow.promise,
+    } as unknown as IdentityProviderClient);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     await Promise.all(waited);
     const { confirm, way } = saying({ state: "ended" });
-    expect(await confirmedRefresh(visit, askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
+    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
     expect(confirm).not.toHaveBeenCalled();
   });
 });
@@ -197,7 +208,7 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
   await onBench(tables, async (bench) => {
     await due(bench);
     const visit = visitOf(bench);
-    const stub = visit.ground.stub();
+    const stub = visit.tenantContext.stub();
     let kept = 0;
     const moving = async (...called: Parameters<typeof stub.call>) => {
       const given = await stub.call(...called);
@@ -207,9 +218,9 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
     };
     const waited: Promise<unknown>[] = [];
     const waitUntil = (work: Promise<unknown>) => void waited.push(work);
-    const moved = { ...visit, waitUntil, ground: { ...visit.ground, stub: () => ({ call: moving }) } };
+    const moved = { ...visit, waitUntil, ground: { ...visit.tenantContext, stub: () => ({ call: moving }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    expect(await confirmedRefresh(moved, askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "given" });
     expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);
   });
 });

@@ -2,10 +2,10 @@
 // is set back, and so many rows that nobody may look at all of them at once.
 
 import { describe, expect, it } from "vitest";
-import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
-import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import type { Tables } from "../../../src/tenants/authority/tables.ts";
+import { issuerStore } from "../../../src/login/issuers/issuer-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import type { Store } from "../../../src/tenants/authority/tables.ts";
 import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
@@ -14,11 +14,11 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const MANY = 10_000;
 
-const tables: Tables<LoginMethods, TenantHost> = {
-  ...loginTables,
+const tables: Store<LoginMethods, TenantHost> = {
+  ...loginStore,
   open: (host) => {
-    policyTables.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
-    return loginTables.open(host);
+    policyStore.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
+    return loginStore.open(host);
   },
 };
 
@@ -42,7 +42,7 @@ function grantOf({ clock }: Bench<LoginMethods>, id = "g1", subject = "alice") {
 }
 
 const codeOf = (id = "g1") => ({ hash: `code of ${id}`, redirect: "https://client.example/", challenge: "s256" });
-const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR };
+const by = { client: "c1", digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR };
 const redeemAsk = (id = "g1") => ({
   ...by,
   code: `code of ${id}`,
@@ -53,11 +53,11 @@ const redeemAsk = (id = "g1") => ({
 });
 const refreshAsk = (at: number) => ({
   ...by,
-  old: `refresh ${at} of g1`,
+  oldHash: `refresh ${at} of g1`,
   access: `access ${at + 1} of g1`,
   refresh: `refresh ${at + 1} of g1`,
   answer: `answer ${at + 1}`,
-  confirmedMs: null,
+  maxConfirmedAgeMs: null,
 });
 
 function given(bench: Bench<LoginMethods>, id = "g1", subject = "alice"): void {
@@ -96,7 +96,7 @@ describe("a client that asks again because the answer was lost", () => {
       const first = methods.redeem(redeemAsk());
       expect(first).toMatchObject({ state: "given" });
       const again = methods.redeem(redeemAsk());
-      expect(again).toMatchObject({ state: "given", lastsMs: first.state === "given" && first.lastsMs });
+      expect(again).toMatchObject({ state: "given", lastsMs: first.state === "given" && first.expiresInMs });
       expect(methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
       expect(methods.redeem({ ...redeemAsk(), access: "another's" })).toMatchObject({ error: "invalid_grant" });
       expect(methods.grants("", 10)).toEqual([]);
@@ -147,7 +147,7 @@ describe("a clock that was ahead by hours and is right again", () => {
   });
 
   it("does not keep an issuer from being read", async () => {
-    await onBench(issuerTables, ({ methods, clock }) => {
+    await onBench(issuerStore, ({ methods, clock }) => {
       const ask = () => ({ issuer: ISSUER, section: "issuer:1", issuers: [ISSUER], since: clock.now });
       const isRead = () => methods.claim(ask()).claimed;
       clock.now += 5 * HOUR;

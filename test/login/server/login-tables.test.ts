@@ -2,12 +2,12 @@
 // and that nothing of it grows without a bound.
 
 import { describe, expect, it } from "vitest";
-import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import type { NewGrant } from "../../../src/login/server/login-records.ts";
-import type { RedeemAsk, TokenRefreshAsk } from "../../../src/login/server/token-rows.ts";
+import type { RedeemRequest, TokenRefreshRequest } from "../../../src/login/server/token-rows.ts";
 import { createWorker } from "../../../src/tenantry.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
@@ -16,10 +16,10 @@ type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 /** As in a tenant's object: one host for both. */
 const both: BenchTables<Both> = {
   name: "login",
-  migrations: loginTables.migrations,
+  migrations: loginStore.migrations,
   open: (host) => {
-    const login = loginTables.open(host);
-    return { ...login, methods: { ...policyTables.open(host).methods, ...login.methods } };
+    const login = loginStore.open(host);
+    return { ...login, methods: { ...policyStore.open(host).methods, ...login.methods } };
   },
 };
 
@@ -64,17 +64,24 @@ function grantOf({ clock }: Pick<Bench<Both>, "clock">, about: Partial<NewGrant>
 
 const codeOf = (id = "g1") => ({ hash: `code of ${id}`, redirect: "https://client.example/", challenge: "s256" });
 
-function redeemAsk(about: Partial<RedeemAsk> = {}): RedeemAsk {
-  const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR };
+function redeemAsk(about: Partial<RedeemRequest> = {}): RedeemRequest {
+  const by = { client: "c1", digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR };
   const { challenge, redirect, hash: code } = codeOf();
   return { ...by, code, challenge, redirect, access: "access 0", refresh: "refresh 0", ...about };
 }
 
 /** The refresh token of this number for the one after it. */
-function refreshAsk(number: number, about: Partial<TokenRefreshAsk> = {}): TokenRefreshAsk {
+function refreshAsk(number: number, about: Partial<TokenRefreshRequest> = {}): TokenRefreshRequest {
   const next = { access: `access ${number + 1}`, refresh: `refresh ${number + 1}`, answer: `answer ${number + 1}` };
-  const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR, confirmedMs: null };
-  return { ...by, old: `refresh ${number}`, ...next, ...about };
+  const by = {
+    client: "c1",
+    digest: "d1",
+    identityIssuer: ISSUER,
+    resource: null,
+    accessMs: HOUR,
+    maxConfirmedAgeMs: null,
+  };
+  return { ...by, oldHash: `refresh ${number}`, ...next, ...about };
 }
 
 function bearerIn({ methods }: Pick<Bench<Both>, "methods">, keyHash = "access 0") {
@@ -103,13 +110,13 @@ describe("a code", () => {
     });
   });
 
-  const wrong: readonly (readonly [string, Partial<RedeemAsk>, object])[] = [
+  const wrong: readonly (readonly [string, Partial<RedeemRequest>, object])[] = [
     ["another verifier", { challenge: "other" }, REFUSED],
     ["another redirect", { redirect: "https://client.example/other" }, REFUSED],
     ["another client", { client: "c2" }, REFUSED],
     ["another resource", { resource: `${RESOURCE}/small` }, { state: "refused", error: "invalid_target" }],
     ["other metadata of its client", { digest: "d2" }, REFUSED],
-    ["another way to sign in", { voucher: "key" }, REFUSED],
+    ["another way to sign in", { identityIssuer: "key" }, REFUSED],
     ["another code", { code: "code of g2" }, REFUSED],
   ];
 
@@ -228,11 +235,11 @@ describe("a grant of whoever pasted a key", () => {
       const ends = { expires: bench.clock.now + MINUTE };
       bench.methods.addKey({ ...key, ...ends }, ANN);
       bench.methods.addGrant(grantOf(bench, { person, principal: "key k1", keyHash: key.hash }), codeOf());
-      expect(bench.methods.redeem(redeemAsk({ voucher: "key" }))).toMatchObject({ state: "given" });
+      expect(bench.methods.redeem(redeemAsk({ identityIssuer: "key" }))).toMatchObject({ state: "given" });
       expect(bearerIn(bench)).toMatchObject({ ...ends, person: { id: "key k1", scopes: ["read"] } });
       bench.methods.revokeKey("k1", ANN);
       expect(bearerIn(bench)).toBeNull();
-      expect(bench.methods.refresh(refreshAsk(0, { voucher: "key" }))).toMatchObject(REFUSED);
+      expect(bench.methods.refresh(refreshAsk(0, { identityIssuer: "key" }))).toMatchObject(REFUSED);
     }, KEYED);
   });
 });
@@ -303,17 +310,17 @@ describe("a refresh token", () => {
   it("waits for the provider's word where that is older than it may be, and nobody else asks meanwhile", async () => {
     await onLogin((bench) => {
       given(bench, { provider: "sealed" });
-      const asking = refreshAsk(0, { confirmedMs: HOUR });
+      const asking = refreshAsk(0, { maxConfirmedAgeMs: HOUR });
       bench.clock.now += HOUR + 1;
       expect(bench.methods.refresh(asking)).toEqual({ state: "confirm", grant: "g1" });
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "sealed" });
       expect(bench.methods.claimProvider("g1")).toEqual({ state: "busy" });
-      expect(bench.methods.keepProvider("g1", { provider: "newer", confirmed: true })).toBe(true);
+      expect(bench.methods.saveProvider("g1", { provider: "newer", revalidation: true })).toBe(true);
       expect(bench.methods.refresh(asking)).toMatchObject({ state: "given" });
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "newer" });
       bench.clock.now += 60_000;
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed" });
-      expect([bench.methods.claimProvider("g2"), bench.methods.keepProvider("g2", {})]).toEqual([
+      expect([bench.methods.claimProvider("g2"), bench.methods.saveProvider("g2", {})]).toEqual([
         { state: "absent" },
         false,
       ]);

@@ -2,9 +2,9 @@
 // time, so that no lease waits for them.
 
 import { describe, expect, it } from "vitest";
-import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
@@ -18,11 +18,11 @@ const OIDC: TenantDocument = { mode: "oauth", auth: { login: { via: "oidc", issu
 
 const tables: BenchTables<Both> = {
   name: "login",
-  migrations: loginTables.migrations,
+  migrations: loginStore.migrations,
   open: (host) => {
-    const policy = policyTables.open(host).methods;
+    const policy = policyStore.open(host).methods;
     policy.create({ own: OIDC, effective: OIDC, actor: ANN, action: "create" });
-    const login = loginTables.open(host);
+    const login = loginStore.open(host);
     return { ...login, methods: { ...policy, ...login.methods } };
   },
 };
@@ -48,14 +48,21 @@ function add({ methods, clock }: Bench<Both>, id: string, { client = "c1", subje
 }
 
 function redeemed({ methods }: Bench<Both>, id: string, client = "c1") {
-  const by = { client, digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR, redirect: null };
+  const by = { client, digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR, redirect: null };
   const tokens = { access: `access of ${id}`, refresh: `refresh of ${id}` };
   return methods.redeem({ ...by, ...tokens, code: `code of ${id}`, challenge: "s256" });
 }
 
 function refreshed({ methods }: Bench<Both>, id: string) {
-  const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR, confirmedMs: null };
-  return methods.refresh({ ...by, old: `refresh of ${id}`, access: "next", refresh: "next", answer: "sealed" });
+  const by = {
+    client: "c1",
+    digest: "d1",
+    identityIssuer: ISSUER,
+    resource: null,
+    accessMs: HOUR,
+    maxConfirmedAgeMs: null,
+  };
+  return methods.refresh({ ...by, oldHash: `refresh of ${id}`, access: "next", refresh: "next", answer: "sealed" });
 }
 
 function given(bench: Bench<Both>, id: string, about: Parameters<typeof add>[2] = {}): void {
@@ -99,8 +106,8 @@ describe("a client that is removed", () => {
       expect(countIn(bench, "login_grants")).toBe(2);
       expect([bearerOf(bench, "g1"), idsOf(bench), methods.grantsOf(`oauth ${ISSUER} g1`)]).toEqual([null, [], []]);
       expect([redeemed(bench, "g2"), refreshed(bench, "g1")]).toMatchObject([REFUSED, REFUSED]);
-      expect([methods.providerOf("g1"), methods.claimProvider("g1")]).toEqual([null, { state: "absent" }]);
-      expect(methods.keepProvider("g1", { provider: "more" })).toBe(false);
+      expect([methods.getProvider("g1"), methods.claimProvider("g1")]).toEqual([null, { state: "absent" }]);
+      expect(methods.saveProvider("g1", { provider: "more" })).toBe(false);
       expect(methods.revoke("access of g1", "c1")).toMatchObject({ state: "absent" });
       expect([methods.endGrant("g1", ANN), methods.endClient("c1", ANN)]).toMatchObject([
         { state: "absent" },

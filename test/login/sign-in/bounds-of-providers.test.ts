@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import { expect, it } from "vitest";
 import { readIssuer } from "../../../src/login/issuers/read-issuer.ts";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";
-import { signedInAt } from "../../../src/login/sign-in/signed-in.ts";
+import { toSignInSuccess } from "../../../src/login/sign-in/signed-in.ts";
 import { CLIENT, ISSUER, providerFor, signInWith, visitWith } from "./sign-in.ts";
 
 async function world() {
@@ -37,7 +37,7 @@ it("of a name 200 characters are kept", async () => {
 it("what is said of somebody has 40,000 characters with the tokens", () => {
   const said = (length: number) => {
     const person = { issuer: "https://a.example", subject: "s", claims: { sub: "s", text: "x".repeat(length) } };
-    return signedInAt("https://a.example", person, { access: "a", refresh: null, expires: null } as never);
+    return toSignInSuccess("https://a.example", person, { access: "a", refresh: null, expires: null } as never);
   };
   const rest = JSON.stringify(said(0)).length;
   expect([said(40_000 - rest).kind, said(40_001 - rest).kind]).toEqual(["signedIn", "notSignedIn"]);
@@ -45,14 +45,14 @@ it("what is said of somebody has 40,000 characters with the tokens", () => {
 
 it("metadata and keys of a server have 256 KiB each", async () => {
   const { provider, visit } = await world();
-  const read = () => readIssuer(provider.issuer, true, visit.ground).then(({ keys }) => keys.length > 0, String);
+  const read = () => readIssuer(provider.issuer, true, visit.tenantContext).then(({ keys }) => keys.length > 0, String);
   expect(await read()).toBe(true);
   for (const path of ["/.well-known/openid-configuration", new URL(String(provider.metadata["jwks_uri"])).pathname]) {
     const { provider: own, visit: at } = await world();
     const told = await (await own.answer(new Request(own.issuer + path))).json();
     const within = async (bytes: number) => {
       own.instead[path] = () => padded(told, bytes);
-      return readIssuer(own.issuer, true, at.ground).then(
+      return readIssuer(own.issuer, true, at.tenantContext).then(
         ({ keys }) => keys.length > 0,
         () => "refused",
       );
@@ -66,6 +66,6 @@ it("the first hundred keys of a server are looked at", async () => {
   const key = await exportJWK((await generateKeyPair("ES256", { extractable: true })).publicKey);
   const keys = Array.from({ length: 150 }, (_none, at) => ({ ...key, kid: `k${at}` }));
   provider.instead[new URL(String(provider.metadata["jwks_uri"])).pathname] = () => Response.json({ keys });
-  const read = await readIssuer(provider.issuer, true, visit.ground);
+  const read = await readIssuer(provider.issuer, true, visit.tenantContext);
   expect(read.keys.map(({ kid }) => kid)).toEqual(keys.slice(0, 100).map(({ kid }) => kid));
 });

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { oauth2 } from "../../../src/login/sign-in/oauth2.ts";
-import type { NotSignedIn, ProviderTokens } from "../../../src/login/sign-in/sign-in.ts";
+import type { SignInFailure, ProviderTokens } from "../../../src/login/sign-in/sign-in.ts";
 import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
 
 async function world() {
@@ -105,7 +105,7 @@ describe("nobody is let in", () => {
     const { signIn, provider, logged } = await world();
     for (const answer of [new Response("PROVIDER-WORDS"), new Response("PROVIDER-WORDS", { status: 500 })]) {
       provider.instead["/userinfo"] = () => answer;
-      const signed = (await signIn()) as NotSignedIn;
+      const signed = (await signIn()) as SignInFailure;
       expect(signed).toMatchObject({ kind: "notSignedIn", error: "temporarily_unavailable" });
       expect(JSON.stringify(signed) + String(logged)).not.toContain("PROVIDER-WORDS");
     }
@@ -118,7 +118,7 @@ it("asked again later, the user endpoint says whether somebody is let in", async
   const { signIn, provider, visit } = await world();
   const signed = await signIn();
   const tokens = (signed as { provider: ProviderTokens }).provider;
-  const confirm = () => oauth2.confirm?.(visit, tokens, ALICE);
+  const confirm = () => oauth2.revalidate?.(visit, tokens, ALICE);
   Object.assign(provider.people["alice"] ?? {}, { name: "Alice the Second" });
   expect(await confirm()).toMatchObject({ state: "confirmed", person: { subject: "1001", name: "Alice the Second" } });
   provider.instead["/userinfo"] = () => new Response("rate limit", { status: 403 });
@@ -132,8 +132,8 @@ it("tokens that end are refreshed, and one that is refused in an answer of 200 e
   const { provider, visit } = await world();
   provider.instead["/token"] = () =>
     Response.json({ access_token: "access-2", refresh_token: "refresh-2", expires_in: "28800", token_type: "bearer" });
-  const confirmed = await oauth2.confirm?.(visit, { access: "access-1", refresh: "refresh-1" }, ALICE);
+  const confirmed = await oauth2.revalidate?.(visit, { access: "access-1", refresh: "refresh-1" }, ALICE);
   expect(confirmed).toMatchObject({ state: "confirmed", provider: { access: "access-2", refresh: "refresh-2" } });
   provider.instead["/token"] = () => Response.json({ error: "bad_refresh_token" });
-  expect(await oauth2.confirm?.(visit, { access: "a", refresh: "r" }, ALICE)).toEqual({ state: "ended" });
+  expect(await oauth2.revalidate?.(visit, { access: "a", refresh: "r" }, ALICE)).toEqual({ state: "ended" });
 });

@@ -3,7 +3,7 @@
 import { generateKeyPair, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";
-import type { NotSignedIn, ProviderTokens, SignedInWith } from "../../../src/login/sign-in/sign-in.ts";
+import type { SignInFailure, ProviderTokens, SignInSuccess } from "../../../src/login/sign-in/sign-in.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
 import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
@@ -18,15 +18,15 @@ async function world(login: Partial<LoginDocument> = {}) {
   return { provider, visit, logged, signIn };
 }
 
-function expectIn(signed: SignedInWith | NotSignedIn): SignedInWith {
+function expectIn(signed: SignInSuccess | SignInFailure): SignInSuccess {
   expect(signed).toMatchObject({ kind: "signedIn" });
-  return signed as SignedInWith;
+  return signed as SignInSuccess;
 }
 
 const STRAY = "This answer belongs to another sign-in, or to one that is over";
 
-function expectOut(signed: SignedInWith | NotSignedIn, why: string, error?: string): void {
-  const { kind, next, ...told } = signed as NotSignedIn;
+function expectOut(signed: SignInSuccess | SignInFailure, why: string, error?: string): void {
+  const { kind, next, ...told } = signed as SignInFailure;
   expect({ kind, ...told }).toEqual({
     kind: "notSignedIn",
     why: expect.stringContaining(why),
@@ -61,7 +61,7 @@ describe("a person who signed in", () => {
   it("went there with a challenge, a nonce and what the document asks for", async () => {
     const { visit, provider } = await world({ request: "openid offline_access" });
     const begun = await oidc.begin?.(visit, "state-1");
-    const { location, kept } = begun as Extract<typeof begun, { kind: "begun" }>;
+    const { location, providerState: kept } = begun as Extract<typeof begun, { kind: "begun" }>;
     const asked = Object.fromEntries(new URL(location).searchParams);
     expect(asked).toEqual({
       response_type: "code",
@@ -139,9 +139,9 @@ it("nobody is sent anywhere by a Worker that could not keep what comes of it", a
     [undefined, "unset"],
     ["short", "broken"],
   ] as const) {
-    const ground = { ...visit.ground, env: { ...visit.ground.env, SECRETS_KEY } };
-    const told = await oidc.begin?.({ ...visit, ground }, "s");
-    expectOut(told as NotSignedIn, `SECRETS_KEY is ${what}`, "server_error");
+    const ground = { ...visit.tenantContext, env: { ...visit.tenantContext.env, SECRETS_KEY } };
+    const told = await oidc.begin?.({ ...visit, tenantContext: ground }, "s");
+    expectOut(told as SignInFailure, `SECRETS_KEY is ${what}`, "server_error");
   }
 });
 
@@ -169,8 +169,8 @@ describe("an answer is refused", () => {
     const again = await oidc.begin?.(acme.visit, "s");
     if (again?.kind !== "begun") throw new Error("nothing begun");
     const answer = (await acme.provider.visit(again.location)).searchParams;
-    expectIn(await oidc.finish(acme.visit, answer, again.kept));
-    expectOut(await oidc.finish(acme.visit, answer, again.kept), STRAY);
+    expectIn(await oidc.finish(acme.visit, answer, again.providerState));
+    expectOut(await oidc.finish(acme.visit, answer, again.providerState), STRAY);
   });
 
   it("that says no: a person who declined, or is not let in, is told so, in none of the provider's words", async () => {
@@ -264,7 +264,7 @@ describe("a provider", () => {
   it("that is away before somebody is sent there leaves them here, with what to do", async () => {
     const { visit, provider, logged } = await world();
     provider.instead["/.well-known/openid-configuration"] = () => new Response(null, { status: 503 });
-    expectOut((await oidc.begin?.(visit, "s")) as NotSignedIn, "cannot be reached", "temporarily_unavailable");
+    expectOut((await oidc.begin?.(visit, "s")) as SignInFailure, "cannot be reached", "temporarily_unavailable");
     expect(logged).not.toEqual([]);
   });
 
@@ -317,7 +317,7 @@ describe("a provider", () => {
     expectOut(await signInWith(oidc, unset.visit, provider), "its secret is not set here", "server_error");
     // Nobody is sent there for nothing, and whoever runs this server is told which.
     expectOut(
-      (await oidc.begin?.(unset.visit, "s")) as NotSignedIn,
+      (await oidc.begin?.(unset.visit, "s")) as SignInFailure,
       "yet: its secret is not set here, {{secret:NOBODY}}",
       "server_error",
     );
@@ -340,7 +340,7 @@ describe("asked again later", () => {
   it("a provider that still knows somebody gives tokens in place of theirs", async () => {
     const at = await world();
     const tokens = await tokensOf(at);
-    const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+    const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
     expect(confirmed).toMatchObject({ state: "confirmed", provider: { refresh: expect.stringMatching(/^refresh-/) } });
     expect(confirmed?.state === "confirmed" && confirmed.provider?.refresh).not.toBe(tokens.refresh);
   });
@@ -349,7 +349,7 @@ describe("asked again later", () => {
     const at = await world();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => Response.json({ access_token: "access-2", token_type: "Bearer" });
-    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toMatchObject({
+    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toMatchObject({
       state: "confirmed",
       provider: { access: "access-2", refresh: tokens.refresh },
     });
@@ -364,7 +364,7 @@ describe("asked again later", () => {
     change(at.provider);
     const tokens = await tokensOf(at);
     Object.assign(at.provider.people["alice"] ?? {}, { groups: ["staff"] });
-    const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+    const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
     expect(confirmed).toMatchObject({ person: { groups: ["staff"], claims: { groups: ["staff"] } } });
     expect(JSON.stringify(confirmed)).not.toContain("chief");
   });
@@ -378,7 +378,7 @@ describe("asked again later", () => {
     const answer = { access_token: "access-2", token_type: "Bearer" };
     at.provider.instead["/token"] = () => Response.json(answer);
     at.provider.instead["/userinfo"] = () => Response.json({ sub: "00u-alice", groups: ["staff"] }, { status });
-    const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+    const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
     expect(confirmed).toMatchObject({ state: "confirmed", provider: { access: "access-2" } });
     const person = confirmed?.state === "confirmed" ? confirmed.person : null;
     expect(person?.claims).toEqual({ sub: "00u-alice", ...claims });
@@ -390,7 +390,7 @@ describe("asked again later", () => {
     Object.assign(at.provider.people["alice"] ?? {}, { groups: ["staff"] });
     const { person, provider: tokens } = expectIn(await at.signIn());
     at.provider.instead["/userinfo"] = () => new Response("<html>", { status });
-    const confirmed = await oidc.confirm?.(at.visit, tokens as ProviderTokens, person);
+    const confirmed = await oidc.revalidate?.(at.visit, tokens as ProviderTokens, person);
     expect(confirmed).toMatchObject({ state: "confirmed", person: { groups: ["staff"] } });
   });
 
@@ -408,7 +408,7 @@ describe("asked again later", () => {
       const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
       const tokens = await tokensOf(at);
       change(at.provider);
-      const confirmed = await oidc.confirm?.(at.visit, tokens, ALICE);
+      const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
       expect(confirmed).toMatchObject({ state: "away", provider: { refresh: expect.any(String) } });
     },
   );
@@ -417,23 +417,23 @@ describe("asked again later", () => {
     const at = await world();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => new Response(null, { status: 502 });
-    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
+    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
     at.provider.instead["/token"] = () => Response.json({ error: "invalid_client" }, { status: 401 });
-    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
+    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
     at.provider.instead["/token"] = () => Response.json({ error: "interaction_required" }, { status: 400 });
-    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
+    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
     delete at.provider.instead["/token"];
     at.provider.disabled.add("alice");
-    expect(await oidc.confirm?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
+    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
   });
 
   it("without a token to refresh with, the user endpoint says whether they are let in", async () => {
     const at = await world();
     const { access } = await tokensOf(at);
-    expect(await oidc.confirm?.(at.visit, { access }, ALICE)).toMatchObject({ state: "confirmed" });
+    expect(await oidc.revalidate?.(at.visit, { access }, ALICE)).toMatchObject({ state: "confirmed" });
     at.provider.disabled.add("alice");
-    expect(await oidc.confirm?.(at.visit, { access }, ALICE)).toEqual({ state: "ended" });
+    expect(await oidc.revalidate?.(at.visit, { access }, ALICE)).toEqual({ state: "ended" });
     at.provider.instead["/userinfo"] = () => new Response(null, { status: 429 });
-    expect(await oidc.confirm?.(at.visit, { access }, ALICE)).toEqual({ state: "away" });
+    expect(await oidc.revalidate?.(at.visit, { access }, ALICE)).toEqual({ state: "away" });
   });
 });

@@ -3,7 +3,7 @@
 import { SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
 import { product } from "../../../src/login/sign-in/product.ts";
-import type { LoginVisit } from "../../../src/login/login-visit.ts";
+import type { LoginContext } from "../../../src/login/login-visit.ts";
 import { ISSUER, visitWith } from "./sign-in.ts";
 
 const SHARED = "0123456789abcdef0123456789abcdef";
@@ -31,20 +31,20 @@ async function world(secret = SHARED, issuer = ISSUER) {
   return { visit };
 }
 
-async function begin(visit: LoginVisit, state: string) {
+async function begin(visit: LoginContext, state: string) {
   const begun = await product.begin?.(visit, state);
   if (begun?.kind !== "begun") throw new Error(JSON.stringify(begun));
   return begun;
 }
 
-async function finish(visit: LoginVisit, state: string, token: string) {
-  const { kept } = await begin(visit, state);
+async function finish(visit: LoginContext, state: string, token: string) {
+  const { providerState: kept } = await begin(visit, state);
   return product.finish(visit, new URLSearchParams({ state, token }), kept);
 }
 
 it("the product is told who asks and for what, and nothing that it could send a browser elsewhere by", async () => {
   const { visit } = await world();
-  const { location, kept } = await begin(visit, "state-1");
+  const { location, providerState: kept } = await begin(visit, "state-1");
   const { origin, pathname, searchParams } = new URL(location);
   expect(origin + pathname).toBe("https://app.acme.example/mcp-login");
   expect(Object.fromEntries(searchParams)).toEqual({ x: "1", issuer: ISSUER, request: "state-1" });
@@ -112,13 +112,13 @@ describe("a token is refused", () => {
     const [mine, theirs] = [await begin(visit, "mine"), await begin(visit, "theirs")];
     const token = await tokenFor("mine");
     for (const [state, kept] of [
-      ["mine", theirs.kept],
-      ["theirs", mine.kept],
+      ["mine", theirs.providerState],
+      ["theirs", mine.providerState],
     ] as const) {
       const told = await product.finish(visit, new URLSearchParams({ state, token }), kept);
       expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
     }
-    const told = await product.finish(visit, new URLSearchParams({ state: "theirs", token }), theirs.kept);
+    const told = await product.finish(visit, new URLSearchParams({ state: "theirs", token }), theirs.providerState);
     expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
   });
 
@@ -131,7 +131,7 @@ describe("a token is refused", () => {
 
 it("a product that says no is believed", async () => {
   const { visit } = await world();
-  const { kept } = await begin(visit, "s1");
+  const { providerState: kept } = await begin(visit, "s1");
   const answer = new URLSearchParams({ state: "s1", error: "access_denied", token: await tokenFor("s1") });
   expect(await product.finish(visit, answer, kept)).toMatchObject({ kind: "notSignedIn", error: "access_denied" });
 });

@@ -2,14 +2,14 @@
 // meant. Whoever mends a document asks again.
 
 import { expect, test } from "vitest";
-import { brokenAuth } from "../../../src/login/login-rules.ts";
+import { findBrokenAuth } from "../../../src/login/login-rules.ts";
 
 function rulesFor(known: number, strays: number): string[] {
   const names = (count: number, end: string) => Array.from({ length: count }, (_none, at) => `scope-${at}${end}`);
   const scopes = Object.fromEntries(names(known, "a").map((name) => [name, {}]));
   const claimed = { claim: "groups", values: { staff: names(strays, "b") } };
   const issuers = [{ issuer: "https://login.example.com", scopes: claimed }];
-  return brokenAuth({ mode: "oauth", scopes, auth: { issuers } }, "").map(({ rule }) => rule);
+  return findBrokenAuth({ mode: "oauth", scopes, auth: { issuers } }, "").map(({ rule }) => rule);
 }
 
 const hinted = (rules: readonly string[]) => rules.filter((rule) => rule.includes("did you mean")).length;

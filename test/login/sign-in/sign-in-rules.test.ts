@@ -1,7 +1,7 @@
 // What a document may say of how people sign in, by way: what it needs, what it has no use for, and where it may lead.
 
 import { expect, it } from "vitest";
-import { brokenAuth } from "../../../src/login/login-rules.ts";
+import { findBrokenAuth } from "../../../src/login/login-rules.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 
 const SECRET = "{{secret:CLIENT}}";
@@ -27,7 +27,7 @@ const GOOD: Readonly<Record<LoginDocument["via"], LoginDocument>> = {
 
 function brokenIn(login: object, allow = ""): string[] {
   const document = { mode: "oauth", auth: { login: login as LoginDocument }, scopes: { reading: {} } } as const;
-  return brokenAuth(document, allow).map(({ field, rule }) => `${field} ${rule}`);
+  return findBrokenAuth(document, allow).map(({ field, rule }) => `${field} ${rule}`);
 }
 
 it.each(Object.values(GOOD))("a document may say %o", (login) => {
@@ -89,14 +89,14 @@ it.each(["common", "organizations", "consumers", "{tenantid}", "%7Btenantid%7D"]
 
 it("where nothing says what this Worker may reach, URLs are not looked at yet", () => {
   const document = { mode: "oauth", auth: { login: { ...GOOD.oauth2, tokenUrl: "http://127.0.0.1/token" } } } as const;
-  expect(brokenAuth(document, undefined)).toEqual([]);
-  expect(brokenAuth(document, "http://127.0.0.1")).toEqual([]);
-  expect(brokenAuth(document, "")).not.toEqual([]);
+  expect(findBrokenAuth(document, undefined)).toEqual([]);
+  expect(findBrokenAuth(document, "http://127.0.0.1")).toEqual([]);
+  expect(findBrokenAuth(document, "")).not.toEqual([]);
 });
 
 it("a mode that takes tokens needs issuers, or a way to sign in", () => {
   for (const auth of [undefined, {}, { issuers: [] }]) {
-    expect(brokenAuth({ mode: "oauth", ...(auth && { auth }) }, "")).toMatchObject([
+    expect(findBrokenAuth({ mode: "oauth", ...(auth && { auth }) }, "")).toMatchObject([
       { field: "auth", rule: expect.stringContaining('such as { login: { via: "key" } }') as string },
     ]);
   }

@@ -4,14 +4,14 @@
 import { env } from "cloudflare:workers";
 import { generateKeyPair, type GenerateKeyPairResult } from "jose";
 import { toBase64Url } from "../../../src/auth/seal.ts";
-import type { TendGround } from "../../../src/deployment/deployment.ts";
-import type { LoginVisit } from "../../../src/login/login-visit.ts";
-import type { SignIn, SignedInWith, NotSignedIn } from "../../../src/login/sign-in/sign-in.ts";
+import type { RefreshContext } from "../../../src/deployment/deployment.ts";
+import type { LoginContext } from "../../../src/login/login-visit.ts";
+import type { IdentityProviderClient, SignInSuccess, SignInFailure } from "../../../src/login/sign-in/sign-in.ts";
 import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../../support/identity-provider.ts";
-import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
+import { issuerStore } from "../../../src/login/issuers/issuer-tables.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
 import { onBench, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
@@ -40,13 +40,13 @@ export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: 
   const tenant = await servedTenant(document);
   const known: Record<string, string> = { CLIENT: SECRET, ...secrets };
   const logged: unknown[] = [];
-  const ground: TendGround = {
+  const ground: RefreshContext = {
     tenant: tenant.id,
-    placement: ANYWHERE,
+    placement: DEFAULT_PLACEMENT,
     created: "",
     revision: 1,
     document,
-    leased: new Map(),
+    sectionHashes: new Map(),
     server: { name: "test", version: "1" },
     env: { ...env, SECRETS_KEY: toBase64Url(new Uint8Array(32).fill(1)) },
     stub: () => withIssuers(tenant),
@@ -68,7 +68,7 @@ export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: 
     ring: [],
     address: "",
   };
-  return { visit: visit as unknown as LoginVisit, logged };
+  return { visit: visit as unknown as LoginContext, logged };
 }
 
 /** The fixture Worker has no `login()`: the tables of issuers are opened on the tenant's object by hand. */
@@ -76,8 +76,8 @@ function withIssuers(tenant: FreshTenant): TenantStub {
   return {
     call: (method, args, isIdempotent) => {
       const [tables, name] = method.split(".");
-      return tables === issuerTables.name
-        ? onBench(issuerTables, ({ methods }) => Reflect.apply(methods[name as "claim"], methods, args), { tenant })
+      return tables === issuerStore.name
+        ? onBench(issuerStore, ({ methods }) => Reflect.apply(methods[name as "claim"], methods, args), { tenant })
         : tenant.stub.call(method, args, isIdempotent);
     },
   };
@@ -85,14 +85,14 @@ function withIssuers(tenant: FreshTenant): TenantStub {
 
 /** From the beginning to the end, with what comes back changed on its way. */
 export async function signInWith(
-  way: SignIn,
-  visit: LoginVisit,
+  way: IdentityProviderClient,
+  visit: LoginContext,
   { visit: browse }: Pick<IdentityProvider, "visit">,
   change: (answer: URLSearchParams) => void = () => {},
-): Promise<SignedInWith | NotSignedIn> {
+): Promise<SignInSuccess | SignInFailure> {
   const begun = await way.begin?.(visit, "state-of-this-browser");
   if (begun?.kind !== "begun") return begun ?? Promise.reject(new Error("nothing begins it"));
   const answer = (await browse(begun.location)).searchParams;
   change(answer);
-  return way.finish(visit, answer, begun.kept);
+  return way.finish(visit, answer, begun.providerState);
 }

@@ -2,29 +2,29 @@
 
 import { generateKeyPair, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
-import type { TendGround } from "../../../src/deployment/deployment.ts";
-import { endpointsOf, verifiedBy } from "../../../src/login/issuers/issuer-keys.ts";
+import type { RefreshContext } from "../../../src/deployment/deployment.ts";
+import { getIssuerEndpoints, verifyWithIssuer } from "../../../src/login/issuers/issuer-keys.ts";
 import { CLIENT, ISSUER, providerFor, visitWith } from "./sign-in.ts";
 
 it("a flood of tokens with unknown keys asks the tenant's object about once a second, and nobody for what is known", async () => {
   const { issuer } = await providerFor(ISSUER);
   const { visit } = await visitWith({ via: "oidc", issuer, clientId: CLIENT });
   let asked = 0;
-  const ground: TendGround = {
-    ...visit.ground,
+  const ground: RefreshContext = {
+    ...visit.tenantContext,
     stub: () => {
       asked += 1;
-      return visit.ground.stub();
+      return visit.tenantContext.stub();
     },
   };
-  expect(await endpointsOf(ground, issuer)).toBeDefined();
+  expect(await getIssuerEndpoints(ground, issuer)).toBeDefined();
   const { privateKey } = await generateKeyPair("ES256");
   const flood = async () => {
     asked = 0;
     for (let at = 0; at < 50; at += 1) {
       const made = new SignJWT({ sub: "a" }).setProtectedHeader({ alg: "ES256", kid: `none-${at}` });
       const token = await made.setIssuer(issuer).setAudience("a").setExpirationTime("1h").sign(privateKey);
-      expect(await verifiedBy(ground, token, { issuer, audience: ["a"] })).toEqual({ kind: "unknownKey" });
+      expect(await verifyWithIssuer(ground, token, { issuer, audience: ["a"] })).toEqual({ kind: "unknownKey" });
     }
     return asked;
   };

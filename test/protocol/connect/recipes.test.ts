@@ -10,8 +10,8 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { experimental_readRawConfig as readToml } from "wrangler";
 import { parse as parseYaml } from "yaml";
-import { KEY_VARIABLE, serverName, type EndpointAbout, type Snippet } from "../../../src/protocol/connect/recipe.ts";
-import { RECIPES, recipeFor } from "../../../src/protocol/connect/recipes.ts";
+import { KEY_VARIABLE, serverName, type ClientEndpoint, type Snippet } from "../../../src/protocol/connect/recipe.ts";
+import { RECIPES, findRecipe } from "../../../src/protocol/connect/recipes.ts";
 import { SEED } from "../../support/seed.ts";
 
 const NAME = "acme-eu_public";
@@ -20,12 +20,12 @@ const URL_OF_IT = "https://mcp.example.com/mcp/acme-eu/public";
 const KEY = `tnt_'"$HOME\`x\`\\n#{};`;
 const BEARER = `Bearer ${KEY}`;
 
-const keyed: EndpointAbout = { name: NAME, url: URL_OF_IT, access: { kind: "key", key: KEY } };
-const open: EndpointAbout = { name: NAME, url: URL_OF_IT, access: { kind: "open" } };
-const login: EndpointAbout = { name: NAME, url: URL_OF_IT, access: { kind: "login" } };
+const keyed: ClientEndpoint = { name: NAME, url: URL_OF_IT, access: { kind: "key", key: KEY } };
+const open: ClientEndpoint = { name: NAME, url: URL_OF_IT, access: { kind: "open" } };
+const login: ClientEndpoint = { name: NAME, url: URL_OF_IT, access: { kind: "login" } };
 
-function snippetOf(client: string, endpoint: EndpointAbout): Snippet {
-  const snippet = recipeFor(client)?.snippet(endpoint);
+function snippetOf(client: string, endpoint: ClientEndpoint): Snippet {
+  const snippet = findRecipe(client)?.snippet(endpoint);
   if (snippet === undefined) throw new Error(`no recipe for ${client}`);
   return snippet;
 }
@@ -52,7 +52,7 @@ test("no two recipes have the same client or title", () => {
 });
 
 test("a command is in double quotes where nothing in it needs others: the shell of Windows knows no single ones", () => {
-  const plain: EndpointAbout = { ...keyed, access: { kind: "key", key: "tnt_MHN2bmjaFw_KiPWjY1q" } };
+  const plain: ClientEndpoint = { ...keyed, access: { kind: "key", key: "tnt_MHN2bmjaFw_KiPWjY1q" } };
   for (const client of ["claude-code", "inspector"]) {
     const { text } = snippetOf(client, plain);
     expect(text).toContain('"Authorization: Bearer tnt_MHN2bmjaFw_KiPWjY1q"');
@@ -125,7 +125,7 @@ describe("what is merged into a file", () => {
   });
 
   test("of Claude Desktop starts a bridge where its connectors do not get: with a key, and without https", () => {
-    const bridge = (endpoint: EndpointAbout) => {
+    const bridge = (endpoint: ClientEndpoint) => {
       const { mcpServers } = JSON.parse(snippetOf("claude-desktop", endpoint).text) as { mcpServers: object };
       return (mcpServers as Record<string, unknown>)[NAME];
     };

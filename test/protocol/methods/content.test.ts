@@ -1,9 +1,9 @@
 // Content blocks in a revision that does not know their type: the type falls back, the information stays.
 import { describe, expect, test } from "vitest";
-import { DIALECTS } from "../../../src/protocol/era.ts";
+import { REVISION_FEATURES } from "../../../src/protocol/era.ts";
 import { adaptBlock, adaptBlocks } from "../../../src/protocol/methods/content.ts";
 
-const OLDEST = DIALECTS["2024-11-05"];
+const OLDEST = REVISION_FEATURES["2024-11-05"];
 
 describe("content", () => {
   test("without a list of objects is left to the check of results", () => {

@@ -1,7 +1,7 @@
 // How a conversation starts: initialize, server/discover and ping, each as its revision demands.
 import { describe, expect, test } from "vitest";
-import { encodeAnswer } from "../../../src/protocol/dispatch.ts";
-import { REVISIONS_2025 } from "../../../src/protocol/era.ts";
+import { encodeOutcome } from "../../../src/protocol/dispatch.ts";
+import { VERSIONS_2025 } from "../../../src/protocol/era.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { initialize } from "../../../src/protocol/methods/lifecycle.ts";
 import { answerOf, callOf, FakeBackend, NOW, sessionOf } from "../../support/fake-backend.ts";
@@ -16,12 +16,12 @@ function begin(params: JsonObject, backend = new FakeBackend()) {
 }
 
 describe("initialize", () => {
-  test.each([...REVISIONS_2025, "2024-10-07"])("of %s is answered in its revision", (protocolVersion) => {
+  test.each([...VERSIONS_2025, "2024-10-07"])("of %s is answered in its revision", (protocolVersion) => {
     const { result, negotiated } = begin({ protocolVersion, capabilities: {}, clientInfo: CLIENT });
     expect(result).toMatchObject({ protocolVersion, serverInfo: { name: "fake", version: "1.2.3" } });
-    const { json } = encodeAnswer(1, { kind: "complete", result }, negotiated.dialect, new FakeBackend().server);
+    const { json } = encodeOutcome(1, { kind: "complete", result }, negotiated.revision, new FakeBackend().server);
     const message = JSON.parse(json) as JsonObject;
-    expectOfficial(negotiated.dialect.revision, message, { direction: "server", method: "initialize" });
+    expectOfficial(negotiated.revision.version, message, { direction: "server", method: "initialize" });
     expect(message.result).not.toHaveProperty("resultType");
     expect(message.result).not.toHaveProperty("_meta");
   });
@@ -61,11 +61,11 @@ describe("initialize", () => {
     expect(capabilities).not.toHaveProperty("extensions");
   });
 
-  test.each(REVISIONS_2025)("declares the author's extensions, in %s", (protocolVersion) => {
+  test.each(VERSIONS_2025)("declares the author's extensions, in %s", (protocolVersion) => {
     const extensions = { "com.example/charts": { version: 1 } };
     const { result, negotiated } = begin({ protocolVersion }, new FakeBackend({ extensions }));
     expect(result.capabilities).toMatchObject({ extensions, tools: {} });
-    const { json } = encodeAnswer(1, { kind: "complete", result }, negotiated.dialect, new FakeBackend().server);
+    const { json } = encodeOutcome(1, { kind: "complete", result }, negotiated.revision, new FakeBackend().server);
     expectOfficial(protocolVersion, JSON.parse(json) as JsonObject, { direction: "server", method: "initialize" });
   });
 });
@@ -116,7 +116,7 @@ describe("server/discover", () => {
 });
 
 describe("ping", () => {
-  test.each(REVISIONS_2025)("in %s is answered as that revision reads it", async (revision) => {
+  test.each(VERSIONS_2025)("in %s is answered as that revision reads it", async (revision) => {
     const { result, message } = await answerOf(callOf(revision, "ping"), new FakeBackend());
     expect(result).toEqual(revision === "2024-11-05" ? { _meta: { timestamp: NOW } } : {});
     expectOfficial(revision, message, { direction: "server", method: "ping" });

@@ -1,11 +1,11 @@
 // logging/setLevel of era 2025: it needs a session and a level, and answers with nothing.
 import { describe, expect, test } from "vitest";
-import { REVISIONS_2025 } from "../../../src/protocol/era.ts";
+import { VERSIONS_2025 } from "../../../src/protocol/era.ts";
 import { LOG_LEVELS } from "../../../src/protocol/meta.ts";
 import { answerOf, callOf, FakeBackend, sessionOf } from "../../support/fake-backend.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
-describe.each(REVISIONS_2025)("in %s", (revision) => {
+describe.each(VERSIONS_2025)("in %s", (revision) => {
   test("each level is remembered by the session", async () => {
     for (const level of LOG_LEVELS) {
       const session = sessionOf();

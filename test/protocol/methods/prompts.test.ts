@@ -1,6 +1,6 @@
 // prompts/list and prompts/get: params, required arguments, and messages as each revision knows them.
 import { describe, expect, test } from "vitest";
-import { Encoded, type CallOutcome } from "../../../src/protocol/outcome.ts";
+import { SerializedResult, type CallOutcome } from "../../../src/protocol/outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { answerOf, callOf, FakeBackend, promptOf, REVISIONS } from "../../support/fake-backend.ts";
@@ -127,7 +127,7 @@ describe("outcomes that are handed on", () => {
   });
 
   test("a result that is JSON already", async () => {
-    const result = new Encoded(JSON.stringify({ messages: [TEXT] }));
+    const result = new SerializedResult(JSON.stringify({ messages: [TEXT] }));
     const answered = await get("2026-07-28", { name: "bare" }, { kind: "complete", result });
     expect(answered.result.messages).toEqual([TEXT]);
   });

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
-import { readListen } from "../../../src/protocol/methods/subscriptions.ts";
+import { parseListenFilter } from "../../../src/protocol/methods/subscriptions.ts";
 
-const listenTo = (resourceSubscriptions: unknown) => readListen({ notifications: { resourceSubscriptions } });
+const listenTo = (resourceSubscriptions: unknown) => parseListenFilter({ notifications: { resourceSubscriptions } });
 const longUris = (many: number, characters: number) =>
   Array.from({ length: many }, (_, at) => `note:${String(at).padEnd(characters - 5, "x")}`);
 

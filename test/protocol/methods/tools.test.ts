@@ -1,6 +1,6 @@
 // tools/list and tools/call: params, header mirrors, and how definitions and results read in each revision.
 import { describe, expect, test } from "vitest";
-import { Encoded, type CallOutcome, type InvalidArguments } from "../../../src/protocol/outcome.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../../src/protocol/outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../../src/protocol/headers.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
@@ -15,7 +15,7 @@ const AUDIO = { type: "audio", data: "QUJD", mimeType: "audio/wav" };
 const LINK = { type: "resource_link", uri: "x:a", name: "a", title: "A", description: "the first" };
 const IMAGE = { type: "image", data: "QUJD", mimeType: "image/png" };
 
-const complete = (result: JsonObject | Encoded): CallOutcome => ({ kind: "complete", result });
+const complete = (result: JsonObject | SerializedResult): CallOutcome => ({ kind: "complete", result });
 
 async function call(revision: Revision, outcome: CallOutcome | InvalidArguments, params: JsonObject = { name: "t" }) {
   const backend = new FakeBackend({ tools: [toolOf("t")], onTool: () => outcome });
@@ -184,7 +184,10 @@ describe("outcomes that are handed on", () => {
   });
 
   test("a result that is JSON already", async () => {
-    const { result } = await call("2026-07-28", complete(new Encoded('{"content":[],"structuredContent":[1]}')));
+    const { result } = await call(
+      "2026-07-28",
+      complete(new SerializedResult('{"content":[],"structuredContent":[1]}')),
+    );
     expect(result).toMatchObject({ resultType: "complete", content: [], structuredContent: [1] });
   });
 });

@@ -1,14 +1,14 @@
 // Owns requests as the protocol hands them to a backend, for a tenant on real bindings. Refuses assertions.
 
-import { limitsInForce } from "../../../src/limits/limit-table.ts";
+import { resolveLimits } from "../../../src/limits/limit-table.ts";
 import { env } from "cloudflare:workers";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import type { CallHost, Sight } from "../../../src/calls/call-host.ts";
-import type { Call, EventSink } from "../../../src/protocol/call.ts";
-import { resourcesUnder } from "../../../src/content/store/view-store.ts";
-import { DIALECT_2026 } from "../../../src/protocol/era.ts";
+import type { RequestScope, CatalogAccess } from "../../../src/calls/call-host.ts";
+import type { McpRequest, EventSink } from "../../../src/protocol/call.ts";
+import { createViewStore } from "../../../src/content/store/view-store.ts";
+import { REVISION_2026 } from "../../../src/protocol/era.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { FreshTenant } from "./tenant.ts";
 
 /** Keeps what was sent, and can cancel. */
@@ -30,9 +30,9 @@ export class RecordingSink implements EventSink {
 }
 
 /** A request of era 2026 by a client that can be asked everything. */
-export function callOf(about: Partial<Call> = {}): Call {
+export function callOf(about: Partial<McpRequest> = {}): McpRequest {
   return {
-    dialect: DIALECT_2026,
+    revision: REVISION_2026,
     id: 1,
     method: "tools/call",
     params: {},
@@ -47,8 +47,8 @@ export function callOf(about: Partial<Call> = {}): Call {
   };
 }
 
-export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
-  const sight: Sight = about.sight ?? {
+export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial<RequestScope> = {}): RequestScope {
+  const sight: CatalogAccess = about.access ?? {
     cacheScope: "public",
     sees: () => true,
     configOf: () => undefined,
@@ -56,9 +56,9 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
   };
   return {
     tenant: id,
-    meant: { id, placement: ANYWHERE, incarnation: meant },
-    sight,
-    limits: limitsInForce(),
+    tenantRef: { id, placement: DEFAULT_PLACEMENT, uid: meant },
+    access: sight,
+    limits: resolveLimits(),
     profile: null,
     principal: ANONYMOUS,
     owner: async () => (about.principal ?? ANONYMOUS).id,
@@ -71,11 +71,12 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: async () => undefined,
-    resources: () => resourcesUnder({ kept: id, sight, limits: limitsInForce(), bodies: env.BODIES }, content),
+    resources: () =>
+      createViewStore({ storageKey: id, access: sight, limits: resolveLimits(), bodies: env.BODIES }, content),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
     contentStub: () => content,
-    tendBy: () => {},
+    refreshBy: () => {},
     waitUntil: () => {},
     ...about,
   };

@@ -3,7 +3,7 @@
 // a test's upstream is asked when its test has ended must not reach the network.
 
 import { afterAll, expect, vi } from "vitest";
-import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
+import { MEMORY_BUDGET } from "../../../src/tenants/isolate/held-bytes.ts";
 
 const clock = (): unknown[] => [setTimeout, clearTimeout, setInterval, clearInterval, Date, Reflect.get(Date, "now")];
 const before = clock();
@@ -18,5 +18,5 @@ afterAll(async () => {
     "a timer or the clock is not as it was",
   ).toBe(-1);
   expect(fetch, "`fetch` is not as it was").toBe(ownFetch);
-  await vi.waitFor(() => expect(HELD.total, "bytes are held that nobody reads").toBe(0), { timeout: 5_000 });
+  await vi.waitFor(() => expect(MEMORY_BUDGET.total, "bytes are held that nobody reads").toBe(0), { timeout: 5_000 });
 });

@@ -5,8 +5,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { onTestFinished } from "vitest";
 import type { createWorker, Env } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { freshTenant, type FreshTenant } from "./tenant.ts";
@@ -19,7 +19,7 @@ export async function servedTenant(
   const tenant = freshTenant();
   const { created } = await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const actor = { name: "ann" };
-  await remote(tenant.stub, policyTables).create({
+  await createRpcClient(tenant.stub, policyStore).create({
     created,
     own: document,
     effective: document,

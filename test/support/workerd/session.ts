@@ -5,7 +5,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import type { NewCall, NewQuestion } from "../../../src/sessions/call-tables.ts";
 import { openSessionSocket, type SessionStub } from "../../../src/sessions/session-door.ts";
-import type { AskQuestions } from "../../../src/sessions/call-desk.ts";
+import type { QuestionBatch } from "../../../src/sessions/call-desk.ts";
 import type { SessionObject } from "../../../src/sessions/session-object.ts";
 import type { RunnerMessage, ViewerMessage } from "../../../src/streams/wire.ts";
 import { listening } from "./sockets.ts";
@@ -55,7 +55,11 @@ export function questionOf(id: string, about: Partial<NewQuestion> = {}): NewQue
 }
 
 /** What the first run of the call asks, unless it says otherwise. */
-export function askOf(key: string, questions: readonly NewQuestion[], about: Partial<AskQuestions> = {}): AskQuestions {
+export function askOf(
+  key: string,
+  questions: readonly NewQuestion[],
+  about: Partial<QuestionBatch> = {},
+): QuestionBatch {
   return { call: newCall(key), key, attempt: 1, memos: "{}", questions, ...about };
 }
 

@@ -1,7 +1,7 @@
 // Owns the far end of an object's socket for tests inside the Worker: one message after the other, awaited as they come,
 // and how it ended. Refuses assertions.
 
-import type { Opened } from "../../../src/streams/held-socket.ts";
+import type { OpenedSocket } from "../../../src/streams/held-socket.ts";
 
 export interface Listening<Message> {
   /** The next message; throws when the socket ends before it. */
@@ -14,7 +14,7 @@ export interface Listening<Message> {
   close(code?: number): void;
 }
 
-export async function listening<Message>(opening: Promise<Opened>): Promise<Listening<Message>> {
+export async function listening<Message>(opening: Promise<OpenedSocket>): Promise<Listening<Message>> {
   const opened = await opening;
   if ("refused" in opened) throw new Error(`refused with ${opened.refused}`);
   const { socket } = opened;

@@ -5,26 +5,31 @@ import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import type { ContentObject, TenantObject } from "../../fixtures/worker.ts";
 import { contentStubOf } from "../../../src/content/store/content-door.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import {
   migrate,
-  remote,
-  type OpenTables,
-  type TableHost,
-  type Tables,
+  createRpcClient,
+  type OpenStore,
+  type StoreHost,
+  type Store,
 } from "../../../src/tenants/authority/tables.ts";
-import { meaning, WHOEVER, type Incarnation, type TenantStub } from "../../../src/tenants/authority/incarnation.ts";
+import {
+  createTenantStub,
+  ANY_UID,
+  type TenantUid,
+  type TenantStub,
+} from "../../../src/tenants/authority/incarnation.ts";
 import { callOn } from "./object-calls.ts";
 
 export interface FreshTenant {
   readonly id: string;
   readonly object: DurableObjectStub<InstanceType<typeof TenantObject>>;
   readonly stub: TenantStub;
-  readonly meant: Incarnation;
+  readonly meant: TenantUid;
   readonly contentObject: DurableObjectStub<InstanceType<typeof ContentObject>>;
   readonly content: TenantStub;
 }
@@ -42,7 +47,7 @@ export function freshAddress(): string {
 
 export function tenantOf(id: string): FreshTenant {
   const objects = { object: exports.TenantObject.getByName(id), contentObject: exports.ContentObject.getByName(id) };
-  return { id, meant: WHOEVER, ...objects, stub: anyTenant(id), content: contentOfAny(id) };
+  return { id, meant: ANY_UID, ...objects, stub: anyTenant(id), content: contentOfAny(id) };
 }
 
 /** The same, looked at from the object that keeps its content. */
@@ -51,20 +56,20 @@ export function contentSideOf(tenant: FreshTenant): FreshTenant {
   return { ...tenant, object, stub: tenant.content, meant: MADE_BEFORE };
 }
 
-export function contentStub(id: string, incarnation: Incarnation): TenantStub {
-  return contentStubOf(env, { id, placement: ANYWHERE, incarnation });
+export function contentStub(id: string, incarnation: TenantUid): TenantStub {
+  return contentStubOf(env, { id, placement: DEFAULT_PLACEMENT, uid: incarnation });
 }
 
 /** Makes the tenant at its first call, unless the test did. */
 function contentOfAny(id: string): TenantStub {
-  let created: Incarnation | undefined;
+  let created: TenantUid | undefined;
   return {
     call: async (...called) => {
       if (created === undefined) {
-        const policy = remote(anyTenant(id), policyTables);
+        const policy = createRpcClient(anyTenant(id), policyStore);
         const birth = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
         await policy.create(birth);
-        created = (await policy.incarnation(false)) ?? "";
+        created = (await policy.tenantUid(false)) ?? "";
       }
       return contentStub(id, created).call(...called);
     },
@@ -73,21 +78,21 @@ function contentOfAny(id: string): TenantStub {
 
 /** Whichever tenant has the name, or none: most tests need none to be made. */
 export function anyTenant(id: string): TenantStub {
-  return oneTenant(id, WHOEVER);
+  return oneTenant(id, ANY_UID);
 }
 
-export function oneTenant(id: string, incarnation: Incarnation): TenantStub {
-  return meaning(() => exports.TenantObject.getByName(id), incarnation);
+export function oneTenant(id: string, incarnation: TenantUid): TenantStub {
+  return createTenantStub(() => exports.TenantObject.getByName(id), incarnation);
 }
 
 /** Of most tenants of tests: what they keep elsewhere has their id alone in its name. */
-export const MADE_BEFORE: Incarnation = "";
+export const MADE_BEFORE: TenantUid = "";
 
 /** Open, and never ended. */
-export const NO_CLOSURE: TableHost["closure"] = {
+export const NO_CLOSURE: StoreHost["deletion"] = {
   isClosed: () => false,
-  incarnation: () => undefined,
-  ending: () => undefined,
+  deletedUid: () => undefined,
+  closingUid: () => undefined,
   close: () => {},
   reopen: () => {},
 };
@@ -126,10 +131,10 @@ export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<strin
 export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {} };
 
 /** What of tables is needed to open them on a bench. */
-export type BenchTables<Methods> = Omit<Tables<Methods, TenantHost>, "methods">;
+export type BenchTables<Methods> = Omit<Store<Methods, TenantHost>, "methods">;
 
 export interface Bench<Methods> {
-  readonly open: OpenTables<Methods>;
+  readonly open: OpenStore<Methods>;
   readonly methods: Methods;
   readonly sql: SqlStorage;
   /** Every statement that was executed. */
@@ -167,21 +172,21 @@ export function onBench<Methods, R>(
       if (about.isFull?.() && !/^(SELECT|DELETE)/.test(query)) throw new Error("database or disk is full: SQLITE_FULL");
       return counter.add(run);
     });
-    const host: TableHost = {
+    const host: StoreHost = {
       ...countWrites(sql),
       env: { BODIES: about.bodies ?? env.BODIES, ...about.env },
       tenant: tenant.id,
-      kept: () => tenant.id,
+      storageKey: () => tenant.id,
       jurisdiction: null,
       now: () => clock.now,
       transaction: (step) => storage.transactionSync(step),
-      wakeAt: (time) => {
+      scheduleAlarm: (time) => {
         wakes.push(time);
       },
       changes: NO_CHANGES,
-      closure: NO_CLOSURE,
+      deletion: NO_CLOSURE,
       erase: async () => {},
-      hasRoom: () => true,
+      hasCapacity: () => true,
     };
     migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host));

@@ -3,7 +3,7 @@
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChangeMethods } from "../../../src/tenants/authority/change-calls.ts";
-import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
+import { createChangeDomain } from "../../../src/tenants/authority/change-tables.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { changeEvent, listenAt, waysToHubs, type Ways } from "../../support/workerd/hubs.ts";
 import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/workerd/tenant.ts";
@@ -20,7 +20,7 @@ function announcing(
   { shards = 1, tenant = freshTenant() }: { readonly shards?: number; readonly tenant?: FreshTenant } = {},
 ): Promise<void> {
   const ways = waysToHubs(shards);
-  const { tables, log } = createChanges("definitions");
+  const { store: tables, log } = createChangeDomain("definitions");
   return onBench(
     tables,
     (bench) => work({ ...bench, tenant, log, ways, ring: async () => bench.open.alarm?.(bench.clock.now) }),

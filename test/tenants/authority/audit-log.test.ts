@@ -6,19 +6,24 @@ import {
   AUDIT_DAYS,
   AUDIT_ENTRIES,
   auditPage,
-  fittingEntries,
+  countFittingEntries,
   pruneAudit,
   recordAudit,
 } from "../../../src/tenants/authority/audit-log.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-const hostAt = (sql: SqlStorage, time: number, env: object = {}) => ({ sql, env, now: () => time, wakeAt: () => {} });
+const hostAt = (sql: SqlStorage, time: number, env: object = {}) => ({
+  sql,
+  env,
+  now: () => time,
+  scheduleAlarm: () => {},
+});
 
 function filled(entries: number, work: (sql: SqlStorage) => void): Promise<void> {
-  return onBench(policyTables, ({ sql }) => {
+  return onBench(policyStore, ({ sql }) => {
     for (let entry = 1; entry <= entries; entry += 1) {
       recordAudit(hostAt(sql, NOW + entry), { name: "ann" }, ["do", `thing ${entry}`], {
         before: null,
@@ -36,7 +41,7 @@ describe("an entry", () => {
     [undefined, undefined],
     [0, false],
   ])("keeps %j and %j as they were", async (before, after) => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       recordAudit(hostAt(sql, NOW), { name: "O'Hara; --" }, ["do", "it"], { before, after });
       expect(auditPage(sql, null, 10)).toEqual([
         {
@@ -86,7 +91,7 @@ describe("a page", () => {
 
 describe("a page of large entries", () => {
   it.each([1_000_000, 400_000, 900_001])("is as much as can be sent at once: %i characters each", async (size) => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       for (let write = 0; write < 30; write += 1) {
         const change = { before: null, after: write === 7 ? "small" : "x".repeat(size) };
         recordAudit(hostAt(sql, NOW + write), { name: "ann" }, ["do", "it"], change);
@@ -94,7 +99,7 @@ describe("a page of large entries", () => {
       const seen: number[] = [];
       for (let before: number | null = null; before === null || before > 1;) {
         const given = auditPage(sql, before, 100);
-        const page = given.slice(0, fittingEntries(given));
+        const page = given.slice(0, countFittingEntries(given));
         expect(JSON.stringify(given).length).toBeLessThan(8_000_000);
         expect(page.length === given.length).toBe(page.at(-1)?.sequence === 1);
         seen.push(...page.map(({ sequence }) => sequence));
@@ -105,24 +110,24 @@ describe("a page of large entries", () => {
   });
 
   it("has fewer documents of empty lists, which take much more memory than their characters", async () => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       const lists = Array.from({ length: 20_000 }, () => []);
       for (let write = 0; write < 30; write += 1) {
         recordAudit(hostAt(sql, NOW + write), { name: "ann" }, ["do", "it"], { before: { lists }, after: { lists } });
       }
       const given = auditPage(sql, null, 100);
       expect(given.length).toBeLessThan(15);
-      expect(fittingEntries(given)).toBe(given.length - 1);
+      expect(countFittingEntries(given)).toBe(given.length - 1);
     });
   });
 
   it("is one entry, however large", async () => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       const large = "x".repeat(900_000);
       const change = { before: { large }, after: Array.from({ length: 1 }, () => large) };
       recordAudit(hostAt(sql, NOW), { name: "ann" }, ["do", "it"], change);
       const given = auditPage(sql, null, 100);
-      expect([given.length, fittingEntries(given)]).toEqual([1, 1]);
+      expect([given.length, countFittingEntries(given)]).toEqual([1, 1]);
     });
   });
 });
@@ -141,7 +146,7 @@ const daysAfter = (days: number) => NOW + days * DAY;
 
 describe("what is kept", () => {
   it("ends with its days, and the oldest entry that is left says how many went, from when to when", async () => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       writeAt(sql, [0, 1, 2, AUDIT_DAYS + 1.5].map(daysAfter));
       const [, oldest, ...more] = auditPage(sql, null, 10);
       expect(more).toMatchObject([{ sequence: 2, actor: "code", action: "audit.prune", after: null }]);
@@ -164,7 +169,7 @@ describe("what is kept", () => {
       ["90", 3],
       ["none", 3],
     ] as const) {
-      await onBench(policyTables, ({ sql }) => {
+      await onBench(policyStore, ({ sql }) => {
         writeAt(sql, [0, 20, 40].map(daysAfter), { AUDIT_DAYS: days });
         // With thirty days the first is gone, and is what says so.
         expect([days, auditPage(sql, null, 10).filter(({ action }) => action === "do").length]).toEqual([days, left]);
@@ -173,7 +178,7 @@ describe("what is kept", () => {
   });
 
   it("is never more than so many; a few go at each write", async () => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       writeAt(sql, [NOW]);
       sql.exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'", AUDIT_ENTRIES - 1);
       writeAt(sql, [NOW + 1]);
@@ -185,7 +190,7 @@ describe("what is kept", () => {
 
   it("is never larger; the oldest lose their large texts, and all still say who did what", async () => {
     const large = "x".repeat(900_000);
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       recordAudit(hostAt(sql, NOW), { name: "owner" }, ["suspend", "tenant"], { before: null, after: { note: "why" } });
       const writes = Math.ceil((AUDIT_BYTES / (2 * large.length)) * 1.2);
       for (let write = 1; write <= writes; write += 1) {
@@ -205,7 +210,7 @@ describe("what is kept", () => {
   });
 
   it("goes without a write, too, in steps, until what is left is due later", async () => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       writeAt(
         sql,
         Array.from({ length: 120 }, (_none, at) => NOW + at),
@@ -221,7 +226,7 @@ describe("what is kept", () => {
   });
 
   it("has no alarm for the newest entry, which stays however old it is", async () => {
-    await onBench(policyTables, ({ sql }) => {
+    await onBench(policyStore, ({ sql }) => {
       writeAt(sql, [NOW]);
       expect(pruneAudit(hostAt(sql, NOW))).toBeUndefined();
       expect(pruneAudit(hostAt(sql, daysAfter(AUDIT_DAYS + 1)))).toBeUndefined();

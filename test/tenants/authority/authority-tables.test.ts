@@ -3,14 +3,14 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { seal, unseal } from "../../../src/auth/seal.ts";
-import { authorityTables, KEY_LIFETIME_MS, KEY_SETTLING_MS } from "../../../src/tenants/authority/authority-tables.ts";
+import { authorityStore, KEY_LIFETIME_MS, KEY_SETTLING_MS } from "../../../src/tenants/authority/authority-tables.ts";
 import { MAX_STALENESS_MS } from "../../../src/tenants/document/tenant-document.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, onBench } from "../../support/workerd/tenant.ts";
 
 describe("the key ring", () => {
   it("is made with the first lease and stays", async () => {
-    await onBench(authorityTables, ({ methods, clock }) => {
+    await onBench(authorityStore, ({ methods, clock }) => {
       const { ring } = methods.state();
       expect(ring).toHaveLength(1);
       expect(ring[0]?.secret).toHaveLength(32);
@@ -20,7 +20,7 @@ describe("the key ring", () => {
   });
 
   it("keeps the two newest keys, however often it is rotated", async () => {
-    await onBench(authorityTables, ({ methods, clock, sql }) => {
+    await onBench(authorityStore, ({ methods, clock, sql }) => {
       const seen = new Set<string>();
       for (let rotation = 0; rotation < 5; rotation += 1) {
         const ids = methods.state().ring.map(({ id }) => id);
@@ -34,7 +34,7 @@ describe("the key ring", () => {
   });
 
   it("lets a new key open before it seals, so that no isolate meets a key that it does not know", async () => {
-    await onBench(authorityTables, ({ methods, clock }) => {
+    await onBench(authorityStore, ({ methods, clock }) => {
       const [old] = methods.state().ring;
       clock.now += KEY_LIFETIME_MS + 1;
       const settling = methods.state().ring;
@@ -45,7 +45,7 @@ describe("the key ring", () => {
   });
 
   it("seals with a new key only when no lease from before it can last any more", async () => {
-    await onBench(authorityTables, async ({ methods, clock }) => {
+    await onBench(authorityStore, async ({ methods, clock }) => {
       methods.state();
       clock.now += KEY_LIFETIME_MS;
       // An isolate whose tenant has the longest lease there is.
@@ -59,7 +59,7 @@ describe("the key ring", () => {
   });
 
   it("opens what a key sealed for as long again as it sealed", async () => {
-    await onBench(authorityTables, async ({ methods, clock }) => {
+    await onBench(authorityStore, async ({ methods, clock }) => {
       const sealed = await seal(methods.state().ring, "test", "text");
       clock.now += KEY_LIFETIME_MS + 1;
       expect(await unseal(methods.state().ring, "test", sealed)).toBe("text");
@@ -72,24 +72,24 @@ describe("the key ring", () => {
 
   it("is the same after an eviction and another one for each tenant", async () => {
     const tenant = freshTenant();
-    const { ring } = await remote(tenant.stub, authorityTables).state();
+    const { ring } = await createRpcClient(tenant.stub, authorityStore).state();
     await evictDurableObject(tenant.object);
-    expect((await remote(tenant.stub, authorityTables).state()).ring).toEqual(ring);
-    const other = await remote(freshTenant().stub, authorityTables).state();
+    expect((await createRpcClient(tenant.stub, authorityStore).state()).ring).toEqual(ring);
+    const other = await createRpcClient(freshTenant().stub, authorityStore).state();
     expect(other.ring[0]?.id).not.toBe(ring[0]?.id);
     expect(other.ring[0]?.secret).not.toEqual(ring[0]?.secret);
   });
 
   it("is one ring for all who ask at once", async () => {
     const { stub } = freshTenant();
-    const leases = await Promise.all(Array.from({ length: 10 }, () => remote(stub, authorityTables).state()));
+    const leases = await Promise.all(Array.from({ length: 10 }, () => createRpcClient(stub, authorityStore).state()));
     expect(new Set(leases.map(({ ring }) => ring.map(({ id }) => id).join())).size).toBe(1);
   });
 });
 
 describe("seeded", () => {
   it("is false until it is marked", async () => {
-    await onBench(authorityTables, ({ methods }) => {
+    await onBench(authorityStore, ({ methods }) => {
       expect(methods.state().seeded).toBe(false);
       methods.markSeeded();
       methods.markSeeded();
@@ -101,7 +101,7 @@ describe("seeded", () => {
 describe("claim", () => {
   it("is given to one of many who ask at once", async () => {
     const tenant = freshTenant();
-    const authority = remote(tenant.stub, authorityTables);
+    const authority = createRpcClient(tenant.stub, authorityStore);
     const expires = Date.now() + 60_000;
     const claims = await Promise.all(Array.from({ length: 20 }, () => authority.claim("nonce", "pay", expires)));
     expect(claims.filter(({ state }) => state === "claimed")).toHaveLength(1);
@@ -109,7 +109,7 @@ describe("claim", () => {
   });
 
   it("tells the outcome once it is settled", async () => {
-    await onBench(authorityTables, ({ methods, clock }) => {
+    await onBench(authorityStore, ({ methods, clock }) => {
       const claim = () => methods.claim("nonce", "pay", clock.now + 1000);
       expect(claim()).toEqual({ state: "claimed" });
       expect(claim()).toEqual({ state: "unknown" });
@@ -119,7 +119,7 @@ describe("claim", () => {
   });
 
   it("is its own for each nonce and name", async () => {
-    await onBench(authorityTables, ({ methods, clock }) => {
+    await onBench(authorityStore, ({ methods, clock }) => {
       const expires = clock.now + 1000;
       expect(methods.claim("one", "pay", expires).state).toBe("claimed");
       expect(methods.claim("two", "pay", expires).state).toBe("claimed");
@@ -130,7 +130,7 @@ describe("claim", () => {
   });
 
   it("cannot be settled by who never made it", async () => {
-    await onBench(authorityTables, ({ methods, clock }) => {
+    await onBench(authorityStore, ({ methods, clock }) => {
       methods.settle("nonce", "pay", "1");
       expect(methods.claim("nonce", "pay", clock.now + 1000)).toEqual({ state: "claimed" });
     });
@@ -138,7 +138,7 @@ describe("claim", () => {
 
   it("survives an eviction", async () => {
     const tenant = freshTenant();
-    const authority = remote(tenant.stub, authorityTables);
+    const authority = createRpcClient(tenant.stub, authorityStore);
     const expires = Date.now() + 60_000;
     await authority.claim("nonce", "pay", expires);
     await evictDurableObject(tenant.object);
@@ -146,7 +146,7 @@ describe("claim", () => {
   });
 
   it("holds up to its expiry and is deleted after it", async () => {
-    await onBench(authorityTables, ({ methods, clock, sql }) => {
+    await onBench(authorityStore, ({ methods, clock, sql }) => {
       const expires = clock.now + 1000;
       methods.claim("nonce", "pay", expires);
       methods.settle("nonce", "pay", '"secret"');

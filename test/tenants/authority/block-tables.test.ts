@@ -3,9 +3,9 @@
 import { expect, describe, it } from "vitest";
 import type { BlockList } from "../../../src/tenants/authority/policy-records.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { newIncarnation } from "../../../src/tenants/authority/incarnation.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createTenantUid } from "../../../src/tenants/authority/incarnation.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
 import { anyTenant, onBench, oneTenant, rowsOf, tenantOf } from "../../support/workerd/tenant.ts";
 
@@ -27,7 +27,7 @@ function leased(methods: Methods): string[] {
 
 describe("the blocks of a tenant", () => {
   it("replace one another by their version, and say how long what was before may be served", async () => {
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       expect(methods.takeBlocks(listOf(5, "add"), "c")).toEqual({ version: 5, leftMs: 0 });
       expect(leased(methods)).toEqual(["tool add"]);
@@ -40,7 +40,7 @@ describe("the blocks of a tenant", () => {
   });
 
   it("raise the revision where something else is blocked, and not where they are said again", async () => {
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.takeBlocks(listOf(1, "add"), "c");
       expect(methods.read(false)).toMatchObject({ revision: 2 });
@@ -50,7 +50,7 @@ describe("the blocks of a tenant", () => {
   });
 
   it("and suspensions of the tenant's own leave each other alone", async () => {
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.suspend({ kind: "tool", name: "add", note: "ours" }, ANN);
       methods.takeBlocks(listOf(1, "add"), "c");
@@ -65,7 +65,7 @@ describe("the blocks of a tenant", () => {
   });
 
   it("that came before the tenant was made stay where its making brings older ones", async () => {
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       methods.takeBlocks(listOf(7, "add"), "c");
       const birth = { created: "c", own: {}, effective: {}, actor: ANN, action: "create" };
       methods.create({ ...birth, blocks: listOf(3) });
@@ -78,13 +78,13 @@ describe("the blocks of a tenant", () => {
     const [created = ""] = (await rowsOf(tenantOf(id), "SELECT created FROM tenant")).map((row) =>
       String(row["created"]),
     );
-    const policy = remote(anyTenant(id), policyTables);
+    const policy = createRpcClient(anyTenant(id), policyStore);
     await policy.close(created);
     expect(await policy.takeBlocks(listOf(1, "add"), created)).toBeNull();
     await policy.erase();
     expect(await policy.takeBlocks(listOf(1, "add"), created)).toBeNull();
-    const next = newIncarnation(Date.now());
-    expect(await remote(oneTenant(id, next), policyTables).takeBlocks(listOf(1, "add"), next)).toMatchObject({
+    const next = createTenantUid(Date.now());
+    expect(await createRpcClient(oneTenant(id, next), policyStore).takeBlocks(listOf(1, "add"), next)).toMatchObject({
       version: 1,
     });
   });
@@ -94,7 +94,7 @@ describe("a suspension that comes late", () => {
   const late = (methods: Methods, version: number) => methods.suspendLate("n", ANN, { version, inCode: false });
 
   it("suspends, unless the tenant was resumed since, or is suspended already", async () => {
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.resume("tenant", "", ANN, 8);
       expect(late(methods, 7).state).toBe("unchanged");

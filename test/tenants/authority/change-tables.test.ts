@@ -3,13 +3,13 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
-import { remoteChanges, type ChangeMethods } from "../../../src/tenants/authority/change-calls.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createChangeDomain } from "../../../src/tenants/authority/change-tables.ts";
+import { createChangeClient, type ChangeMethods } from "../../../src/tenants/authority/change-calls.ts";
 import { hubName, shardsOf, type Changes } from "../../../src/tenants/authority/changes.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { listenAt } from "../../support/workerd/hubs.ts";
 import { freshTenant, onBench, type Bench, MADE_BEFORE } from "../../support/workerd/tenant.ts";
 
@@ -24,8 +24,8 @@ const changes = (about: Partial<Changes>): Changes => ({
   ...about,
 });
 
-function recorded(work: (bench: Bench<ChangeMethods>, log: ReturnType<typeof createChanges>["log"]) => void) {
-  const { tables, log } = createChanges("definitions");
+function recorded(work: (bench: Bench<ChangeMethods>, log: ReturnType<typeof createChangeDomain>["log"]) => void) {
+  const { store: tables, log } = createChangeDomain("definitions");
   return onBench(tables, (bench) => {
     work(bench, log);
   });
@@ -87,18 +87,22 @@ describe("a tenant's object", () => {
   it("tells its hub what was written, what a tool announced and what was forbidden", async () => {
     const tenant = freshTenant();
     const listener = await listenAt(tenant.id);
-    const methods = remoteChanges(tenant.stub);
+    const methods = createChangeClient(tenant.stub);
     expect(await methods.listen(null)).toEqual(changes({}));
-    await remoteChanges(tenant.content).listen(null);
-    const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
+    await createChangeClient(tenant.content).listen(null);
+    const store = createResourceStore({
+      storageKey: tenant.id,
+      content: createRpcClient(tenant.content, contentStore),
+      bodies: env.BODIES,
+    });
     await store.write({ uri: "note:a", name: "a", text: "one" });
     expect(await listener.next()).toMatchObject({ version: 2, updated: ["note:a"], listed: ["note:a"] });
     await store.write({ uri: "note:a", name: "a", text: "two" });
     expect(await listener.next()).toMatchObject({ after: 2, updated: ["note:a"], listed: [] });
-    await remoteChanges(tenant.content).announce(["tools"], ["note:code"]);
+    await createChangeClient(tenant.content).announce(["tools"], ["note:code"]);
     expect(await listener.next()).toMatchObject({ updated: ["note:code"], announced: ["tools"] });
     const actor = { name: "ann" };
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
     await policy.suspend({ kind: "tenant", name: "", note: "n" }, actor);
     expect(await listener.ended).toBe(4001);
@@ -107,23 +111,23 @@ describe("a tenant's object", () => {
   it("counts on after an eviction, and still knows that somebody listens", async () => {
     const tenant = freshTenant();
     const listener = await listenAt(tenant.id);
-    await remoteChanges(tenant.stub).listen(null);
-    await remoteChanges(tenant.stub).announce(["tools"], []);
+    await createChangeClient(tenant.stub).listen(null);
+    await createChangeClient(tenant.stub).announce(["tools"], []);
     expect(await listener.next()).toMatchObject({ version: 1 });
-    await remoteChanges(tenant.stub).flush();
+    await createChangeClient(tenant.stub).flush();
     await evictDurableObject(tenant.object);
-    await remoteChanges(tenant.stub).announce(["tools"], []);
+    await createChangeClient(tenant.stub).announce(["tools"], []);
     expect(await listener.next()).toMatchObject({ version: 2, after: 1 });
   });
 
   it("does not say that all streams were told while a hub that was reset expects some back", async () => {
     const tenant = freshTenant();
     await listenAt(tenant.id);
-    const log = remoteChanges(tenant.stub);
+    const log = createChangeClient(tenant.stub);
     await log.listen(null);
-    expect(await log.told()).toBe(0);
+    expect(await log.pendingCloseMs()).toBe(0);
     await evictDurableObject(exports.HubObject.getByName(tenant.id), { webSockets: "close" });
-    expect(await log.told()).toBeGreaterThan(0);
+    expect(await log.pendingCloseMs()).toBeGreaterThan(0);
   });
 });
 

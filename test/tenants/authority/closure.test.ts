@@ -2,9 +2,9 @@
 
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
-import { CLOSED_FOR_MS, createClosure } from "../../../src/tenants/authority/closure.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { TOMBSTONE_MS, createDeletionState } from "../../../src/tenants/authority/closure.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, inside, rowsOf, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 afterEach(() => {
@@ -17,12 +17,14 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 /** On real storage; `again` is what a later instance of the object finds there. */
 function onStorage(
   work: (
-    closure: ReturnType<typeof createClosure>,
-    again: () => ReturnType<typeof createClosure>,
+    closure: ReturnType<typeof createDeletionState>,
+    again: () => ReturnType<typeof createDeletionState>,
     storage: DurableObjectStorage,
   ) => Promise<void> | void,
 ): Promise<void> {
-  return inside(freshTenant(), ({ storage }) => work(createClosure(storage), () => createClosure(storage), storage));
+  return inside(freshTenant(), ({ storage }) =>
+    work(createDeletionState(storage), () => createDeletionState(storage), storage),
+  );
 }
 
 it("an object is open until somebody closes it, and stays so over a restart", async () => {
@@ -38,11 +40,11 @@ it("an object is open until somebody closes it, and stays so over a restart", as
 it("an object that is erased remembers nothing but that", async () => {
   await onStorage(async (closure, again, storage) => {
     storage.kv.put("other", 1);
-    expect(await closure.erase(NOW)).toBe(NOW + CLOSED_FOR_MS);
+    expect(await closure.erase(NOW)).toBe(NOW + TOMBSTONE_MS);
     expect([...storage.kv.list()].map(([key]) => key)).toEqual(["closure"]);
     expect(storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'tenant'").toArray()).toEqual([]);
     expect([closure.isClosed(), again().isClosed()]).toEqual([true, true]);
-    expect([closure.erasedUntil(), again().erasedUntil()]).toEqual([NOW + CLOSED_FOR_MS, NOW + CLOSED_FOR_MS]);
+    expect([closure.erasedUntil(), again().erasedUntil()]).toEqual([NOW + TOMBSTONE_MS, NOW + TOMBSTONE_MS]);
   });
 });
 
@@ -63,7 +65,7 @@ it("an object that forgets has nothing stored, not even that it was closed", asy
 });
 
 const ANN = { name: "ann" };
-const policyOf = ({ stub }: FreshTenant) => remote(stub, policyTables);
+const policyOf = ({ stub }: FreshTenant) => createRpcClient(stub, policyStore);
 const ownOf = (tenant: FreshTenant) => rowsOf(tenant, "SELECT own FROM tenant");
 
 /** A tenant that was made, closed and erased; the clock is the test's. */
@@ -78,7 +80,7 @@ async function deleted(): Promise<FreshTenant> {
 }
 
 async function anHourLater(tenant: FreshTenant): Promise<void> {
-  vi.setSystemTime(Date.now() + CLOSED_FOR_MS + 1);
+  vi.setSystemTime(Date.now() + TOMBSTONE_MS + 1);
   await runDurableObjectAlarm(tenant.object);
 }
 

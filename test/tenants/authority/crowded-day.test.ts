@@ -2,7 +2,7 @@
 // left no call of the day to a key that came for the first time.
 
 import { expect, it } from "vitest";
-import { limitTables } from "../../../src/limits/limit-tables.ts";
+import { limitStore } from "../../../src/limits/limit-tables.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
 
 const MOST_CALLERS = 20_000;
@@ -10,7 +10,7 @@ const DAY = "2026-11-28";
 const most = 50;
 
 it("a crowd of addresses leaves keys and people the calls of their day", async () => {
-  await onBench(limitTables, ({ methods, clock, sql }) => {
+  await onBench(limitStore, ({ methods, clock, sql }) => {
     clock.now = Date.parse(`${DAY}T12:00:00Z`);
     const served = (who: string) => {
       let calls = 0;

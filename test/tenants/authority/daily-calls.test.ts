@@ -4,8 +4,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { DailyCalls, type DailyAuthority, type DailyCaller } from "../../../src/limits/daily-calls.ts";
-import { limitsInForce } from "../../../src/limits/limit-table.ts";
-import { limitTables, type LimitMethods } from "../../../src/limits/limit-tables.ts";
+import { resolveLimits } from "../../../src/limits/limit-table.ts";
+import { limitStore, type LimitMethods } from "../../../src/limits/limit-tables.ts";
 import { SEED } from "../../support/seed.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
 
@@ -60,7 +60,7 @@ function authorityOf(world: World, { alive, skew }: Isolate, lag: number): Daily
   return {
     take: (limits) => ask(() => methods.take(limits)),
     count: (counted) => ask(() => methods.count(counted)),
-    later: (work) => void work(),
+    waitUntil: (work) => void work(),
     sleep: (ms) => time.sleep(ms),
     now: () => time.now + skew,
   };
@@ -79,7 +79,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 const MOST = 12;
 const MOST_OF_KEY = 8;
-const limits = limitsInForce({ dailyToolCalls: MOST, principalDailyToolCalls: MOST_OF_KEY, exact: true });
+const limits = resolveLimits({ dailyToolCalls: MOST, principalDailyToolCalls: MOST_OF_KEY, exact: true });
 const newIsolate = (skew: number): Isolate => ({ skew, daily: new DailyCalls(), alive: { is: true } });
 
 /** How many calls of each key were served. */
@@ -107,7 +107,7 @@ async function play(world: World, steps: readonly Step[]): Promise<number[]> {
 }
 
 it("never serves more than an exact limit allows, nor more than it allows one key", async () => {
-  await onBench(limitTables, async ({ methods, clock, sql }) => {
+  await onBench(limitStore, async ({ methods, clock, sql }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), async (steps) => {
         sql.exec("DELETE FROM daily_calls");

@@ -1,13 +1,17 @@
 // Which sessions were ended: kept until their ids expire, given out from a cursor on, and bounded.
 
 import { describe, expect, it } from "vitest";
-import { endedSince, endedTables, type EndedMethods } from "../../../src/tenants/authority/ended-tables.ts";
+import {
+  endedSince,
+  endedSessionStore,
+  type EndedSessionMethods,
+} from "../../../src/tenants/authority/ended-tables.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
-const onEnded = (work: (bench: Bench<EndedMethods>) => void | Promise<void>) => onBench(endedTables, work);
+const onEnded = (work: (bench: Bench<EndedSessionMethods>) => void | Promise<void>) => onBench(endedSessionStore, work);
 
 /** Each a millisecond after the one before. */
-function endMany({ methods, clock }: Bench<EndedMethods>, from: number, to: number, expires: number): void {
+function endMany({ methods, clock }: Bench<EndedSessionMethods>, from: number, to: number, expires: number): void {
   for (let at = from; at <= to; at += 1) {
     clock.now += 1;
     methods.endSession(`n${at}`, expires);

@@ -4,8 +4,8 @@
 import { describe, expect, it } from "vitest";
 import { MAX_KEYS, type KeyInsert } from "../../../src/tenants/authority/key-tables.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { MAX_RETIRED, MAX_SUSPENSIONS, policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
+import { MAX_DEPRECATED_NAMES, MAX_SUSPENSIONS, policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { authorityStore } from "../../../src/tenants/authority/authority-tables.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
@@ -13,7 +13,7 @@ const TENANT_ADMIN = { name: "bob", isTenantAdmin: true };
 const DAY = 86_400_000;
 
 function made(work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
-  return onBench(policyTables, (bench) => {
+  return onBench(policyStore, (bench) => {
     bench.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
     return work(bench);
   });
@@ -61,7 +61,7 @@ describe("keys", () => {
       for (let at = 0; at < 1005; at += 1) {
         clock.now += 1;
         const { id, hash } = keyOf(at + 1);
-        methods.rotateKey({ old: `k${at}`, key: { id, hash }, overlapMs: 0, most: null }, ANN);
+        methods.rotateKey({ old: `k${at}`, key: { id, hash }, overlapMs: 0, maxKeys: null }, ANN);
       }
       const left = idsOf(methods);
       expect(left).toHaveLength(1001);
@@ -123,12 +123,12 @@ it("retired names are so many at most: those that would end first are gone", asy
     const left = sql
       .exec<{ until: number; n: number }>("SELECT until, count(*) AS n FROM retired GROUP BY until")
       .toArray();
-    expect(left.map(({ n }) => n)).toEqual([MAX_RETIRED - 1500, 1500]);
+    expect(left.map(({ n }) => n)).toEqual([MAX_DEPRECATED_NAMES - 1500, 1500]);
   });
 });
 
 it("claims go with the alarm when nobody claims any more", async () => {
-  await onBench(authorityTables, async ({ methods, open, clock, sql, wakes }) => {
+  await onBench(authorityStore, async ({ methods, open, clock, sql, wakes }) => {
     methods.claim("n", "a", clock.now + 10);
     methods.claim("n", "b", clock.now + 20);
     expect(wakes).toContain(clock.now + 11);

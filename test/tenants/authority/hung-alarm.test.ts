@@ -13,7 +13,7 @@ it("an alarm tells the directory again what it never answered", async () => {
   const never = Promise.withResolvers<void>();
   onTestFinished(() => never.resolve());
   // RPC finds what a class has, and nothing of an instance.
-  const told = vi.spyOn(DirectoryObject.prototype, "noteStanding").mockImplementation(async () => {
+  const told = vi.spyOn(DirectoryObject.prototype, "setSuspended").mockImplementation(async () => {
     if (told.mock.calls.length === 1) await never.promise;
   });
   onTestFinished(() => told.mockRestore());

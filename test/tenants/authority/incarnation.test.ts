@@ -1,55 +1,57 @@
 // Which tenant of a name a call means: another one than the one that is there is refused, whatever it asks.
 
 import { describe, expect, it } from "vitest";
-import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
+import { authorityStore } from "../../../src/tenants/authority/authority-tables.ts";
 import {
-  isGone,
-  keptUnder,
-  meaning,
-  newIncarnation,
-  orClearUp,
+  isUnknownTenant,
+  storageKey,
+  createTenantStub,
+  createTenantUid,
+  withCleanup,
   type TenantStub,
 } from "../../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
-import { remote, type MethodOptions, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { statefulSessionStore } from "../../../src/tenants/authority/session-register.ts";
+import { createRpcClient, type MethodOptions, type Store } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, onBench, oneTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { keeperOf } from "../../support/workerd/object-calls.ts";
 
 const BIRTH = { own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-async function made(tenant: FreshTenant, created = newIncarnation(Date.now())): Promise<TenantStub> {
-  expect(await remote(tenant.stub, policyTables).create({ ...BIRTH, created })).toMatchObject({ state: "written" });
+async function made(tenant: FreshTenant, created = createTenantUid(Date.now())): Promise<TenantStub> {
+  expect(await createRpcClient(tenant.stub, policyStore).create({ ...BIRTH, created })).toMatchObject({
+    state: "written",
+  });
   return oneTenant(tenant.id, created);
 }
 
 async function deleted(tenant: FreshTenant, stub: TenantStub): Promise<void> {
-  const policy = remote(stub, policyTables);
-  await policy.close((await remote(tenant.stub, policyTables).incarnation(false)) ?? "");
+  const policy = createRpcClient(stub, policyStore);
+  await policy.close((await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "");
   await policy.erase();
 }
 
 /** Every method of these tables; what it is given does not matter to one that is refused. */
-function methodsOf(tables: Tables): Promise<string[]> {
+function methodsOf(tables: Store): Promise<string[]> {
   return onBench(tables, ({ methods }) => Object.keys(methods));
 }
 
 describe("an incarnation", () => {
   it("is a time, and no two are the same however near to each other", () => {
-    const many = Array.from({ length: 20 }, () => newIncarnation(NOW));
+    const many = Array.from({ length: 20 }, () => createTenantUid(NOW));
     expect(new Set(many).size).toBeGreaterThan(15);
     for (const one of many) expect([Date.parse(one), one.length]).toEqual([NOW, 27]);
   });
 
   it("is part of what its things are kept under", () => {
-    const one = newIncarnation(NOW);
-    expect(keptUnder("acme", one)).toBe(`acme@${one}`);
+    const one = createTenantUid(NOW);
+    expect(storageKey("acme", one)).toBe(`acme@${one}`);
   });
 });
 
 describe("a tenant's authority", () => {
-  const tables = [authorityTables, policyTables, sessionRegister] as unknown as Tables[];
+  const tables = [authorityStore, policyStore, statefulSessionStore] as unknown as Store[];
 
   it.each(tables.map((one) => [one.name, one] as const))(
     "refuses every method of %s to a tenant that is gone, and to one whose name another one has",
@@ -63,7 +65,7 @@ describe("a tenant's authority", () => {
         try {
           return [method, await first.call(`${name}.${method}`, [], false)];
         } catch (error) {
-          return isGone(error) ? undefined : [method, String(error)];
+          return isUnknownTenant(error) ? undefined : [method, String(error)];
         }
       };
       const options = one.methods as Readonly<Record<string, MethodOptions>>;
@@ -75,9 +77,9 @@ describe("a tenant's authority", () => {
 
   it("makes no tenant that was deleted before it came into being", async () => {
     const tenant = freshTenant();
-    const created = newIncarnation(Date.now());
-    await remote(oneTenant(tenant.id, created), policyTables).close(created);
-    expect(await remote(tenant.stub, policyTables).create({ ...BIRTH, created })).toEqual({ state: "absent" });
+    const created = createTenantUid(Date.now());
+    await createRpcClient(oneTenant(tenant.id, created), policyStore).close(created);
+    expect(await createRpcClient(tenant.stub, policyStore).create({ ...BIRTH, created })).toEqual({ state: "absent" });
     await made(tenant);
   });
 
@@ -87,7 +89,7 @@ describe("a tenant's authority", () => {
     await deleted(tenant, first);
     const second = await made(tenant);
     await expect(deleted(tenant, first)).rejects.toThrow("unknownTenant");
-    expect(await remote(second, policyTables).read(false)).toMatchObject({ revision: 1 });
+    expect(await createRpcClient(second, policyStore).read(false)).toMatchObject({ revision: 1 });
   });
 });
 
@@ -107,7 +109,7 @@ describe("a call that the platform lost", () => {
         return { value: "answer" };
       });
     };
-    return { stub: meaning(find, "one"), asked };
+    return { stub: createTenantStub(find, "one"), asked };
   }
 
   it("is made once more, by a new stub, where it is idempotent", async () => {
@@ -130,10 +132,10 @@ describe("a call that the platform lost", () => {
 it("what was stored for a write goes where its tenant is gone, and stays where only the answer was lost", async () => {
   const cleared: string[] = [];
   const tenant = freshTenant();
-  const gone = remote(await made(tenant), authorityTables);
-  await remote(tenant.stub, policyTables).close("");
-  await expect(orClearUp(gone.markSeeded(), async () => cleared.push("gone"))).rejects.toThrow("unknownTenant");
+  const gone = createRpcClient(await made(tenant), authorityStore);
+  await createRpcClient(tenant.stub, policyStore).close("");
+  await expect(withCleanup(gone.markSeeded(), async () => cleared.push("gone"))).rejects.toThrow("unknownTenant");
   const lost = Promise.reject(new Error("Network connection lost."));
-  await expect(orClearUp(lost, async () => cleared.push("lost"))).rejects.toThrow("lost");
+  await expect(withCleanup(lost, async () => cleared.push("lost"))).rejects.toThrow("lost");
   expect(cleared).toEqual(["gone"]);
 });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { KeyInsert } from "../../../src/tenants/authority/key-tables.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
@@ -21,7 +21,7 @@ const keyOf = (about: Partial<KeyInsert> = {}): KeyInsert => ({
 });
 
 function made(work: (bench: Bench<PolicyMethods>) => void): Promise<void> {
-  return onBench(policyTables, (bench) => {
+  return onBench(policyStore, (bench) => {
     const own = { maxStalenessMs: STALENESS_MS };
     bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
     work(bench);
@@ -97,7 +97,7 @@ describe("a key", () => {
   it("never leaves its hash in a list or in the audit log", async () => {
     await made(({ methods }) => {
       methods.addKey(keyOf(), ANN);
-      methods.rotateKey({ old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null }, ANN);
+      methods.rotateKey({ old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, maxKeys: null }, ANN);
       methods.revokeKey("k2", ANN);
       const shown = JSON.stringify([methods.keyPage({ limit: 100 }), methods.audit({ before: null, limit: 10 })]);
       expect(shown).not.toContain("hash of");
@@ -112,7 +112,7 @@ describe("rotation", () => {
       methods.addKey(keyOf(kind), ANN);
       const retires = clock.now + 10_000;
       const done = methods.rotateKey(
-        { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, most: null },
+        { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, maxKeys: null },
         ANN,
       );
       expect(done).toMatchObject({ state: "written", leftMs: retires - clock.now });
@@ -128,7 +128,7 @@ describe("rotation", () => {
     await made(({ methods, clock }) => {
       const expires = clock.now + 500;
       methods.addKey(keyOf({ expires }), ANN);
-      methods.rotateKey({ old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, most: null }, ANN);
+      methods.rotateKey({ old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, maxKeys: null }, ANN);
       expect(grantOf(methods, "hash of k1")).toMatchObject({ expires });
       expect(grantOf(methods, "hash of k2")).toMatchObject({ expires });
     });
@@ -139,7 +139,7 @@ describe("rotation", () => {
       methods.addKey(keyOf(), ANN);
       grantOf(methods, "hash of k1");
       const done = methods.rotateKey(
-        { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null },
+        { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, maxKeys: null },
         ANN,
       );
       expect(done).toMatchObject({ leftMs: STALENESS_MS + SLACK_MS });
@@ -152,8 +152,8 @@ describe("rotation", () => {
       methods.addKey(keyOf(), ANN);
       clock.now += 10;
       methods.suspend({ kind: "principal", name: "key k1", note: "leaked" }, ANN);
-      const rotation = { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null };
-      expect(methods.rotateKey({ ...rotation, leastAgeMs: 5 }, { name: "key k1" })).toEqual({ state: "suspended" });
+      const rotation = { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, maxKeys: null };
+      expect(methods.rotateKey({ ...rotation, minAgeMs: 5 }, { name: "key k1" })).toEqual({ state: "suspended" });
       expect(methods.keyPage({ limit: 100 })).toMatchObject([{ id: "k1", retires: null }]);
       expect(methods.rotateKey(rotation, ANN)).toMatchObject({ state: "written" });
     });
@@ -161,7 +161,7 @@ describe("rotation", () => {
 
   it("of a key that is not there makes none", async () => {
     await made(({ methods }) => {
-      expect(methods.rotateKey({ old: "k1", key: { id: "k2", hash: "h" }, overlapMs: 0, most: null }, ANN)).toEqual({
+      expect(methods.rotateKey({ old: "k1", key: { id: "k2", hash: "h" }, overlapMs: 0, maxKeys: null }, ANN)).toEqual({
         state: "absent",
       });
       expect(methods.keyPage({ limit: 100 })).toEqual([]);
@@ -196,7 +196,7 @@ describe("revocation of a key that made others of itself", () => {
       clock.now += DAY_MS + 1;
       const key = { id: `k${at + 2}`, hash: `hash of k${at + 2}` };
       methods.rotateKey(
-        { old: `k${at + 1}`, key, overlapMs, most: null, leastAgeMs: DAY_MS },
+        { old: `k${at + 1}`, key, overlapMs, maxKeys: null, minAgeMs: DAY_MS },
         { name: `key k${at + 1}` },
       );
     }
@@ -239,7 +239,7 @@ it("the audit log tells who made, rotated and revoked which key", async () => {
     const first = { id: "k1", name: "ci", scopes: ["a"], profile: null, expires: null, created: at, lastUsed: null };
     methods.addKey(keyOf({ scopes: ["a"] }), { name: "ann" });
     methods.rotateKey(
-      { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 1000, most: null },
+      { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 1000, maxKeys: null },
       { name: "bob" },
     );
     methods.revokeKey("k1", { name: "cid" });

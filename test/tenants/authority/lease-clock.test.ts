@@ -2,14 +2,14 @@
 // lasts, because isolates let none last longer either.
 
 import { expect, it } from "vitest";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;
 const LEASE_MS = 5000;
 
 it("what changes is in force after one lease, though the clock was an hour ahead when it was given", async () => {
-  await onBench(policyTables, ({ methods, clock }) => {
+  await onBench(policyStore, ({ methods, clock }) => {
     methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
     methods.lease({ version: null, maxStalenessMs: LEASE_MS, inCode: false, keyHash: null });
     clock.now += 1000;

@@ -1,17 +1,17 @@
 // What a lease notes of the key that asks for it, what it says to an isolate that has everything, and leases of an object that is full.
 
 import { describe, expect, it, vi } from "vitest";
-import { KEY_LIFETIME_MS, authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
-import { idsOf } from "../../../src/auth/seal.ts";
-import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
+import { KEY_LIFETIME_MS, authorityStore } from "../../../src/tenants/authority/authority-tables.ts";
+import { keyIdsOf } from "../../../src/auth/seal.ts";
+import type { LeaseRequest, GrantedLease } from "../../../src/tenants/authority/policy-records.ts";
 import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
 import { migrate } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, inside, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const HOUR = 3_600_000;
-const KEYED: LeaseAsk = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: "hash of k1" };
+const KEYED: LeaseRequest = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: "hash of k1" };
 const KEY = { id: "k1", hash: "hash of k1", name: "ci", scopes: null, profile: null, expires: null };
 
 type OnBench = Bench<PolicyMethods>;
@@ -20,10 +20,10 @@ type OnBench = Bench<PolicyMethods>;
 async function leased(work: (bench: OnBench) => unknown, isFull?: () => boolean): Promise<void> {
   const tenant = freshTenant();
   await inside(tenant, ({ storage }) => {
-    migrate(storage.sql, [authorityTables]);
+    migrate(storage.sql, [authorityStore]);
   });
   await onBench(
-    policyTables,
+    policyStore,
     async (bench) => {
       bench.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
       bench.methods.addKey(KEY, ANN);
@@ -66,7 +66,7 @@ describe("a lease for a key", () => {
   it("is not written down again by an object that was away for a while within the hour", async () => {
     const tenant = freshTenant();
     await inside(tenant, ({ storage }) => {
-      migrate(storage.sql, [authorityTables]);
+      migrate(storage.sql, [authorityStore]);
     });
     const first = async (bench: OnBench) => {
       bench.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
@@ -74,24 +74,24 @@ describe("a lease for a key", () => {
       bench.methods.lease(KEYED);
       await expect.poll(() => storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
     };
-    await onBench(policyTables, first, { tenant });
+    await onBench(policyStore, first, { tenant });
     const again = async (bench: OnBench) => {
       bench.clock.now += 1000;
       bench.methods.lease(KEYED);
       await scheduler.wait(20);
       expect(storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
     };
-    await onBench(policyTables, again, { tenant });
+    await onBench(policyStore, again, { tenant });
   });
 });
 
 describe("a lease of who has everything", () => {
   /** As an isolate asks that was just told all there is. */
-  const knowing = ({ methods }: OnBench): LeaseAsk => {
+  const knowing = ({ methods }: OnBench): LeaseRequest => {
     const ask = { ...KEYED, keyHash: null, endedAfter: null };
-    const told = methods.lease(ask) as LeaseGranted;
+    const told = methods.lease(ask) as GrantedLease;
     const version = { number: told.version, created: told.created };
-    return { ...ask, version, ring: idsOf(told.ring), endedAfter: told.ended?.cursor ?? null };
+    return { ...ask, version, ring: keyIdsOf(told.ring), endedAfter: told.endedSessions?.cursor ?? null };
   };
 
   it("says that nothing has changed, each time", async () => {

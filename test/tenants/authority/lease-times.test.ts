@@ -3,16 +3,16 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import type { LeaseAsk } from "../../../src/tenants/authority/policy-records.ts";
+import type { LeaseRequest } from "../../../src/tenants/authority/policy-records.ts";
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, onBench, rowsOf, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const SLACK_MS = 100;
 
-const ask = (about: Partial<LeaseAsk> = {}): LeaseAsk => ({
+const ask = (about: Partial<LeaseRequest> = {}): LeaseRequest => ({
   version: null,
   maxStalenessMs: 1000,
   inCode: false,
@@ -32,7 +32,7 @@ const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): Docum
 
 /** A tenant that was made with this document, on a bench. */
 function made(own: TenantDocument, work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
-  return onBench(policyTables, (bench) => {
+  return onBench(policyStore, (bench) => {
     bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
     return work(bench);
   });
@@ -102,7 +102,7 @@ describe("the lease rule", () => {
     const tenant = freshTenant();
     const long = { maxStalenessMs: 60_000 };
     await onBench(
-      policyTables,
+      policyStore,
       async ({ methods, clock, sql }) => {
         methods.create({ own: long, effective: long, actor: ANN, action: "create" });
         methods.lease(ask());
@@ -118,7 +118,7 @@ describe("the lease rule", () => {
       { tenant },
     );
     await onBench(
-      policyTables,
+      policyStore,
       ({ methods, clock }) => expect(inForceAt({ methods, clock })).toBe(clock.now + 50 + SLACK_MS),
       {
         tenant,
@@ -127,7 +127,7 @@ describe("the lease rule", () => {
   });
 
   it("asks nobody's lease of a tenant that is absent", async () => {
-    await onBench(policyTables, ({ methods, clock }) => {
+    await onBench(policyStore, ({ methods, clock }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(inForceAt({ methods, clock })).toBe(clock.now);
     });
@@ -146,9 +146,9 @@ describe("the lease rule", () => {
       methods.write(writeOf({ maxStalenessMs: 50 }));
       methods.lease(ask());
     };
-    await onBench(policyTables, first, { tenant });
+    await onBench(policyStore, first, { tenant });
     await onBench(
-      policyTables,
+      policyStore,
       ({ methods, clock }) => {
         const started = clock.now;
         expect(dropOf({ methods, clock })).toBe(started + 2000 + SLACK_MS);
@@ -163,15 +163,15 @@ describe("the lease rule", () => {
     const tenant = freshTenant();
     const create = ({ methods }: Bench<PolicyMethods>) =>
       methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-    await onBench(policyTables, create, { tenant });
-    await onBench(policyTables, ({ methods, clock }) => expect(inForceAt({ methods, clock })).toBe(clock.now), {
+    await onBench(policyStore, create, { tenant });
+    await onBench(policyStore, ({ methods, clock }) => expect(inForceAt({ methods, clock })).toBe(clock.now), {
       tenant,
     });
   });
 
   it("holds in the real object, over an eviction", async () => {
     const tenant = freshTenant();
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
     await policy.lease(ask({ maxStalenessMs: 300_000 }));
     await evictDurableObject(tenant.object);

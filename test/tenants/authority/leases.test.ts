@@ -1,19 +1,19 @@
 // What a lease carries of ended sessions, beside the policy; the rule itself is held by the tests of the policy's tables.
 
 import { describe, expect, it } from "vitest";
-import { remoteChanges } from "../../../src/tenants/authority/change-calls.ts";
-import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
-import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createChangeClient } from "../../../src/tenants/authority/change-calls.ts";
+import { endedSessionStore } from "../../../src/tenants/authority/ended-tables.ts";
+import type { LeaseRequest, GrantedLease } from "../../../src/tenants/authority/policy-records.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { listenAt } from "../../support/workerd/hubs.ts";
 import { freshTenant, type FreshTenant, MADE_BEFORE } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 
-async function leaseOf({ stub }: FreshTenant, about: Partial<LeaseAsk> = {}): Promise<LeaseGranted> {
+async function leaseOf({ stub }: FreshTenant, about: Partial<LeaseRequest> = {}): Promise<GrantedLease> {
   const ask = { version: null, maxStalenessMs: 1000, inCode: true, keyHash: null, ...about };
-  return (await remote(stub, policyTables).lease(ask)) as LeaseGranted;
+  return (await createRpcClient(stub, policyStore).lease(ask)) as GrantedLease;
 }
 
 describe("a lease", () => {
@@ -21,36 +21,44 @@ describe("a lease", () => {
     const tenant = freshTenant();
     const { version: number, created } = await leaseOf(tenant);
     const version = { number, created };
-    const ended = remote(tenant.stub, endedTables);
-    expect((await leaseOf(tenant, { version, endedAfter: null })).ended).toEqual({ cursor: 0, nonces: [], since: 0 });
+    const ended = createRpcClient(tenant.stub, endedSessionStore);
+    expect((await leaseOf(tenant, { version, endedAfter: null })).endedSessions).toEqual({
+      cursor: 0,
+      nonces: [],
+      since: 0,
+    });
     await ended.endSession("a", Date.now() + 60_000);
-    expect((await leaseOf(tenant, { version, endedAfter: 0 })).ended).toEqual({ cursor: 1, nonces: ["a"], since: 0 });
-    expect((await leaseOf(tenant, { version, endedAfter: 1 })).ended).toBeNull();
+    expect((await leaseOf(tenant, { version, endedAfter: 0 })).endedSessions).toEqual({
+      cursor: 1,
+      nonces: ["a"],
+      since: 0,
+    });
+    expect((await leaseOf(tenant, { version, endedAfter: 1 })).endedSessions).toBeNull();
   });
 
   it("carries none to whoever does not want to know", async () => {
     const tenant = freshTenant();
     await leaseOf(tenant);
-    await remote(tenant.stub, endedTables).endSession("a", Date.now() + 60_000);
-    expect((await leaseOf(tenant)).ended).toBeNull();
+    await createRpcClient(tenant.stub, endedSessionStore).endSession("a", Date.now() + 60_000);
+    expect((await leaseOf(tenant)).endedSessions).toBeNull();
   });
 
   it("carries all of them to whoever last knew another tenant of this name", async () => {
     const tenant = freshTenant();
     await leaseOf(tenant);
-    await remote(tenant.stub, endedTables).endSession("a", Date.now() + 60_000);
+    await createRpcClient(tenant.stub, endedSessionStore).endSession("a", Date.now() + 60_000);
     const version = { number: 1, created: "2020-01-01T00:00:00.000Z" };
-    const { ended } = await leaseOf(tenant, { version, endedAfter: 500 });
+    const { endedSessions: ended } = await leaseOf(tenant, { version, endedAfter: 500 });
     expect(ended).toEqual({ cursor: 1, nonces: ["a"], since: 0 });
   });
 });
 
 it("a withdrawal is told to streams when the last lease has ended, and looked at by them at once", async () => {
   const tenant = freshTenant();
-  const policy = remote(tenant.stub, policyTables);
+  const policy = createRpcClient(tenant.stub, policyStore);
   await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor: ANN, action: "create" });
   const listener = await listenAt(tenant.id);
-  await remoteChanges(tenant.stub).listen(null);
+  await createChangeClient(tenant.stub).listen(null);
   await leaseOf(tenant, { maxStalenessMs: 200 });
   const before = Date.now();
   const written = await policy.suspend({ kind: "tool", name: "add", note: "n" }, ANN);

@@ -4,14 +4,14 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { openProgress } from "../../../src/calls/request-state.ts";
+import { openReplayState } from "../../../src/calls/request-state.ts";
 import { seal } from "../../../src/auth/seal.ts";
-import { stateOf } from "../../../src/http/event-ids.ts";
-import { openSession } from "../../../src/sessions/session-id.ts";
-import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { mayPass } from "../../../src/tenants/isolate/asked-again.ts";
+import { parseEventId } from "../../../src/http/event-ids.ts";
+import { parseSessionId } from "../../../src/sessions/session-id.ts";
+import { ANY_UID } from "../../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { migrate, createRpcClient, type Store } from "../../../src/tenants/authority/tables.ts";
+import { isTransientError } from "../../../src/tenants/isolate/asked-again.ts";
 import { callOf } from "../../support/workerd/calls.ts";
 import { freshTenant, inside, MADE_BEFORE } from "../../support/workerd/tenant.ts";
 import { callOn } from "../../support/workerd/object-calls.ts";
@@ -31,28 +31,30 @@ async function refusalOf(work: () => unknown): Promise<unknown> {
 describe("an object that a Worker of a later release calls", () => {
   it("refuses for a while a method that its code does not have", async () => {
     const tenant = freshTenant();
-    await remote(tenant.stub, policyTables).create(BIRTH);
-    expect(mayPass(await refusalOf(() => callOn(tenant.object, "policy.leaseBySeason", WHOEVER, ASK)))).toBe(true);
+    await createRpcClient(tenant.stub, policyStore).create(BIRTH);
+    expect(isTransientError(await refusalOf(() => callOn(tenant.object, "policy.leaseBySeason", ANY_UID, ASK)))).toBe(
+      true,
+    );
     const hub = exports.HubObject.getByName("releases") as unknown as { sing(): Promise<void> };
-    expect(mayPass(await refusalOf(() => hub.sing()))).toBe(true);
+    expect(isTransientError(await refusalOf(() => hub.sing()))).toBe(true);
   });
 
   it("leaves alone a member of what it is asked that it does not know", async () => {
     const tenant = freshTenant();
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     await policy.create({ ...BIRTH, planted: "by a later release" } as typeof BIRTH);
     expect(await policy.lease({ ...ASK, planted: 1 } as typeof ASK)).toMatchObject({ state: "granted" });
   });
 
   it("does not take a mistake of the code for that", async () => {
     const tenant = freshTenant();
-    expect(mayPass(await refusalOf(() => callOn(tenant.object, "policy.create", WHOEVER)))).toBe(false);
+    expect(isTransientError(await refusalOf(() => callOn(tenant.object, "policy.create", ANY_UID)))).toBe(false);
   });
 });
 
 describe("tables that a later release made", () => {
   const STEPS = ["CREATE TABLE steps (name TEXT)", "ALTER TABLE steps ADD COLUMN said TEXT"];
-  const domain = (about: Partial<Tables>) => ({ name: "steps", migrations: STEPS, ...about });
+  const domain = (about: Partial<Store>) => ({ name: "steps", migrations: STEPS, ...about });
   const earlier = domain({ migrations: STEPS.slice(0, 1) });
 
   it("are used by code that can leave alone what they have more, and it is said", async () => {
@@ -78,13 +80,13 @@ describe("tables that a later release made", () => {
 
   it("refuse calls for a while, and the alarm that waits for the later release stays", async () => {
     const tenant = freshTenant();
-    await remote(tenant.stub, policyTables).create(BIRTH);
+    await createRpcClient(tenant.stub, policyStore).create(BIRTH);
     await inside(tenant, async ({ storage }) => {
       storage.sql.exec("UPDATE schema SET version = 1000, oldest = 1000 WHERE name = 'policy'");
       await storage.setAlarm(Date.now() + 3_600_000);
     });
     await evictDurableObject(tenant.object);
-    expect(mayPass(await refusalOf(() => remote(tenant.stub, policyTables).lease(ASK)))).toBe(true);
+    expect(isTransientError(await refusalOf(() => createRpcClient(tenant.stub, policyStore).lease(ASK)))).toBe(true);
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
     expect(logged).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("alarm tables"), expect.any(Error));
@@ -97,13 +99,13 @@ describe("what a client holds of a later release", () => {
   it("a session in another form is none, so the client begins another", async () => {
     const owner = { tenant: "acme", profile: null, principal: "anonymous", ring };
     const id = await seal(ring, "session acme", JSON.stringify([1000, { all: "different" }]));
-    expect(await openSession(owner, id)).toBeUndefined();
+    expect(await parseSessionId(owner, id)).toBeUndefined();
   });
 
   it("a call in another form is to be sent again", async () => {
     const state = await seal(ring, "requestState", JSON.stringify({ format: 2, progress: {} }));
     const call = callOf({ params: { name: "add", arguments: {}, requestState: state } });
-    expect(await openProgress({ tenant: "acme", profile: null, principal: "anonymous", ring }, call)).toMatchObject({
+    expect(await openReplayState({ tenant: "acme", profile: null, principal: "anonymous", ring }, call)).toMatchObject({
       error: "invalidParams",
       message: expect.stringContaining("of another release; send the request again"),
     });
@@ -111,6 +113,6 @@ describe("what a client holds of a later release", () => {
 
   it("a stream goes on as one that may have missed everything", async () => {
     const id = await seal(ring, "event", "1.2.t.p.r.more");
-    expect(await stateOf(ring, `n.${id}`)).toMatchObject({ versions: { definitions: -1, content: -1 } });
+    expect(await parseEventId(ring, `n.${id}`)).toMatchObject({ versions: { definitions: -1, content: -1 } });
   });
 });

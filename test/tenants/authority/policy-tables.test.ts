@@ -3,21 +3,21 @@
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type {
-  LeaseAnswer,
-  LeaseAsk,
-  LeaseGranted,
-  RetiredName,
+  LeaseResponse,
+  LeaseRequest,
+  GrantedLease,
+  DeprecatedName,
 } from "../../../src/tenants/authority/policy-records.ts";
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { failureOf, freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const BOB = { name: "bob" };
 const SLACK_MS = 100;
 
-const ask = (about: Partial<LeaseAsk> = {}): LeaseAsk => ({
+const ask = (about: Partial<LeaseRequest> = {}): LeaseRequest => ({
   version: null,
   maxStalenessMs: 1000,
   inCode: false,
@@ -35,14 +35,14 @@ const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): Docum
   ...about,
 });
 
-function granted(answer: LeaseAnswer): LeaseGranted {
+function granted(answer: LeaseResponse): GrantedLease {
   if (answer.state !== "granted") throw new Error(`the lease is ${answer.state}`);
   return answer;
 }
 
 /** A tenant that was made with this document, on a bench. */
 function made(own: TenantDocument, work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
-  return onBench(policyTables, (bench) => {
+  return onBench(policyStore, (bench) => {
     bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
     return work(bench);
   });
@@ -74,7 +74,7 @@ describe("a lease", () => {
   });
 
   it("of a tenant in code makes the tenant, of another one does not", async () => {
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(methods.read(false)).toBeUndefined();
       // As the directory answers it when it notes the tenant.
@@ -90,7 +90,7 @@ describe("a lease", () => {
   });
 
   it("tells suspensions, blocks and retired names, each as it is", async () => {
-    const retired: RetiredName[] = [
+    const retired: DeprecatedName[] = [
       { kind: "tools", profile: null, name: "old", target: "add", successor: "plus", until: 1e15 },
       { kind: "prompts", profile: "p", name: "old", target: "hi", successor: "new", until: 1e15 },
     ];
@@ -184,7 +184,7 @@ describe("a document", () => {
 
   it("is written by one of many who read the same revision", async () => {
     const { stub } = freshTenant();
-    const policy = remote(stub, policyTables);
+    const policy = createRpcClient(stub, policyStore);
     await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
     const titles = Array.from({ length: 10 }, (_none, at) => `title ${at}`);
     const done = await Promise.all(titles.map((title) => policy.write(writeOf({ title }, { ifRevision: 1 }))));
@@ -197,7 +197,7 @@ describe("a document", () => {
       expect(again).toMatchObject({ state: "conflict", revision: 1 });
       expect(methods.read(false)?.own).toEqual({ title: "a" });
     });
-    await onBench(policyTables, ({ methods }) => {
+    await onBench(policyStore, ({ methods }) => {
       expect(methods.write(writeOf({}))).toEqual({ state: "absent" });
       expect(methods.read(false)).toBeUndefined();
     });
@@ -205,7 +205,7 @@ describe("a document", () => {
 
   it("is stored with its audit entry or not at all", async () => {
     const tenant = freshTenant();
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     await policy.create({ own: { title: "a" }, effective: { title: "a" }, actor: ANN, action: "create" });
     const broken = { ...writeOf({ title: "b" }), actor: { name: null } };
     expect(String(await failureOf(tenant, "policy.write", broken))).toContain("NOT NULL");
@@ -215,7 +215,7 @@ describe("a document", () => {
 });
 
 describe("retired names", () => {
-  const nameOf = (about: Partial<RetiredName> = {}): RetiredName => ({
+  const nameOf = (about: Partial<DeprecatedName> = {}): DeprecatedName => ({
     kind: "tools",
     profile: null,
     name: "old",

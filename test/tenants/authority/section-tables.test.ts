@@ -3,20 +3,20 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { sectionsOf } from "../../../src/tenants/authority/section-rows.ts";
+import type { GrantedLease } from "../../../src/tenants/authority/policy-records.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { sectionsIn } from "../../../src/tenants/authority/section-rows.ts";
 import {
   MAX_SECTION_BYTES,
   MAX_SECTIONS_BYTES,
   sectionKey,
-  sectionTables,
+  sectionStore,
   type SectionBody,
   type SectionMethods,
-  type SectionWrite,
+  type SectionWriteResult,
 } from "../../../src/tenants/authority/section-tables.ts";
-import { remote, type Remote } from "../../../src/tenants/authority/tables.ts";
-import { loadSection, writeSection, type SectionPlace } from "../../../src/tenants/isolate/sections.ts";
+import { createRpcClient, type RpcClient } from "../../../src/tenants/authority/tables.ts";
+import { loadSection, writeSection, type SectionLocation } from "../../../src/tenants/isolate/sections.ts";
 import {
   freshTenant,
   inside,
@@ -30,30 +30,30 @@ import {
 const ANN = { name: "ann" };
 const BIRTH = { own: {}, effective: {}, actor: ANN, action: "create" };
 
-const placeOf = ({ id, stub }: FreshTenant): SectionPlace => ({
-  kept: id,
+const placeOf = ({ id, stub }: FreshTenant): SectionLocation => ({
+  storageKey: id,
   bodies: env.BODIES,
-  sections: () => remote(stub, sectionTables),
+  sections: () => createRpcClient(stub, sectionStore),
 });
 
 async function made(): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await remote(tenant.stub, policyTables).create({ ...BIRTH, created: MADE_BEFORE });
+  await createRpcClient(tenant.stub, policyStore).create({ ...BIRTH, created: MADE_BEFORE });
   return tenant;
 }
 
-async function leaseOf({ stub }: FreshTenant, number?: number): Promise<LeaseGranted> {
-  const policy = remote(stub, policyTables);
+async function leaseOf({ stub }: FreshTenant, number?: number): Promise<GrantedLease> {
+  const policy = createRpcClient(stub, policyStore);
   const before = await policy.lease({ version: null, maxStalenessMs: 50, inCode: false, keyHash: null });
-  if (number === undefined) return before as LeaseGranted;
-  const version = { number, created: (before as LeaseGranted).created };
-  return (await policy.lease({ version, maxStalenessMs: 50, inCode: false, keyHash: null })) as LeaseGranted;
+  if (number === undefined) return before as GrantedLease;
+  const version = { number, created: (before as GrantedLease).created };
+  return (await policy.lease({ version, maxStalenessMs: 50, inCode: false, keyHash: null })) as GrantedLease;
 }
 
 const bytes = (size: number, fill = 1) => new Uint8Array(size).fill(fill);
 
 /** Written for the tenant that has the name now, unless `created` says for which. */
-async function write(tenant: FreshTenant, name: string, body: Uint8Array): Promise<SectionWrite> {
+async function write(tenant: FreshTenant, name: string, body: Uint8Array): Promise<SectionWriteResult> {
   return writeSection(placeOf(tenant), { name, bytes: body });
 }
 
@@ -114,14 +114,14 @@ describe("a section", () => {
 
 it("a section is refused for another tenant of the same name, and so is its removal", async () => {
   const tenant = await made();
-  const policy = remote(tenant.stub, policyTables);
+  const policy = createRpcClient(tenant.stub, policyStore);
   const first = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
   await policy.close(MADE_BEFORE);
   await policy.create(BIRTH);
   await expect(write(first, "s", bytes(1))).rejects.toThrow("unknownTenant");
   expect(await inKv(tenant)).toBe(0);
   expect(await write(tenant, "s", bytes(2))).toMatchObject({ state: "written" });
-  await expect(remote(first.stub, sectionTables).remove("s")).rejects.toThrow("unknownTenant");
+  await expect(createRpcClient(first.stub, sectionStore).remove("s")).rejects.toThrow("unknownTenant");
   expect((await leaseOf(tenant)).sections).toHaveLength(1);
 });
 
@@ -156,7 +156,7 @@ describe("what is refused leaves nothing in KV", () => {
 
   it("where there is no tenant any more", async () => {
     const tenant = await made();
-    await remote(tenant.stub, policyTables).close(MADE_BEFORE);
+    await createRpcClient(tenant.stub, policyStore).close(MADE_BEFORE);
     const gone = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
     await expect(write(gone, "s", bytes(1))).rejects.toThrow("unknownTenant");
     expect(await inKv(tenant)).toBe(0);
@@ -185,7 +185,7 @@ it("a section that comes back while its body is being deleted is in KV afterward
     },
   };
   await onBench(
-    sectionTables,
+    sectionStore,
     async ({ methods, open, clock, sql }) => {
       let puts = 0;
       const put = async (section: SectionBody) => {
@@ -193,12 +193,12 @@ it("a section that comes back while its body is being deleted is in KV afterward
         return methods.put(section);
       };
       const has = async (name: string, hash: string) => methods.has(name, hash);
-      const sections = () => ({ has, put }) as Remote<SectionMethods>;
-      const place = { kept: tenant.id, bodies: bodies as unknown as KVNamespace, sections };
+      const sections = () => ({ has, put }) as RpcClient<SectionMethods>;
+      const place = { storageKey: tenant.id, bodies: bodies as unknown as KVNamespace, sections };
       const again = (fill: number) => writeSection(place, { name: "s", bytes: bytes(1, fill) });
       await again(1);
       await again(2);
-      let writing: Promise<SectionWrite> | undefined;
+      let writing: Promise<SectionWriteResult> | undefined;
       during.push(async () => {
         writing = again(1);
         // The first try ends while the deletion is on its way.
@@ -207,7 +207,7 @@ it("a section that comes back while its body is being deleted is in KV afterward
       clock.now += 600_000;
       await open.alarm?.(clock.now);
       expect(await writing).toMatchObject({ state: "written" });
-      const [[, hash] = ["", ""]] = sectionsOf(sql);
+      const [[, hash] = ["", ""]] = sectionsIn(sql);
       expect(stored).toContain(sectionKey(tenant.id, hash));
       expect(methods.body(hash)).toEqual(bytes(1, 1).buffer);
     },
@@ -225,7 +225,7 @@ it("a section that was replaced is deleted in KV when nobody's lease names it an
   const tenant = await made();
   const put = (hash: string) => ({ name: "s", hash, body: bytes(1).buffer, resent: null });
   await onBench(
-    sectionTables,
+    sectionStore,
     async ({ methods, open, clock, wakes }) => {
       for (const hash of ["one", "two", "three", "two"]) methods.put(put(hash));
       expect(wakes).toContain(clock.now + 600_000);

@@ -3,16 +3,16 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
-import { WHOEVER } from "../../../src/tenants/authority/incarnation.ts";
-import { migrate, remote, type Calls, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { authorityStore } from "../../../src/tenants/authority/authority-tables.ts";
+import { ANY_UID } from "../../../src/tenants/authority/incarnation.ts";
+import { migrate, createRpcClient, type RpcInterface, type Store } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, inside, rowsOf } from "../../support/workerd/tenant.ts";
 import { callOn } from "../../support/workerd/object-calls.ts";
 
 const CREATE = "CREATE TABLE steps (at INTEGER PRIMARY KEY, name TEXT NOT NULL)";
 const step = (name: string) => `INSERT INTO steps (name) VALUES ('${name}')`;
 
-function domain(migrations: readonly string[], name = "steps"): Tables {
+function domain(migrations: readonly string[], name = "steps"): Store {
   return { name, methods: {}, migrations, open: () => ({ methods: {} }) };
 }
 
@@ -108,12 +108,12 @@ describe("migrate", () => {
   it("does not run again after an eviction", async () => {
     const tenant = freshTenant();
     const versions = () => rowsOf(tenant, "SELECT name, version FROM schema ORDER BY name");
-    await remote(tenant.stub, authorityTables).markSeeded();
+    await createRpcClient(tenant.stub, authorityStore).markSeeded();
     const before = await versions();
-    expect(before).toContainEqual({ name: "authority", version: authorityTables.migrations.length });
+    expect(before).toContainEqual({ name: "authority", version: authorityStore.migrations.length });
     await evictDurableObject(tenant.object);
     expect(await versions()).toEqual(before);
-    expect((await remote(tenant.stub, authorityTables).state()).seeded).toBe(true);
+    expect((await createRpcClient(tenant.stub, authorityStore).state()).seeded).toBe(true);
   });
 });
 
@@ -130,9 +130,9 @@ describe("remote", () => {
       add(a: number, b: number): number;
       reset(): void;
     }
-    const sums: Calls<Sums> = { name: "sums", methods: { add: { idempotent: true }, reset: {} } };
-    expect(await remote(stub, sums).add(1, 2)).toBe("answer");
-    await remote(stub, sums).reset();
+    const sums: RpcInterface<Sums> = { name: "sums", methods: { add: { idempotent: true }, reset: {} } };
+    expect(await createRpcClient(stub, sums).add(1, 2)).toBe("answer");
+    await createRpcClient(stub, sums).reset();
     expect(calls).toEqual([
       ["sums.add", [1, 2], true],
       ["sums.reset", [], false],
@@ -141,19 +141,19 @@ describe("remote", () => {
 
   it("is not taken for a promise by what returns it", async () => {
     const { stub } = freshTenant();
-    const open = async () => remote(stub, authorityTables);
+    const open = async () => createRpcClient(stub, authorityStore);
     expect((await (await open()).state()).seeded).toBe(false);
   });
 
   it.each(["constructor", "toString", "__proto__", "put"])("has no method %s", (method) => {
-    const authority = remote(freshTenant().stub, authorityTables) as unknown as Record<string, unknown>;
+    const authority = createRpcClient(freshTenant().stub, authorityStore) as unknown as Record<string, unknown>;
     expect(authority[method]).toBeUndefined();
   });
 
   it.each(["authority.constructor", "authority.put", "nobody.lease", "constructor.lease", "run", "#run", "sql"])(
     "reaches nothing of the object as %s",
     async (method) => {
-      const called = (async () => callOn(freshTenant().object, method, WHOEVER))().catch(String);
+      const called = (async () => callOn(freshTenant().object, method, ANY_UID))().catch(String);
       expect(await called).toContain("does not implement");
     },
   );

@@ -1,13 +1,13 @@
 // What a domain with tables of its own may use without a door to another's: here one that no other file knows.
 
 import { expect, it } from "vitest";
-import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { openTables, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { createChangeDomain } from "../../../src/tenants/authority/change-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { openStores, type StoreHost, type Store } from "../../../src/tenants/authority/tables.ts";
 import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
-import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
+import { sectionHashStore } from "../../../src/tenants/authority/section-rows.ts";
+import { sectionStore } from "../../../src/tenants/authority/section-tables.ts";
 import { freshTenant, inside, NO_CLOSURE } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -18,7 +18,7 @@ interface OwnMethods {
   refresh(hash: string): boolean;
 }
 
-const ownTables: Tables<OwnMethods, TenantHost> = {
+const ownTables: Store<OwnMethods, TenantHost> = {
   name: "own",
   methods: { grant: {}, refresh: {} },
   migrations: ["CREATE TABLE own (name TEXT PRIMARY KEY)"],
@@ -27,39 +27,39 @@ const ownTables: Tables<OwnMethods, TenantHost> = {
       grant: () =>
         host.transaction(() => {
           host.record(ANN, "own.grant", "own thing", { before: null, after: { granted: true } });
-          return { revision: host.bump({ principal: "key one" }), effectiveAt: host.effectiveAt() };
+          return { revision: host.incrementRevision({ principal: "key one" }), effectiveAt: host.effectiveAt() };
         }),
       refresh: (hash) => host.definitionsChanged("own", hash),
     },
   }),
 };
 
-function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]) => R): Promise<R> {
+function opened<R>(work: (tables: ReturnType<typeof openStores>, told: unknown[]) => R): Promise<R> {
   return inside(freshTenant(), ({ storage }) => {
     const told: unknown[] = [];
-    const changes = createChanges("definitions");
-    const base: TableHost = {
+    const changes = createChangeDomain("definitions");
+    const base: StoreHost = {
       ...countWrites(storage.sql),
       env: {},
       tenant: "tenant",
-      kept: () => "tenant",
+      storageKey: () => "tenant",
       jurisdiction: null,
       now: () => NOW,
       transaction: (step) => storage.transactionSync(step),
-      wakeAt: () => {},
+      scheduleAlarm: () => {},
       changes: {
         ...changes.log,
         policy: (...about) => {
           told.push(about);
         },
       },
-      closure: NO_CLOSURE,
+      deletion: NO_CLOSURE,
       erase: async () => {},
-      hasRoom: () => true,
+      hasCapacity: () => true,
     };
-    const tables = [changes.tables, policyTables, sectionRows, sectionTables, ownTables];
+    const tables = [changes.store, policyStore, sectionHashStore, sectionStore, ownTables];
     return work(
-      openTables<TenantHost>(tables, base, (own) => createTenantHost(own)),
+      openStores<TenantHost>(tables, base, (own) => createTenantHost(own)),
       told,
     );
   });
@@ -89,6 +89,6 @@ it("a domain tells of definitions only when their digest is another one", async 
   });
 });
 
-type Opened = ReturnType<typeof openTables>;
+type Opened = ReturnType<typeof openStores>;
 const ownOf = (tables: Opened) => tables.get("own")?.methods as OwnMethods;
-const policyOf = (tables: Opened) => tables.get("policy")?.methods as ReturnType<typeof policyTables.open>["methods"];
+const policyOf = (tables: Opened) => tables.get("policy")?.methods as ReturnType<typeof policyStore.open>["methods"];

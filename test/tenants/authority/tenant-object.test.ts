@@ -3,10 +3,10 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { openStore } from "../../../src/content/store/open-store.ts";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { createTablesObject } from "../../../src/tenants/authority/tables-object.ts";
-import { remote, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { createResourceStore } from "../../../src/content/store/open-store.ts";
+import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createStoreObject } from "../../../src/tenants/authority/tables-object.ts";
+import { createRpcClient, type StoreHost, type Store } from "../../../src/tenants/authority/tables.ts";
 import {
   contentSideOf,
   failureOf,
@@ -17,7 +17,7 @@ import {
 } from "../../support/workerd/tenant.ts";
 
 function storeOf({ id, content }: FreshTenant) {
-  return openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
+  return createResourceStore({ storageKey: id, content: createRpcClient(content, contentStore), bodies: env.BODIES });
 }
 
 function alarmOf(tenant: FreshTenant): Promise<number | null> {
@@ -88,13 +88,13 @@ it("an alarm sets the next one, until nothing is left to do", async () => {
   expect(await runDurableObjectAlarm(tenant.object)).toBe(false);
 });
 
-const objectWith = (domains: readonly Tables[]) =>
-  createTablesObject<unknown, TableHost>(domains, { hostOf: (base) => base });
+const objectWith = (domains: readonly Store[]) =>
+  createStoreObject<unknown, StoreHost>(domains, { hostOf: (base) => base });
 
 it("an alarm rings every domain though one fails, and that one again later", async () => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const rung: string[] = [];
-  const domain = (name: string, fails: boolean): Tables => ({
+  const domain = (name: string, fails: boolean): Store => ({
     name,
     methods: {},
     migrations: [],
@@ -123,7 +123,7 @@ it("an alarm rings again for all domains where the instance ends before the last
   const tomorrow = Date.now() + 86_400_000;
   const answered = Promise.withResolvers<undefined>();
   const rung: string[] = [];
-  const domain = (name: string, alarm: () => Promise<number | undefined>): Tables => ({
+  const domain = (name: string, alarm: () => Promise<number | undefined>): Store => ({
     name,
     methods: {},
     migrations: [],

@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { createWake } from "../../../src/tenants/authority/wake.ts";
+import { createAlarmScheduler } from "../../../src/tenants/authority/wake.ts";
 import { askOf, freshSession, later, storedIn } from "../../support/workerd/session.ts";
 
 it("a new instance that asks for a later alarm keeps an earlier one that it does not know yet", async () => {
@@ -30,16 +30,16 @@ it.each([0, -1, Date.UTC(9999, 0)])("sets an alarm for %s, a time that the platf
   expect(ended).toBeDefined();
   await runInDurableObject(session, async (_instance, state) => {
     await state.storage.deleteAlarm();
-    const wake = createWake(state);
+    const wake = createAlarmScheduler(state);
     await state.blockConcurrencyWhile(async () => {});
-    wake.at(time);
-    wake.at(time);
+    wake.schedule(time);
+    wake.schedule(time);
     const alarm = await state.storage.getAlarm();
     // What is due at once may have rung already.
     if (time > 0) expect(alarm).toBeGreaterThan(Date.now());
     // A later wish for an earlier time is heard: nothing is taken for set that was not.
     wake.clear();
-    wake.at(Date.now() + 60_000);
+    wake.schedule(Date.now() + 60_000);
     expect(await state.storage.getAlarm()).toBeLessThan(Date.now() + 60_001);
   });
 });

@@ -2,14 +2,14 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Named } from "../../../src/tenants/directory/directory-object.ts";
+import type { DirectoryRef } from "../../../src/tenants/directory/directory-object.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { forgetName, lookUp, NAME_FOR_MS, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
+import { forgetName, lookupTenant, NAME_TTL_MS, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ANYWHERE = { jurisdiction: null, region: null };
-const inCode = (id: string): Named => ({ id, created: null });
+const inCode = (id: string): DirectoryRef => ({ id, created: null });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -24,7 +24,7 @@ describe("the directory", () => {
       Array.from({ length: 5 }, () => directoryOf(env, "wanted").add("wanted", ANYWHERE)),
     );
     expect(new Set(added.map(({ created }) => created)).size).toBe(1);
-    const first = added[0] as Named;
+    const first = added[0] as DirectoryRef;
     expect(await directoryOf(env, "wanted").lookup("wanted")).toMatchObject({
       entry: { created: first.created, id: "wanted", state: "active", ...ANYWHERE },
     });
@@ -50,21 +50,25 @@ describe("the directory", () => {
     await directoryOf(env, first.id).markDeleting(first);
     await directoryOf(env, first.id).remove(first);
     expect(second).toMatchObject({ ...(await directoryOf(env, "again").lookup("again")).entry });
-    expect(await directoryOf(env, "again.example").hostname("again.example")).toBe("again");
-    expect(await directoryOf(env, "late.example").hostname("late.example")).toBeNull();
+    expect(await directoryOf(env, "again.example").lookupHostname("again.example")).toBe("again");
+    expect(await directoryOf(env, "late.example").lookupHostname("late.example")).toBeNull();
   });
 
   it("gives a hostname back by no revision that a write may replace which wants it", async () => {
     const one = await directoryOf(env, "resting").add("resting", ANYWHERE);
     const shard = directoryOf(env, "resting.example");
-    const owner = () => shard.hostname("resting.example");
+    const owner = () => shard.lookupHostname("resting.example");
     expect(await shard.claimHostname("resting.example", one, 3)).toBe("claimed");
     expect(await shard.claimHostname("resting.example", one, 3)).toBe("kept");
     await shard.releaseHostname("resting.example", one, 3);
     // One of the two is withdrawn.
     await shard.releaseHostname("resting.example", one, 3, 3);
     expect(await owner()).toBe("resting");
-    expect(await shard.claimOn("resting.example")).toMatchObject({ tenant: "resting", created: one.created, basis: 3 });
+    expect(await shard.getHostnameClaim("resting.example")).toMatchObject({
+      tenant: "resting",
+      created: one.created,
+      basis: 3,
+    });
     await shard.releaseHostname("resting.example", one, 3, 3);
     expect(await owner()).toBeNull();
     // What rests on a revision that is replaced rests on nothing.
@@ -80,12 +84,12 @@ describe("the directory", () => {
   });
 
   it("gives a hostname to one tenant, and takes it back from that one only", async () => {
-    const [one, two] = ["one", "two"].map(inCode) as [Named, Named];
+    const [one, two] = ["one", "two"].map(inCode) as [DirectoryRef, DirectoryRef];
     expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("claimed");
     expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("kept");
     expect(await directoryOf(env, "a.example").claimHostname("a.example", two)).toBe("taken");
     await directoryOf(env, "a.example").releaseHostname("a.example", two);
-    expect(await directoryOf(env, "a.example").hostname("a.example")).toBe("one");
+    expect(await directoryOf(env, "a.example").lookupHostname("a.example")).toBe("one");
     await directoryOf(env, "a.example").releaseHostname("a.example", one);
     expect(await directoryOf(env, "a.example").claimHostname("a.example", two)).toBe("claimed");
   });
@@ -102,33 +106,33 @@ describe("the directory", () => {
 
 describe("an isolate", () => {
   it("remembers an unknown name for a moment, and no longer", async () => {
-    expect((await lookUp(env, "late")).entry).toBeNull();
+    expect((await lookupTenant(env, "late")).entry).toBeNull();
     await directoryOf(env, "late").add("late", ANYWHERE);
-    vi.setSystemTime(NOW + NAME_FOR_MS - 1);
-    expect((await lookUp(env, "late")).entry).toBeNull();
-    vi.setSystemTime(NOW + NAME_FOR_MS);
-    expect((await lookUp(env, "late")).entry).toMatchObject({ id: "late" });
+    vi.setSystemTime(NOW + NAME_TTL_MS - 1);
+    expect((await lookupTenant(env, "late")).entry).toBeNull();
+    vi.setSystemTime(NOW + NAME_TTL_MS);
+    expect((await lookupTenant(env, "late")).entry).toMatchObject({ id: "late" });
   });
 
   it("asks again at once for a name that was made or removed here", async () => {
-    await lookUp(env, "here");
+    await lookupTenant(env, "here");
     await directoryOf(env, "here").add("here", ANYWHERE);
     forgetName("here");
-    expect((await lookUp(env, "here")).entry).toMatchObject({ id: "here" });
+    expect((await lookupTenant(env, "here")).entry).toMatchObject({ id: "here" });
   });
 
   it("takes a tenant that is being deleted for none", async () => {
     const leaving = await directoryOf(env, "leaving").add("leaving", ANYWHERE);
-    expect((await lookUp(env, "leaving")).entry).not.toBeNull();
+    expect((await lookupTenant(env, "leaving")).entry).not.toBeNull();
     await directoryOf(env, leaving.id).markDeleting(leaving);
-    expect((await lookUp(env, "leaving")).entry).toBeNull();
+    expect((await lookupTenant(env, "leaving")).entry).toBeNull();
   });
 
   it("remembers whose a hostname is, or that it is nobody's, for a moment", async () => {
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
     await directoryOf(env, "b.example").claimHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
-    vi.setSystemTime(NOW + NAME_FOR_MS);
+    vi.setSystemTime(NOW + NAME_TTL_MS);
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
     await directoryOf(env, "b.example").releaseHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBe("one");

@@ -5,14 +5,14 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
-import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { storageKey } from "../../../src/tenants/authority/incarnation.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import type { DirectoryEntry } from "../../../src/tenants/directory/directory-object.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
-import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, peekPolicy } from "../../../src/tenants/isolate/snapshot.ts";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { adminEnv, ORIGIN } from "../../support/workerd/admin.ts";
 
@@ -66,7 +66,7 @@ async function ask(tenant: string, method = "ping", key?: string): Promise<Asked
 }
 
 const policyAt = ({ id, created, jurisdiction, region }: DirectoryEntry) =>
-  remote(stubOf(world, { id, placement: { jurisdiction, region, created }, incarnation: "*" }), policyTables);
+  createRpcClient(stubOf(world, { id, placement: { jurisdiction, region, created }, uid: "*" }), policyStore);
 
 /** As the admin API of another isolate does, of which this one hears nothing. */
 async function make(id: string, jurisdiction: string | null, mode: "open" | "key" = "open"): Promise<DirectoryEntry> {
@@ -105,12 +105,12 @@ describe.each([
     const id = nameOf("held");
     const old = await make(id, before);
     expect(await ask(id)).toMatchObject({ status: 200 });
-    expect(lastSnapshot(id)?.placement.jurisdiction).toBe(before);
+    expect(peekPolicy(id)?.placement.jurisdiction).toBe(before);
     await end(old);
     const made = await make(id, after);
     later(6000);
     expect(await ask(id)).toMatchObject({ status: 200, calls: [at(before, id), "DirectoryObject", at(after, id)] });
-    expect(lastSnapshot(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
+    expect(peekPolicy(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
     expect(await ask(id)).toMatchObject({ status: 200, calls: [] });
     later(6000);
     expect(await ask(id)).toMatchObject({ status: 200, calls: [at(after, id)] });
@@ -128,25 +128,25 @@ describe.each([
           ? async (key: string) => (key === placementKey(id) ? { created, region, jurisdiction: before } : null)
           : (Reflect.get(kv, member) as () => unknown).bind(kv),
     });
-    dropSnapshot(id);
+    evictPolicy(id);
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const headers = { "content-type": "application/json" };
     const request = new Request(`${ORIGIN}/mcp/${id}`, { method: "POST", headers, body });
     expect((await worker.fetch(request, { ...world, BODIES }, createExecutionContext())).status).toBe(200);
-    expect(lastSnapshot(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
+    expect(peekPolicy(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
   });
 
   it("has its content where it is, and none of the one before it", async () => {
     const id = nameOf("stored");
     const old = await make(id, before);
-    expect((await ask(id, "resources/list")).calls.at(-1)).toContain(keptUnder(id, old.created));
+    expect((await ask(id, "resources/list")).calls.at(-1)).toContain(storageKey(id, old.created));
     await end(old);
     const made = await make(id, after);
     later(6000);
     const listed = await ask(id, "resources/list");
     expect(listed).toMatchObject({ status: 200 });
     const content = listed.calls.filter((call) => call.startsWith("ContentObject"));
-    expect(content).toEqual([at(after, keptUnder(id, made.created)).replace("TenantObject", "ContentObject")]);
+    expect(content).toEqual([at(after, storageKey(id, made.created)).replace("TenantObject", "ContentObject")]);
   });
 
   it("takes no key of the one before it, and its own", async () => {
@@ -173,7 +173,7 @@ describe.each([
     await end(old);
     later(6000);
     expect(await ask(id)).toMatchObject({ status: 401 });
-    expect(lastSnapshot(id)).toBeUndefined();
+    expect(peekPolicy(id)).toBeUndefined();
     await make(id, after);
     later(6000);
     expect(await ask(id)).toMatchObject({ status: 200 });

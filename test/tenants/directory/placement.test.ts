@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { findTenant } from "../../../src/http/find-tenant.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
@@ -34,7 +34,7 @@ it("is shown by the API and in an export, and is nowhere for a tenant that did n
   const [line = ""] = (await ask("GET", "/tenants/placed/export")).text.split("\n");
   expect(JSON.parse(line)).toMatchObject({ kind: "tenant", id: "placed", region: "weur", jurisdiction: null });
   for (const id of [await newTenant(), "demo"]) {
-    expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject(ANYWHERE);
+    expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject(DEFAULT_PLACEMENT);
   }
   expect(await ping("placed")).toBe(200);
 });
@@ -53,9 +53,7 @@ it("is asked of the directory once, and remembered with the snapshot", async () 
 
 it("decides which object a caller's request reaches", async () => {
   await directoryOf(env, "abroad").add("abroad", { region: null, jurisdiction: "eu" });
-  expect(() =>
-    stubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, incarnation: "" }),
-  ).toThrow();
+  expect(() => stubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, uid: "" })).toThrow();
   expect(await ping("abroad")).toBe(503);
   await directoryOf(env, "here-placed").add("here-placed", { region: null, jurisdiction: null });
   expect(await ping("here-placed")).toBe(401);

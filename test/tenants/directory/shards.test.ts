@@ -4,9 +4,9 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
-import { findPlacement, lookUpPlaced } from "../../../src/tenants/directory/directory.ts";
+import { findPlacement, lookupPlacedTenant } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { SHARDS } from "../../../src/tenants/directory/shards.ts";
+import { SHARD_COUNT } from "../../../src/tenants/directory/shards.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 
 const ANYWHERE = { jurisdiction: null, region: null };
@@ -18,7 +18,7 @@ describe("a placement", () => {
     const placement = { created, jurisdiction: null, region: "apac" };
     await expect.poll(() => findPlacement(env, "placed-one")).toEqual(placement);
     const nobody = { getByName: () => ({ lookup: () => Promise.reject(new Error("asked")) }) } as never;
-    expect((await lookUpPlaced({ ...env, DirectoryObject: nobody }, "placed-one")).entry).toEqual(placement);
+    expect((await lookupPlacedTenant({ ...env, DirectoryObject: nobody }, "placed-one")).entry).toEqual(placement);
   });
 
   it("is not needed: the directory is asked where KV has none, fails, or does not answer", async () => {
@@ -26,7 +26,7 @@ describe("a placement", () => {
     const getters = [async () => null, async () => Promise.reject(new Error("KV")), () => new Promise<null>(() => {})];
     for (const get of getters) {
       const BODIES = { get } as unknown as KVNamespace;
-      expect(entry).toMatchObject({ ...(await lookUpPlaced({ ...env, BODIES }, "unplaced")).entry });
+      expect(entry).toMatchObject({ ...(await lookupPlacedTenant({ ...env, BODIES }, "unplaced")).entry });
     }
   });
 
@@ -66,7 +66,7 @@ it("lists all tenants in the order of ids, whichever shard has them", async () =
     if (own.length < 7) break;
   }
   expect(found).toEqual(ids);
-  expect(new Set(ids.map((id) => nameOf(directoryOf(env, id)))).size).toBeGreaterThan(SHARDS / 2);
+  expect(new Set(ids.map((id) => nameOf(directoryOf(env, id)))).size).toBeGreaterThan(SHARD_COUNT / 2);
 });
 
 it("refuses a hostname to a tenant that ended while it was claimed, and gives it to another", async () => {
@@ -74,7 +74,7 @@ it("refuses a hostname to a tenant that ended while it was claimed, and gives it
   await directoryOf(env, "claims").markDeleting(first);
   const shard = directoryOf(env, "claims.example");
   expect(await shard.claimHostname("claims.example", first)).toBe("gone");
-  expect(await shard.hostname("claims.example")).toBeNull();
+  expect(await shard.lookupHostname("claims.example")).toBeNull();
   expect(await shard.claimHostname("claims.example", { id: "other", created: null })).toBe("claimed");
   await directoryOf(env, "claims").remove(first);
 });

@@ -8,7 +8,7 @@ import { findPlacement } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { withNamespaces } from "../../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../../src/tenants/isolate/snapshot.ts";
 import { adminEnv, ask, ORIGIN } from "../../support/workerd/admin.ts";
 import { freshAddress } from "../../support/workerd/tenant.ts";
 
@@ -73,7 +73,7 @@ describe("a cold call of a tenant", () => {
     const id = "one-of-them";
     await ask("POST", "/tenants", { json: { id, document: { mode: "open" } } });
     await expect.poll(() => findPlacement(env, id)).not.toBeNull();
-    dropSnapshot(id);
+    evictPolicy(id);
     calls = [];
     expect((await ping(id)).status).toBe(200);
     expect(calls).toEqual([`TenantObject ${id}`]);
@@ -177,7 +177,7 @@ describe("a tenant that was just made", () => {
       placementKey("made-again"),
       JSON.stringify({ created: "2026-11-20T10:00:00.000123Z", ...ANYWHERE }),
     );
-    dropSnapshot("made-again");
+    evictPolicy("made-again");
     calls = [];
     expect((await ping("made-again")).status).toBe(200);
     expect(calls).toEqual(["TenantObject made-again"]);

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { Document } from "../../../src/admin/contract.ts";
-import { faultsOf } from "../../../src/admin/validate.ts";
+import { validationErrors } from "../../../src/admin/validate.ts";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 
 const many = <T>(count: number, make: (at: number) => T) =>
@@ -54,13 +54,13 @@ const inCode = (definition: object) => defineTenants({ acme: definition });
 describe.each(SIZED)("%s: %i", (_what, most, make) => {
   it("are taken in code and in a document", () => {
     expect(() => inCode(make(most))).not.toThrow();
-    expect(faultsOf(Document, make(most))).toEqual([]);
+    expect(validationErrors(Document, make(most))).toEqual([]);
   });
 
   it("and one more are refused in code and in a document", () => {
     expect(() => inCode(make(most + 1))).toThrow(TypeError);
     expect(() => inCode(make(most + 1))).toThrow(/^tenant "acme": (profiles|scopes)/);
-    expect(faultsOf(Document, make(most + 1))).not.toEqual([]);
+    expect(validationErrors(Document, make(most + 1))).not.toEqual([]);
   });
 });
 
@@ -80,5 +80,5 @@ it.each<readonly [string, object]>([
   ["a budget of something else", { profiles: { p: { resultBudget: { lines: 5 } } } }],
 ])("%s is refused in code and in a document", (_what, definition) => {
   expect(() => inCode(definition)).toThrow(TypeError);
-  expect(faultsOf(Document, definition)).not.toEqual([]);
+  expect(validationErrors(Document, definition)).not.toEqual([]);
 });

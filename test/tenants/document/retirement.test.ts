@@ -1,7 +1,7 @@
 // Which names a change takes off the lists, and what becomes of them.
 
 import { describe, expect, it } from "vitest";
-import { retiredNames, type CatalogNames } from "../../../src/tenants/document/retirement.ts";
+import { findDeprecatedNames, type CatalogNames } from "../../../src/tenants/document/retirement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -11,7 +11,7 @@ const message = { role: "user", content: { type: "text", text: "Hi" } } as const
 const prompt = { messages: [message] };
 
 const retired = (before: TenantDocument, after: TenantDocument) =>
-  retiredNames(before, after, CATALOG, NOW).map(
+  findDeprecatedNames(before, after, CATALOG, NOW).map(
     ({ kind, profile, name, target, successor }) =>
       `${profile ?? "-"} ${kind} ${name} (${target}) -> ${successor ?? "nothing"}`,
   );
@@ -59,7 +59,7 @@ describe("what retires", () => {
 it("can be called for as many days as the new document says, thirty where it says nothing", () => {
   const profiles = { p: { tools: { rename: { add: { name: "sum" } } } } };
   const until = (after: TenantDocument) =>
-    retiredNames({ profiles: { p: {} } }, { ...after, profiles }, CATALOG, NOW).map((name) => name.until);
+    findDeprecatedNames({ profiles: { p: {} } }, { ...after, profiles }, CATALOG, NOW).map((name) => name.until);
   expect(until({})).toEqual([NOW + 30 * DAY]);
   expect(until({ deprecatedNameDays: 0.5 })).toEqual([NOW + DAY / 2]);
   expect(until({ deprecatedNameDays: 0 })).toEqual([]);

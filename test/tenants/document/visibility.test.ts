@@ -3,10 +3,16 @@
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import type { Patterns, ScopeDocument, TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { isVisible, judge, settingOf, type Eyes, type Kind } from "../../../src/tenants/document/visibility.ts";
+import {
+  isVisible,
+  explainVisibility,
+  settingOf,
+  type AccessFilter,
+  type Kind,
+} from "../../../src/tenants/document/visibility.ts";
 import { SEED } from "../../support/seed.ts";
 
-const NOBODY: Eyes = { profile: undefined, scopes: undefined };
+const NOBODY: AccessFilter = { profile: undefined, scopes: undefined };
 
 describe("the setting of a tool", () => {
   const tools = {
@@ -40,7 +46,7 @@ describe("the setting of a tool", () => {
 });
 
 describe("visible", () => {
-  it.each<[string, TenantDocument, Eyes, Kind, boolean]>([
+  it.each<[string, TenantDocument, AccessFilter, Kind, boolean]>([
     ["by default", {}, NOBODY, "tools", true],
     ["not where it is disabled", { tools: { x: { enabled: false } } }, NOBODY, "tools", false],
     [
@@ -88,7 +94,7 @@ describe("visible", () => {
         fc.constantFrom<Kind>("tools", "prompts", "resources"),
         name,
         (of, by, kind, what) => {
-          const verdict = judge(of, by, kind, what);
+          const verdict = explainVisibility(of, by, kind, what);
           expect(verdict.visible).toBe(isVisible(of, by, kind, what));
           // One reason for each part of the rule: tenant, profile, principal.
           expect(verdict.reasons.map((reason) => reason.split(":")[0])).toEqual(["tenant", "profile", "principal"]);

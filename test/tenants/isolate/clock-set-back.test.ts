@@ -3,16 +3,16 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { accessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
-import { FAILURES_IN_A_ROW, UpstreamCircuits } from "../../../src/gateway/guard/upstream-circuit.ts";
+import { getAccessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
+import { MAX_CONSECUTIVE_FAILURES, CircuitBreakers } from "../../../src/gateway/guard/upstream-circuit.ts";
 import { Bucket } from "../../../src/limits/bucket.ts";
-import { InUse } from "../../../src/limits/in-use.ts";
-import { OutboundDoor } from "../../../src/outbound/outbound-door.ts";
-import { resolverAt } from "../../../src/outbound/resolve.ts";
+import { ConcurrencyCounter } from "../../../src/limits/in-use.ts";
+import { GuardedFetch } from "../../../src/outbound/outbound-door.ts";
+import { createResolver } from "../../../src/outbound/resolve.ts";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
-import { lookUp, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { lookupTenant, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 
@@ -35,7 +35,7 @@ function grantOf(): ClientGrant {
 }
 
 const tokenFrom = (grant: ClientGrant, answer: () => Promise<Response>) =>
-  accessToken(grant, { fetch: answer, now: Date.now, waitUntil: () => {} });
+  getAccessToken(grant, { fetch: answer, now: Date.now, waitUntil: () => {} });
 const given = async () => Response.json({ access_token: "token", token_type: "bearer", expires_in: 600 });
 const outcome = (work: Promise<unknown>) =>
   Promise.race([work.then(String, String), scheduler.wait(3000).then(() => "still waiting")]);
@@ -56,7 +56,7 @@ const MEMORIES: Readonly<
       expect(await call()).toBe(200);
       const suspension = { kind: "tenant", name: id, note: "", since: "", byOperator: true };
       return async () => {
-        await remote(stub, policyTables).suspend(suspension as never, { name: "ann" });
+        await createRpcClient(stub, policyStore).suspend(suspension as never, { name: "ann" });
         return call();
       };
     },
@@ -66,10 +66,10 @@ const MEMORIES: Readonly<
     is: true,
     remember: async () => {
       const id = `late-${crypto.randomUUID()}`;
-      await lookUp(env, id);
+      await lookupTenant(env, id);
       return async () => {
         await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
-        return (await lookUp(env, id)).entry !== null;
+        return (await lookupTenant(env, id)).entry !== null;
       };
     },
   },
@@ -110,28 +110,28 @@ const MEMORIES: Readonly<
     forMs: 60_000,
     is: undefined,
     remember: async () => {
-      const circuits = new UpstreamCircuits();
-      for (let time = 0; time < FAILURES_IN_A_ROW; time += 1) circuits.failed("up", Date.now());
-      return () => circuits.enter("up", Date.now(), 1000);
+      const circuits = new CircuitBreakers();
+      for (let time = 0; time < MAX_CONSECUTIVE_FAILURES; time += 1) circuits.recordFailure("up", Date.now());
+      return () => circuits.check("up", Date.now(), 1000);
     },
   },
   "that somebody tries an upstream that is left alone": {
     forMs: 60_000,
     is: undefined,
     remember: async () => {
-      const circuits = new UpstreamCircuits();
-      for (let time = 0; time < FAILURES_IN_A_ROW; time += 1) circuits.failed("up", Date.now() - 60_000);
-      circuits.enter("up", Date.now(), 1000);
-      return () => circuits.enter("up", Date.now(), 1000);
+      const circuits = new CircuitBreakers();
+      for (let time = 0; time < MAX_CONSECUTIVE_FAILURES; time += 1) circuits.recordFailure("up", Date.now() - 60_000);
+      circuits.check("up", Date.now(), 1000);
+      return () => circuits.check("up", Date.now(), 1000);
     },
   },
   "that an upstream wants to be left alone": {
     forMs: 300_000,
     is: undefined,
     remember: async () => {
-      const circuits = new UpstreamCircuits();
-      circuits.failed("up", Date.now(), 30_000);
-      return () => circuits.enter("up", Date.now(), 1000);
+      const circuits = new CircuitBreakers();
+      circuits.recordFailure("up", Date.now(), 30_000);
+      return () => circuits.check("up", Date.now(), 1000);
     },
   },
   "that a caller has no messages left": {
@@ -140,7 +140,7 @@ const MEMORIES: Readonly<
     remember: async () => {
       const bucket = new Bucket(10, Date.now());
       while (bucket.take(10, Date.now()));
-      bucket.flow(10, Date.now() - HOUR_MS);
+      bucket.refill(10, Date.now() - HOUR_MS);
       return () => bucket.take(10, Date.now());
     },
   },
@@ -148,10 +148,10 @@ const MEMORIES: Readonly<
     forMs: 180_000,
     is: true,
     remember: async () => {
-      const running = new InUse();
-      while (running.begin(5, Date.now()) !== undefined);
-      running.begin(5, Date.now() - HOUR_MS);
-      return () => running.begin(5, Date.now()) !== undefined;
+      const running = new ConcurrencyCounter();
+      while (running.acquire(5, Date.now()) !== undefined);
+      running.acquire(5, Date.now() - HOUR_MS);
+      return () => running.acquire(5, Date.now()) !== undefined;
     },
   },
   "where a name leads": {
@@ -163,7 +163,7 @@ const MEMORIES: Readonly<
         Response.json({ Answer: url.endsWith("type=A") ? [{ type: 1, TTL: 300, data }] : [] }),
       );
       onTestFinished(() => void vi.unstubAllGlobals());
-      const resolve = resolverAt("https://resolver.example.com/dns-query");
+      const resolve = createResolver("https://resolver.example.com/dns-query");
       const name = `${crypto.randomUUID()}.example.com`;
       expect(await resolve?.(name)).toEqual([data]);
       data = "192.0.2.2";
@@ -177,7 +177,7 @@ const MEMORIES: Readonly<
       const tenant = crypto.randomUUID();
       const never = new AbortController().signal;
       const door = (fetch: () => Promise<Response>) =>
-        new OutboundDoor({ tenant, hops: 0, signal: () => never, allow: "*", resolve: undefined, fetch });
+        new GuardedFetch({ tenant, hops: 0, signal: () => never, allow: "*", resolve: undefined, fetch });
       for (let one = 0; one < 128; one += 1) {
         void door(() => new Promise(() => {})).fetch("https://example.com/", { onEnd: () => {} });
       }

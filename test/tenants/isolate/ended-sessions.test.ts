@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EndedSessions } from "../../../src/tenants/isolate/ended-sessions.ts";
-import { endedSince, endedTables } from "../../../src/tenants/authority/ended-tables.ts";
+import { endedSince, endedSessionStore } from "../../../src/tenants/authority/ended-tables.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -17,7 +17,7 @@ afterEach(() => {
 
 function told(nonces: readonly string[], since = 0, cursor = 1): EndedSessions {
   const sessions = new EndedSessions();
-  sessions.learn({ cursor, nonces, since });
+  sessions.merge({ cursor, nonces, since });
   return sessions;
 }
 
@@ -30,7 +30,7 @@ describe("a session", () => {
 
   it("has ended from the moment on in which its client ended it here", () => {
     const sessions = told([]);
-    sessions.end("a");
+    sessions.add("a");
     expect(sessions.hasEnded("a", MADE_BEFORE)).toBe(true);
   });
 
@@ -38,23 +38,23 @@ describe("a session", () => {
     const sessions = told([], NOW - 500);
     expect(sessions.hasEnded("young", NOW + 501)).toBe(false);
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([undefined, undefined]);
-    sessions.settle("a", false);
-    sessions.settle("b", true);
+    sessions.setEnded("a", false);
+    sessions.setEnded("b", true);
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([false, true]);
   });
 
   it("that was said to go on has ended when a later lease or its client says so", () => {
     const sessions = told([], NOW);
-    for (const nonce of ["a", "b"]) sessions.settle(nonce, false);
-    sessions.learn({ cursor: 2, nonces: ["a"], since: 0 });
-    sessions.end("b");
+    for (const nonce of ["a", "b"]) sessions.setEnded(nonce, false);
+    sessions.merge({ cursor: 2, nonces: ["a"], since: 0 });
+    sessions.add("b");
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([true, true]);
   });
 
   it("that was said to go on is asked about again after a lease that could not say everything", () => {
     const sessions = told([], NOW - 500);
-    sessions.settle("a", false);
-    sessions.learn({ cursor: 5000, nonces: ["x"], since: NOW });
+    sessions.setEnded("a", false);
+    sessions.merge({ cursor: 5000, nonces: ["x"], since: NOW });
     expect(sessions.hasEnded("a", MADE_BEFORE)).toBeUndefined();
   });
 });
@@ -64,7 +64,7 @@ describe("what is known", () => {
     const sessions = told([]);
     for (let at = 0; at < 6000; at += 1) {
       vi.setSystemTime(NOW + at);
-      sessions.end(`n${at}`);
+      sessions.add(`n${at}`);
     }
     for (let at = 0; at < 6000; at += 1) {
       // Each session began before it ended.
@@ -78,15 +78,15 @@ describe("what is known", () => {
   it("weighs no more than ten thousand sessions do", () => {
     const sessions = told([], NOW);
     for (let at = 0; at < 12_000; at += 1) {
-      sessions.end(`ended${at}`);
-      sessions.settle(`alive${at}`, false);
+      sessions.add(`ended${at}`);
+      sessions.setEnded(`alive${at}`, false);
     }
     expect(sessions.bytes).toBeLessThanOrEqual(10_000 * 120);
     expect(sessions.hasEnded("alive11999", MADE_BEFORE)).toBe(false);
   });
 
   it("never takes a session to go on that the authority knows to have ended, whatever lease it missed", async () => {
-    await onBench(endedTables, ({ methods, sql, clock }) => {
+    await onBench(endedSessionStore, ({ methods, sql, clock }) => {
       const minted = clock.now;
       const sessions = new EndedSessions();
       for (let at = 0; at < 7000; at += 1) {
@@ -95,7 +95,7 @@ describe("what is known", () => {
         methods.endSession(`n${at}`, clock.now + 3_600_000);
         if (at % 1700 !== 0) continue;
         const ended = endedSince(sql, sessions.cursor);
-        if (ended) sessions.learn(ended);
+        if (ended) sessions.merge(ended);
         for (let old = 0; old <= at; old += 50) expect(sessions.hasEnded(`n${old}`, minted)).not.toBe(false);
       }
     });

@@ -4,13 +4,13 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { fromNow, untilInForce } from "../../../src/admin/apply/in-force.ts";
+import { deadlineFrom, waitForLeases } from "../../../src/admin/apply/in-force.ts";
 import { createWorker, type Env, type TenantDefinition } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { evictPolicy } from "../../../src/tenants/isolate/snapshot.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import { anyTenant, freshTenant } from "../../support/workerd/tenant.ts";
 import { keeperOf } from "../../support/workerd/object-calls.ts";
 
@@ -51,7 +51,7 @@ const LIST = { method: "tools/list" };
 async function made(document: TenantDocument): Promise<string> {
   const tenant = freshTenant();
   const entry = await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
-  const policy = remote(tenant.stub, policyTables);
+  const policy = createRpcClient(tenant.stub, policyStore);
   await policy.create({ created: entry.created, own: document, effective: document, actor: ANN, action: "create" });
   return tenant.id;
 }
@@ -76,7 +76,7 @@ describe("while the authority is away", () => {
   ])("a tenant that %s is unavailable, and says when to come again", async (_what, document, overloaded) => {
     const id = await made(document);
     await ask(id, LIST);
-    dropSnapshot(id);
+    evictPolicy(id);
     const { response } = await ask(id, LIST, { bindings: away(overloaded) });
     expect(response.status).toBe(503);
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThanOrEqual(5);
@@ -87,11 +87,11 @@ it("a name that does not exist looks protected though this isolate served it bef
   await made({ mode: "key" });
   const id = await made({ mode: "open", maxStalenessMs: 50 });
   expect((await ask(id, LIST)).response.status).toBe(200);
-  const policy = remote(anyTenant(id), policyTables);
-  const created = (await policy.incarnation(false)) ?? "";
-  const over = fromNow(await policy.close(created));
+  const policy = createRpcClient(anyTenant(id), policyStore);
+  const created = (await policy.tenantUid(false)) ?? "";
+  const over = deadlineFrom(await policy.close(created));
   await directoryOf(env, id).remove({ id, created });
-  await untilInForce(over);
+  await waitForLeases(over);
   const gone = await ask(id, LIST);
   const never = await ask("never-3", LIST);
   expect([gone.response.status, gone.message]).toEqual([never.response.status, never.message]);

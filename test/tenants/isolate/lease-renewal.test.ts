@@ -8,10 +8,10 @@ import type { Principal } from "../../../src/auth/principal.ts";
 import type { BuiltInFeature } from "../../../src/deployment/deployment.ts";
 import { failure, type Failure } from "../../../src/protocol/errors.ts";
 import { createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, peekPolicy } from "../../../src/tenants/isolate/snapshot.ts";
 import { sendTo, servedTenant, sessionAt } from "../../support/workerd/served-tenant.ts";
 import { freshAddress } from "../../support/workerd/tenant.ts";
 import { callOn, keeperOf } from "../../support/workerd/object-calls.ts";
@@ -76,14 +76,14 @@ async function world(document: TenantDocument = {}) {
     const told = await Promise.all(tokens.map(send));
     return { leases: place.leases - before, told: [...new Set(told)] };
   };
-  const leftMs = () => (lastSnapshot(tenant.id)?.validUntil ?? 0) - Date.now();
+  const leftMs = () => (peekPolicy(tenant.id)?.validUntil ?? 0) - Date.now();
   /** Moves the clock to where so much is left of the lease. */
   const until = (ms: number) => {
     ahead += Math.max(0, leftMs() - ms);
   };
   const addKey = async () => {
     const { id, token, hash } = await createKey();
-    await remote(tenant.stub, policyTables).addKey(
+    await createRpcClient(tenant.stub, policyStore).addKey(
       { id, hash, name: "k", scopes: null, profile: null, expires: null },
       ANN,
     );
@@ -158,12 +158,12 @@ describe("a lease that is about to end", () => {
     const { place, send, ending, addKey, tenant, until } = await world({ mode: "key" });
     const token = await addKey();
     expect(await send(token)).toBe(200);
-    const policy = remote(tenant.stub, policyTables);
+    const policy = createRpcClient(tenant.stub, policyStore);
     const [key] = await policy.keyPage({ limit: 100 });
     await policy.revokeKey(key?.id ?? "", ANN);
     ending();
     expect(await send(token)).toBe(200);
-    await expect.poll(() => lastSnapshot(tenant.id)?.version, { interval: 5 }).toBe(3);
+    await expect.poll(() => peekPolicy(tenant.id)?.version, { interval: 5 }).toBe(3);
     expect(await send(token)).toBe(401);
     expect(place.leases).toBe(2);
     until(0);
@@ -208,7 +208,7 @@ describe("where many find a lease ended", () => {
     const { place, send, crowd, until, tenant } = await world();
     await send();
     until(0);
-    await remote(tenant.stub, policyTables).close(lastSnapshot(tenant.id)?.created ?? "");
+    await createRpcClient(tenant.stub, policyStore).close(peekPolicy(tenant.id)?.created ?? "");
     place.before = () => scheduler.wait(60);
     const { leases, told } = await crowd();
     expect(told.filter((status) => status !== 404 && status !== 401)).toEqual([]);
@@ -266,7 +266,7 @@ describe("while the authority is away", () => {
     place.before = () => {
       throw new Error("away");
     };
-    dropSnapshot(tenant.id);
+    evictPolicy(tenant.id);
     expect([await send(), await send(token)]).toEqual([503, 503]);
     const answered = await sendTo(mcp, tenant.id, { message: LIST, headers: session, at });
     await answered.body?.cancel();
@@ -293,13 +293,13 @@ describe("while the authority is away", () => {
 it("nobody is refused by a lease that ended while it was asked who calls", async () => {
   const { id } = await servedTenant({ mode: "open", maxStalenessMs: 100, auth: { issuers: [] } });
   let asked = 0;
-  const who = async ({ found }: { readonly found: Principal | Failure }) => {
+  const who = async ({ principalResult }: { readonly principalResult: Principal | Failure }) => {
     asked += 1;
-    if (asked > 1) return found;
-    await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+    if (asked > 1) return principalResult;
+    await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
     return failure("unauthorized");
   };
-  const slow: BuiltInFeature = { name: "slow", who };
+  const slow: BuiltInFeature = { name: "slow", resolvePrincipal: who };
   const mcp = createWorker({ features: [slow] });
   expect((await sendTo(mcp, id, { message: LIST })).status).toBe(200);
   expect(asked).toBe(2);

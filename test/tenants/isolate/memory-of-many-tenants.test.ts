@@ -2,10 +2,10 @@
 // afterwards were not. Now each lease weighs what is held.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
+import type { GrantedLease } from "../../../src/tenants/authority/policy-records.ts";
 import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
-import { askSnapshot, dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
+import { requestLease, evictPolicy, peekPolicy } from "../../../src/tenants/isolate/snapshot.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const CREATED = "2026-11-23T12:00:00.000123Z";
@@ -18,8 +18,8 @@ afterEach(() => {
 });
 
 /** What an authority says of a tenant with this document. */
-function authority(about: Partial<LeaseGranted> = {}): TenantStub {
-  const granted: LeaseGranted = {
+function authority(about: Partial<GrantedLease> = {}): TenantStub {
+  const granted: GrantedLease = {
     state: "granted",
     version: 1,
     created: CREATED,
@@ -28,30 +28,30 @@ function authority(about: Partial<LeaseGranted> = {}): TenantStub {
     policy: { document: { mode: "open" }, suspensions: [], retired: [] },
     sections: [],
     key: null,
-    ended: null,
+    endedSessions: null,
     ...about,
   };
   return { call: async () => granted };
 }
 
-async function lease(id: string, about: Partial<LeaseGranted> = {}, memo?: string): Promise<void> {
-  const key = memo === undefined ? null : { memo, hash: memo };
-  await askSnapshot(id, authority(about), { placement: ANYWHERE, maxStalenessMs: 5000, inCode: false, key });
+async function lease(id: string, about: Partial<GrantedLease> = {}, memo?: string): Promise<void> {
+  const key = memo === undefined ? null : { cacheKey: memo, hash: memo };
+  await requestLease(id, authority(about), { placement: DEFAULT_PLACEMENT, maxStalenessMs: 5000, inCode: false, key });
 }
 
-const heldOf = (names: readonly string[]) => names.filter((name) => lastSnapshot(name) !== undefined).length;
+const heldOf = (names: readonly string[]) => names.filter((name) => peekPolicy(name) !== undefined).length;
 
 test("tenants of whom many sessions ended make room for others", async () => {
   const names = Array.from({ length: 100 }, (_, at) => `ending-${at}`);
   for (const name of names) {
     await lease(name);
     const nonces = Array.from({ length: 5000 }, (_, at) => `${at}`.padStart(22, "0"));
-    await lease(name, { policy: null, ended: { cursor: 5000, since: 0, nonces } });
+    await lease(name, { policy: null, endedSessions: { cursor: 5000, since: 0, nonces } });
   }
   // Half a MiB each, of 32.
   expect(heldOf(names)).toBeLessThan(64);
   expect(heldOf(names)).toBeGreaterThan(32);
-  for (const name of names) dropSnapshot(name);
+  for (const name of names) evictPolicy(name);
 });
 
 test("tenants with many keys make room for others", async () => {
@@ -62,7 +62,7 @@ test("tenants with many keys make room for others", async () => {
   }
   expect(heldOf(names)).toBeLessThan(70);
   expect(heldOf(names)).toBeGreaterThan(32);
-  for (const name of names) dropSnapshot(name);
+  for (const name of names) evictPolicy(name);
 });
 
 test("tenants whose policy grows make room for others, though their lists stay as they are", async () => {
@@ -78,7 +78,7 @@ test("tenants whose policy grows make room for others, though their lists stay a
   // About a MiB each, of 32.
   expect(heldOf(names)).toBeLessThan(50);
   expect(heldOf(names)).toBeGreaterThan(16);
-  for (const name of names) dropSnapshot(name);
+  for (const name of names) evictPolicy(name);
 });
 
 test("a tenant that is dropped gives back what it weighed, so that as many fit as before", async () => {
@@ -86,11 +86,11 @@ test("a tenant that is dropped gives back what it weighed, so that as many fit a
   for (const name of names) {
     await lease(name);
     await lease(name, { policy: null }, "key");
-    lastSnapshot(name)?.ended.end("one more");
+    peekPolicy(name)?.endedSessions.add("one more");
   }
   expect(heldOf(names)).toBe(1500);
-  for (const name of names) dropSnapshot(name);
+  for (const name of names) evictPolicy(name);
   for (const name of names) await lease(name);
   expect(heldOf(names)).toBe(1500);
-  for (const name of names) dropSnapshot(name);
+  for (const name of names) evictPolicy(name);
 });

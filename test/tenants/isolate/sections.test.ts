@@ -2,12 +2,12 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
+import type { GrantedLease } from "../../../src/tenants/authority/policy-records.ts";
 import { sectionKey, type SectionMethods } from "../../../src/tenants/authority/section-tables.ts";
-import type { Remote } from "../../../src/tenants/authority/tables.ts";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
-import { keepOnly, loadSection, recallSection } from "../../../src/tenants/isolate/sections.ts";
-import { askSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import type { RpcClient } from "../../../src/tenants/authority/tables.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
+import { retainSections, loadSection, getCachedSection } from "../../../src/tenants/isolate/sections.ts";
+import { requestLease, peekPolicy } from "../../../src/tenants/isolate/snapshot.ts";
 
 const LARGE = 2 * 1024 * 1024;
 /** 62 MiB hold so many large ones, each with what is made of it. */
@@ -29,10 +29,14 @@ async function stored(bytes: number | string, kept = `tenant-${(made += 1)}@2026
   return { kept, hash };
 }
 
-const isHeld = ({ kept, hash }: Stored) => recallSection(kept, hash) !== undefined;
+const isHeld = ({ kept, hash }: Stored) => getCachedSection(kept, hash) !== undefined;
 
 async function load({ kept, hash }: Stored): Promise<void> {
-  const place = { kept, bodies: env.BODIES, sections: (): Remote<SectionMethods> => expect.unreachable("it is in KV") };
+  const place = {
+    storageKey: kept,
+    bodies: env.BODIES,
+    sections: (): RpcClient<SectionMethods> => expect.unreachable("it is in KV"),
+  };
   expect(await loadSection(place, hash)).toMatchObject({ hash });
 }
 
@@ -83,7 +87,7 @@ test("one tenant may hold more than all others leave it, and goes when another o
 });
 
 test("what was made of sections goes with them", async () => {
-  const granted: LeaseGranted = {
+  const granted: GrantedLease = {
     state: "granted",
     version: 1,
     created: "2026",
@@ -92,15 +96,15 @@ test("what was made of sections goes with them", async () => {
     policy: { document: {}, suspensions: [], retired: [] },
     sections: [],
     key: null,
-    ended: null,
+    endedSessions: null,
   };
-  const ask = { placement: ANYWHERE, maxStalenessMs: 5000, inCode: false, key: null };
-  await askSnapshot("listed", { call: async () => granted }, ask);
+  const ask = { placement: DEFAULT_PLACEMENT, maxStalenessMs: 5000, inCode: false, key: null };
+  await requestLease("listed", { call: async () => granted }, ask);
   const tenant = await stored(LARGE, "listed@2026");
   await load(tenant);
-  lastSnapshot("listed")?.offers.set("view", 1);
+  peekPolicy("listed")?.catalogMemo.set("view", 1);
   while (isHeld(tenant)) await load(await stored(LARGE));
-  expect(lastSnapshot("listed")?.offers.size).toBe(0);
+  expect(peekPolicy("listed")?.catalogMemo.size).toBe(0);
 });
 
 test("a section whose place another one took is let go", async () => {
@@ -108,6 +112,6 @@ test("a section whose place another one took is let go", async () => {
   const [before, now] = [await stored(1024, kept), await stored(2048, kept)];
   await load(before);
   await load(now);
-  keepOnly(kept, [now.hash]);
+  retainSections(kept, [now.hash]);
   expect([before, now].map(isHeld)).toEqual([false, true]);
 });

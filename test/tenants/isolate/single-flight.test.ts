@@ -25,7 +25,7 @@ describe("a caller that needs what is being asked for", () => {
     calls[0]?.resolve("one");
     expect(new Set(await Promise.all(all))).toEqual(new Set(["one"]));
     expect(calls).toHaveLength(1);
-    expect(flight.isUnderWay).toBe(false);
+    expect(flight.isRunning).toBe(false);
   });
 
   it("shares its failure, and the next one calls again", async () => {
@@ -51,7 +51,7 @@ describe("a caller that needs what is being asked for", () => {
     );
     expect(new Set(await Promise.all(all))).toEqual(new Set(["two"]));
     expect(calls).toBe(1);
-    expect(flight.isUnderWay).toBe(false);
+    expect(flight.isRunning).toBe(false);
   });
 
   it("is answered by whoever called later, where its own call brings no answer", async () => {
@@ -99,6 +99,6 @@ describe("a caller that needs a call which begins from now on", () => {
     expect(await flight.runNext(async () => "one")).toBe("one");
     void flight.run(never);
     expect(await flight.runNext(async () => "two")).toBe("two");
-    expect(flight.isUnderWay).toBe(false);
+    expect(flight.isRunning).toBe(false);
   });
 });

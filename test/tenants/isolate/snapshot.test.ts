@@ -2,27 +2,27 @@
 
 import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
-import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
+import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { sectionStore } from "../../../src/tenants/authority/section-tables.ts";
 import {
-  askSnapshot,
+  requestLease,
   DEFAULT_MAX_STALENESS_MS,
-  dropSnapshot,
-  lastSnapshot,
-  validSnapshot,
-  type Snapshot,
-  type SnapshotAsk,
+  evictPolicy,
+  peekPolicy,
+  getFreshPolicy,
+  type CachedPolicy,
+  type PolicyRequest,
 } from "../../../src/tenants/isolate/snapshot.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
 import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
 import { freshTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const NOW = Date.UTC(2026, 10, 21, 12);
-const ASK: SnapshotAsk = { maxStalenessMs: 1000, inCode: false, placement: ANYWHERE, key: null };
-const KEY = { memo: "token of k1", hash: "hash of k1" };
+const ASK: PolicyRequest = { maxStalenessMs: 1000, inCode: false, placement: DEFAULT_PLACEMENT, key: null };
+const KEY = { cacheKey: "token of k1", hash: "hash of k1" };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -31,7 +31,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const policyOf = ({ stub }: FreshTenant) => remote(stub, policyTables);
+const policyOf = ({ stub }: FreshTenant) => createRpcClient(stub, policyStore);
 
 async function made(document: TenantDocument = {}): Promise<FreshTenant> {
   const tenant = freshTenant();
@@ -44,8 +44,8 @@ async function write(tenant: FreshTenant, document: TenantDocument): Promise<voi
   await policyOf(tenant).write(next);
 }
 
-async function take({ id, stub }: FreshTenant, about: Partial<SnapshotAsk> = {}): Promise<Snapshot> {
-  const snapshot = await askSnapshot(id, stub, { ...ASK, ...about });
+async function take({ id, stub }: FreshTenant, about: Partial<PolicyRequest> = {}): Promise<CachedPolicy> {
+  const snapshot = await requestLease(id, stub, { ...ASK, ...about });
   if (!snapshot) throw new Error("there is no such tenant");
   return snapshot;
 }
@@ -72,16 +72,16 @@ describe("a snapshot", () => {
     const snapshot = await take({ ...tenant, stub });
     expect(snapshot.validUntil).toBe(NOW + 1000);
     vi.setSystemTime(NOW + 999);
-    expect(validSnapshot(tenant.id)).toBe(snapshot);
+    expect(getFreshPolicy(tenant.id)).toBe(snapshot);
     vi.setSystemTime(NOW + 1000);
-    expect(validSnapshot(tenant.id)).toBeUndefined();
-    expect(lastSnapshot(tenant.id)).toBe(snapshot);
+    expect(getFreshPolicy(tenant.id)).toBeUndefined();
+    expect(peekPolicy(tenant.id)).toBe(snapshot);
   });
 
   it("that took longer than it is valid is never valid", async () => {
     const tenant = await made();
     await take({ ...tenant, stub: slow(tenant, () => void later(1000)) });
-    expect(validSnapshot(tenant.id)).toBeUndefined();
+    expect(getFreshPolicy(tenant.id)).toBeUndefined();
   });
 
   it("ends before the authority believes that it does", async () => {
@@ -107,8 +107,8 @@ describe("a snapshot", () => {
     const tenant = await made();
     await take(tenant);
     await policyOf(tenant).close("");
-    expect(await askSnapshot(tenant.id, tenant.stub, ASK)).toBeUndefined();
-    expect(lastSnapshot(tenant.id)).toBeUndefined();
+    expect(await requestLease(tenant.id, tenant.stub, ASK)).toBeUndefined();
+    expect(peekPolicy(tenant.id)).toBeUndefined();
   });
 
   it("of a tenant in code is there without anybody having made it", async () => {
@@ -121,17 +121,17 @@ describe("a snapshot", () => {
     const snapshot = await take(tenant);
     later(2000);
     const away: TenantStub = { call: () => Promise.reject(new Error("away")) };
-    await expect(askSnapshot(tenant.id, away, ASK)).rejects.toThrow("away");
-    expect(lastSnapshot(tenant.id)).toBe(snapshot);
-    expect(validSnapshot(tenant.id)).toBeUndefined();
+    await expect(requestLease(tenant.id, away, ASK)).rejects.toThrow("away");
+    expect(peekPolicy(tenant.id)).toBe(snapshot);
+    expect(getFreshPolicy(tenant.id)).toBeUndefined();
   });
 
   it("that is dropped is asked for whole again", async () => {
     const tenant = await made({ title: "T" });
     await take(tenant);
-    dropSnapshot(tenant.id);
-    dropSnapshot(tenant.id);
-    expect(lastSnapshot(tenant.id)).toBeUndefined();
+    evictPolicy(tenant.id);
+    evictPolicy(tenant.id);
+    expect(peekPolicy(tenant.id)).toBeUndefined();
     expect((await take(tenant)).policy.document).toEqual({ title: "T" });
   });
 });
@@ -140,23 +140,23 @@ describe("a snapshot that is renewed", () => {
   it("keeps policy, keys, ring and what was computed, while the version is the same", async () => {
     const tenant = await made();
     const first = await take(tenant, { key: KEY });
-    first.derived.set("view", 1);
+    first.memo.set("view", 1);
     later(500);
     const second = await take(tenant);
     expect(second).not.toBe(first);
     expect(second.validUntil).toBe(NOW + 1500);
-    for (const member of ["policy", "keys", "derived", "ring"] as const) expect(second[member]).toBe(first[member]);
-    expect(validSnapshot(tenant.id)).toBe(second);
+    for (const member of ["policy", "keys", "memo", "ring"] as const) expect(second[member]).toBe(first[member]);
+    expect(getFreshPolicy(tenant.id)).toBe(second);
   });
 
   it("keeps nothing but the ring over a new version", async () => {
     const tenant = await made();
     const first = await take(tenant, { key: KEY });
-    first.derived.set("view", 1);
+    first.memo.set("view", 1);
     await write(tenant, { title: "new" });
     const second = await take(tenant);
     expect(second).toMatchObject({ version: 2, policy: { document: { title: "new" } } });
-    expect([second.keys.size, second.derived.size]).toEqual([0, 0]);
+    expect([second.keys.size, second.memo.size]).toEqual([0, 0]);
     expect(second.ring).toBe(first.ring);
   });
 
@@ -202,9 +202,9 @@ describe("a snapshot that is renewed", () => {
       const first = await take(tenant, { key: KEY });
       await change(tenant);
       const second = await take(tenant);
-      expect(second.offers).toBe(first.offers);
+      expect(second.catalogMemo).toBe(first.catalogMemo);
       expect(second.version).toBe(first.version + 1);
-      expect([second.keys.size, second.derived.size]).toEqual([0, 0]);
+      expect([second.keys.size, second.memo.size]).toEqual([0, 0]);
       const { effective, suspensions } = (await policyOf(tenant).read(false)) ?? {};
       expect(second.policy).toMatchObject({ document: effective, suspensions });
     });
@@ -215,7 +215,12 @@ describe("a snapshot that is renewed", () => {
       [
         "a list of an upstream",
         (tenant: FreshTenant) =>
-          remote(tenant.stub, sectionTables).put({ name: "s", hash: "h", body: new ArrayBuffer(1), resent: null }),
+          createRpcClient(tenant.stub, sectionStore).put({
+            name: "s",
+            hash: "h",
+            body: new ArrayBuffer(1),
+            resent: null,
+          }),
       ],
     ])("not over a change of %s", async (_what, change) => {
       const tenant = await made();
@@ -223,7 +228,7 @@ describe("a snapshot that is renewed", () => {
       await change(tenant);
       const second = await take(tenant);
       expect(second.version).toBe(first.version + 1);
-      expect(second.offers).not.toBe(first.offers);
+      expect(second.catalogMemo).not.toBe(first.catalogMemo);
     });
   });
 
@@ -233,7 +238,7 @@ describe("a snapshot that is renewed", () => {
       { id: "k1", hash: KEY.hash, name: "k", scopes: null, profile: null, expires: null },
       ANN,
     );
-    expect((await take(tenant, { key: KEY })).keys.get(KEY.memo)).toMatchObject({ id: "k1" });
+    expect((await take(tenant, { key: KEY })).keys.get(KEY.cacheKey)).toMatchObject({ id: "k1" });
     await policyOf(tenant).close("");
     await policyOf(tenant).erase();
     later(10_000);
@@ -245,7 +250,7 @@ describe("a snapshot that is renewed", () => {
     );
     const snapshot = await take(tenant);
     expect(snapshot).toMatchObject({ version: 2, policy: { document: second } });
-    expect(snapshot.keys.has(KEY.memo)).toBe(false);
+    expect(snapshot.keys.has(KEY.cacheKey)).toBe(false);
   });
 
   it("is the later answer's, when two asked at once", async () => {
@@ -263,11 +268,11 @@ describe("a snapshot that is renewed", () => {
     await write(tenant, { title: "new" });
     later(10);
     const second = await take(tenant);
-    expect(lastSnapshot(tenant.id)).toBe(second);
+    expect(peekPolicy(tenant.id)).toBe(second);
     released.resolve();
     const answered = await first;
     expect(answered).toMatchObject({ validUntil: NOW + 1000, policy: { document: { title: "old" } } });
-    expect(lastSnapshot(tenant.id)).toBe(answered);
+    expect(peekPolicy(tenant.id)).toBe(answered);
   });
 });
 
@@ -275,16 +280,16 @@ describe("keys in a snapshot", () => {
   it("are remembered by token, those that do not exist too, until the version changes", async () => {
     const tenant = await made();
     const first = await take(tenant, { key: KEY });
-    expect([...first.keys]).toEqual([[KEY.memo, null]]);
+    expect([...first.keys]).toEqual([[KEY.cacheKey, null]]);
     await policyOf(tenant).addKey(
       { id: "k1", hash: KEY.hash, name: "ci", scopes: ["a"], profile: "p", expires: NOW + 5 },
       ANN,
     );
     const second = await take(tenant);
-    expect(second.keys.has(KEY.memo)).toBe(false);
+    expect(second.keys.has(KEY.cacheKey)).toBe(false);
     const third = await take(tenant, { key: KEY });
     expect([...third.keys]).toEqual([
-      [KEY.memo, { id: "k1", name: "ci", scopes: ["a"], profile: "p", expires: NOW + 5 }],
+      [KEY.cacheKey, { id: "k1", name: "ci", scopes: ["a"], profile: "p", expires: NOW + 5 }],
     ]);
   });
 
@@ -297,11 +302,11 @@ describe("keys in a snapshot", () => {
     later(1);
     const [third, fourth] = await Promise.all([
       take(tenant, { key: KEY }),
-      take(tenant, { key: { memo: "another", hash: "another" } }),
+      take(tenant, { key: { cacheKey: "another", hash: "another" } }),
     ]);
-    expect(third.derived).toBe(first.derived);
+    expect(third.memo).toBe(first.memo);
     expect(fourth.keys).toBe(third.keys);
-    expect([...(lastSnapshot(tenant.id)?.keys.keys() ?? [])].toSorted()).toEqual(["another", KEY.memo]);
+    expect([...(peekPolicy(tenant.id)?.keys.keys() ?? [])].toSorted()).toEqual(["another", KEY.cacheKey]);
   });
 
   it("are at most a thousand, so that guesses cannot fill an isolate", async () => {
@@ -313,7 +318,7 @@ describe("keys in a snapshot", () => {
     // One that is known takes nobody's place, one more takes the oldest one's.
     await take(tenant, { key: KEY });
     expect([snapshot.keys.size, snapshot.keys.has("guess 0")]).toEqual([1000, true]);
-    await take(tenant, { key: { memo: "one more", hash: "h" } });
+    await take(tenant, { key: { cacheKey: "one more", hash: "h" } });
     expect([snapshot.keys.size, snapshot.keys.has("guess 0"), snapshot.keys.has("guess 1")]).toEqual([
       1000,
       false,
@@ -326,10 +331,10 @@ describe("keys in a snapshot", () => {
     await take(tenant);
     await write(tenant, { title: "another" });
     const [one, two] = await Promise.all(
-      ["one", "two"].map((token) => take(tenant, { key: { memo: token, hash: `hash of ${token}` } })),
+      ["one", "two"].map((token) => take(tenant, { key: { cacheKey: token, hash: `hash of ${token}` } })),
     );
-    expect([...(lastSnapshot(tenant.id)?.keys.keys() ?? [])].toSorted()).toEqual(["one", "two"]);
-    expect(one?.derived).toBe(two?.derived);
+    expect([...(peekPolicy(tenant.id)?.keys.keys() ?? [])].toSorted()).toEqual(["one", "two"]);
+    expect(one?.memo).toBe(two?.memo);
   });
 
   it("are never the authority's tokens: only a hash leaves the isolate", async () => {
@@ -343,7 +348,7 @@ describe("keys in a snapshot", () => {
     };
     await take({ ...tenant, stub }, { key: KEY });
     expect(JSON.stringify(asked)).toContain(KEY.hash);
-    expect(JSON.stringify(asked)).not.toContain(KEY.memo);
+    expect(JSON.stringify(asked)).not.toContain(KEY.cacheKey);
   });
 });
 
@@ -355,18 +360,18 @@ describe("the memory of an isolate", () => {
     const tenants: FreshTenant[] = [];
     for (let number = 0; number < 16; number += 1) tenants.push(await made(LARGE));
     for (const tenant of tenants) await take(tenant);
-    const isHeld = () => tenants.map(({ id }) => lastSnapshot(id) !== undefined);
+    const isHeld = () => tenants.map(({ id }) => peekPolicy(id) !== undefined);
     expect(isHeld()).toEqual(tenants.map(() => true));
     const [oldest, second] = tenants as [FreshTenant, FreshTenant];
     await take(oldest);
     const another = await made(LARGE);
     await take(another);
-    expect(lastSnapshot(oldest.id)).toBeDefined();
-    expect(lastSnapshot(second.id)).toBeUndefined();
-    expect(lastSnapshot(another.id)).toBeDefined();
+    expect(peekPolicy(oldest.id)).toBeDefined();
+    expect(peekPolicy(second.id)).toBeUndefined();
+    expect(peekPolicy(another.id)).toBeDefined();
     expect(isHeld().filter(Boolean)).toHaveLength(15);
     // What is dropped gives back what it took.
-    for (const { id } of [...tenants, another]) dropSnapshot(id);
+    for (const { id } of [...tenants, another]) evictPolicy(id);
     for (const tenant of tenants) await take(tenant);
     expect(isHeld()).toEqual(tenants.map(() => true));
   });

@@ -14,9 +14,9 @@ import {
 import type { Target } from "../config.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { isLoopback } from "../server-url.ts";
-import { isTransient, serverRefusal, ServerRefused, unreachable } from "../terminal/problem.ts";
+import { isTransientNetworkError, toResponseError, ResponseError, unreachableError } from "../terminal/problem.ts";
 
-export interface Body {
+export interface UploadBody {
   readonly size: number;
   readonly mimeType: string;
   /** Called again for each attempt, because a stream can be read only once. */
@@ -31,7 +31,7 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
    */
   remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** The same for routes that say `changed: false` there. */
-  withdraw<N extends Withdrawal>(route: N, ...args: AdminArguments<N>): Promise<Withdrawn<N>>;
+  withdraw<N extends WithdrawRoute>(route: N, ...args: AdminArguments<N>): Promise<WithdrawResult<N>>;
   /** undefined where the server says 404. */
   find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** At most `limit` items. */
@@ -42,71 +42,71 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
   ): AsyncGenerator<readonly AdminItem<N>[]>;
 }
 
-type Withdrawal = {
+type WithdrawRoute = {
   [N in AdminRoute]: N extends `DELETE ${string}` ? (AdminAnswer<N> extends { changed: boolean } ? N : never) : never;
 }[AdminRoute];
 /** `repeated`: it was not there when it was asked for again, after an answer that was lost. */
-type Withdrawn<N extends Withdrawal> = AdminAnswer<N> & { readonly repeated?: true };
+type WithdrawResult<N extends WithdrawRoute> = AdminAnswer<N> & { readonly repeated?: true };
 
 /** A route and what it is sent, without the types that tie one to the other. */
-type Untyped = (route: string, request?: object) => Promise<Response>;
+type UntypedRequest = (route: string, request?: object) => Promise<Response>;
 
 interface Page {
   readonly items: readonly unknown[];
   readonly cursor?: string;
 }
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 /** The pauses between attempts when the connection broke. */
-const PAUSES_MS = [200, 1000, 3000] as const;
+const RETRY_DELAYS_MS = [200, 1000, 3000] as const;
 /** The pause when the server is busy and does not say for how long. */
-const BUSY_PAUSE_MS = 1000;
+const BUSY_DELAY_MS = 1000;
 /** The most that all pauses of one request may take together: after a minute a person should be told. */
 const MAX_WAIT_MS = 60_000;
 
 export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
-  const clientBy = (endsRepetition?: (response: Response) => boolean): Untyped => {
-    const fetch = (url: string, init: RequestInit) => send(target, { url, init }, signal, endsRepetition);
+  const createClient = (isAlreadyDone?: (response: Response) => boolean): UntypedRequest => {
+    const fetch = (url: string, init: RequestInit) => send(target, { url, init }, signal, isAlreadyDone);
     const client: { response: unknown } = adminClient({ url: target.url, fetch });
     return async (route, request) => {
-      refuseNothing(request);
-      return (client.response as Untyped)(route, request);
+      rejectEmptyParams(request);
+      return (client.response as UntypedRequest)(route, request);
     };
   };
-  const response = clientBy();
-  const removal = clientBy(isGone);
-  const request = async (route: string, asked?: object) => readJson(await response(route, asked));
+  const response = createClient();
+  const responseForRemoval = createClient(isNotFound);
+  const request = async (route: string, args?: object) => readJson(await response(route, args));
   const api: Record<Exclude<keyof AdminApi, "base">, (...args: never) => unknown> = {
     response,
     request,
-    dryRun: (route: string, asked: { query?: object } = {}) =>
-      request(route, { ...asked, query: { ...asked.query, dryRun: true } }),
-    remove: (route: string, asked?: object) =>
-      removal(route, asked).then(readJson, (error: unknown) => {
+    dryRun: (route: string, args: { query?: object } = {}) =>
+      request(route, { ...args, query: { ...args.query, dryRun: true } }),
+    remove: (route: string, args?: object) =>
+      responseForRemoval(route, args).then(readJson, (error: unknown) => {
         if (error instanceof AdminError) return undefined;
         throw error;
       }),
-    withdraw: async (route: string, asked?: object) => {
-      const answer = await response(route, asked);
-      const done = (await readJson(answer)) as { readonly changed: boolean };
-      return !done.changed && REPEATS.has(answer) ? { ...done, changed: true, repeated: true } : done;
+    withdraw: async (route: string, args?: object) => {
+      const answer = await response(route, args);
+      const result = (await readJson(answer)) as { readonly changed: boolean };
+      return !result.changed && RETRIED.has(answer) ? { ...result, changed: true, repeated: true } : result;
     },
-    find: (route: string, asked?: object) =>
-      request(route, asked).catch((error: unknown) => {
-        if (error instanceof ServerRefused && error.status === 404) return undefined;
+    find: (route: string, args?: object) =>
+      request(route, args).catch((error: unknown) => {
+        if (error instanceof ResponseError && error.status === 404) return undefined;
         throw error;
       }),
-    async *pages(route: string, asked: { query?: object } = {}, limit = Infinity) {
+    async *pages(route: string, args: { query?: object } = {}, limit = Infinity) {
       let cursor: string | undefined;
-      let left = limit;
+      let remaining = limit;
       do {
-        const query = { ...asked.query, limit: Math.min(PAGE, left), cursor };
-        const page = (await request(route, { ...asked, query })) as Page;
-        yield page.items.slice(0, left);
-        left -= page.items.length;
+        const query = { ...args.query, limit: Math.min(PAGE_SIZE, remaining), cursor };
+        const page = (await request(route, { ...args, query })) as Page;
+        yield page.items.slice(0, remaining);
+        remaining -= page.items.length;
         if (page.cursor !== undefined && page.cursor === cursor) throw repeatedCursor(route);
         ({ cursor } = page);
-      } while (cursor !== undefined && left > 0);
+      } while (cursor !== undefined && remaining > 0);
     },
   };
   return { base: target.url, ...api } as AdminApi;
@@ -116,7 +116,7 @@ const repeatedCursor = (route: string) =>
   new CliError(EXIT.refused, `${route}: the server sent the same cursor again, so the list has no end`);
 
 /** As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant. */
-function refuseNothing({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
+function rejectEmptyParams({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
   for (const value of Object.values(params)) {
     if (["", ".", ".."].includes(value)) throw usageError(`${value}: names nothing`);
   }
@@ -139,59 +139,60 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-interface Sent {
+interface FetchRequest {
   readonly url: string;
   readonly init: RequestInit;
 }
 
 /** A condition that fails where nothing is left has no tag beside it. */
-const isGone = ({ status, headers }: Response) => status === 404 || (status === 412 && !headers.has("etag"));
+const isNotFound = ({ status, headers }: Response) => status === 404 || (status === 412 && !headers.has("etag"));
 
 /** Answers to a request that was sent before, and whose first answer was lost. */
-const REPEATS = new WeakSet<Response>();
+const RETRIED = new WeakSet<Response>();
 
 /** `endsRepetition`: which refusal is none where an earlier attempt may have been carried out. */
 async function send(
   target: Target,
-  sent: Sent,
+  request: FetchRequest,
   signal: AbortSignal,
-  endsRepetition: (response: Response) => boolean = () => false,
+  isAlreadyDone: (response: Response) => boolean = () => false,
 ): Promise<Response> {
   let waited = 0;
-  let breaks = 0;
+  let failures = 0;
   for (;;) {
-    const outcome = await sendOnce(target, sent, signal);
-    const pause = outcome instanceof Response ? busyPause(sent, outcome) : breakPause(sent, outcome, breaks++);
-    if (outcome instanceof Response && breaks > 0) REPEATS.add(outcome);
-    if (pause === undefined || waited + pause > MAX_WAIT_MS) {
-      const isDone = breaks > 0 && outcome instanceof Response && endsRepetition(outcome);
-      return isDone ? outcome : judge(outcome, target);
+    const outcome = await sendOnce(target, request, signal);
+    const delay =
+      outcome instanceof Response ? busyDelay(request, outcome) : networkRetryDelay(request, outcome, failures++);
+    if (outcome instanceof Response && failures > 0) RETRIED.add(outcome);
+    if (delay === undefined || waited + delay > MAX_WAIT_MS) {
+      const isDone = failures > 0 && outcome instanceof Response && isAlreadyDone(outcome);
+      return isDone ? outcome : requireOk(outcome, target);
     }
     if (outcome instanceof Response) await outcome.body?.cancel();
-    await sleep(pause, signal);
-    waited += pause;
+    await sleep(delay, signal);
+    waited += delay;
   }
 }
 
 /** How long to wait before the next attempt; undefined where another one could do harm, or would not help. */
-function breakPause({ init: { method } }: Sent, error: Error, breaks: number): number | undefined {
-  return method !== "POST" && isTransient(error) ? PAUSES_MS[breaks] : undefined;
+function networkRetryDelay({ init: { method } }: FetchRequest, error: Error, failures: number): number | undefined {
+  return method !== "POST" && isTransientNetworkError(error) ? RETRY_DELAYS_MS[failures] : undefined;
 }
 
-function busyPause({ init: { method } }: Sent, { status, headers }: Response): number | undefined {
+function busyDelay({ init: { method } }: FetchRequest, { status, headers }: Response): number | undefined {
   if (status !== 429 && (status !== 503 || method === "POST")) return undefined;
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  return seconds > 0 ? seconds * 1000 : BUSY_PAUSE_MS;
+  return seconds > 0 ? seconds * 1000 : BUSY_DELAY_MS;
 }
 
-async function judge(outcome: Response | Error, target: Target): Promise<Response> {
-  if (!(outcome instanceof Response)) throw unreachable(outcome, target.url);
+async function requireOk(outcome: Response | Error, target: Target): Promise<Response> {
+  if (!(outcome instanceof Response)) throw unreachableError(outcome, target.url);
   if (outcome.ok) return outcome;
-  throw explain(await serverRefusal(outcome), target);
+  throw withTokenHint(await toResponseError(outcome), target);
 }
 
-async function sendOnce(target: Target, { url, init }: Sent, signal: AbortSignal): Promise<Response | Error> {
-  const token = target.current ? await target.current(signal) : target.token;
+async function sendOnce(target: Target, { url, init }: FetchRequest, signal: AbortSignal): Promise<Response | Error> {
+  const token = target.getToken ? await target.getToken(signal) : target.token;
   const headers = new Headers(init.headers);
   if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
   try {
@@ -202,13 +203,13 @@ async function sendOnce(target: Target, { url, init }: Sent, signal: AbortSignal
   }
 }
 
-function explain(refusal: ServerRefused, { url, token, tokenFrom, current }: Target): ServerRefused {
+function withTokenHint(refusal: ResponseError, { url, token, tokenSource, getToken }: Target): ResponseError {
   if (refusal.status !== 401) return refusal;
   const hint =
     token === undefined
       ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; in the folder of npm start, or of .dev.vars with ADMIN_TOKEN, it is found" : ""}`
-      : `the token of ${tokenFrom} was refused by ${url}${current ? "; tenantry login gets another one" : ""}`;
-  return new ServerRefused(401, `${refusal.message} (${hint})`);
+      : `the token of ${tokenSource} was refused by ${url}${getToken ? "; tenantry login gets another one" : ""}`;
+  return new ResponseError(401, `${refusal.message} (${hint})`);
 }
 
 async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -5,27 +5,27 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
-import { RulesBroken } from "../terminal/problem.ts";
-import type { FileSource } from "./file-places.ts";
+import { ValidationError } from "../terminal/problem.ts";
+import type { ParsedFile } from "./file-places.ts";
 import { isPrintable, escapedJson, oneLine } from "../terminal/printable.ts";
 import { readStdin, type Terminal } from "../terminal/terminal.ts";
 
-export type Plain = Record<string, unknown>;
+export type PlainObject = Record<string, unknown>;
 
 export interface TenantFile {
   readonly id: string | undefined;
   /** Where the tenant is to be kept; said once, when it is created, and no part of its document. */
-  readonly birth: { readonly region?: unknown; readonly jurisdiction?: unknown };
-  readonly document: Plain;
-  readonly sent: Sending;
+  readonly placement: { readonly region?: unknown; readonly jurisdiction?: unknown };
+  readonly document: PlainObject;
+  readonly withPositions: WithPositions;
 }
 
 /** Does what sends a document: of what the server refuses is said where it stands in the file. */
-export type Sending = <T>(work: () => Promise<T>) => Promise<T>;
+export type WithPositions = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface DocumentFile {
-  readonly value: Plain;
-  readonly sent: Sending;
+  readonly value: PlainObject;
+  readonly withPositions: WithPositions;
 }
 
 /** Reads a file as UTF-8; `-` is stdin. */
@@ -39,30 +39,34 @@ export async function readText(file: string, terminal: Terminal): Promise<string
 }
 
 export async function readDocument(file: string, terminal: Terminal): Promise<DocumentFile> {
-  const { value, sent } = await parseYaml(await readText(file, terminal), file === "-" ? "stdin" : file);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value: value as Plain, sent };
+  const { value, withPositions } = await parseYaml(await readText(file, terminal), file === "-" ? "stdin" : file);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return { value: value as PlainObject, withPositions };
   const what = value === null ? "nothing" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
   throw usageError(`${file}: must be a mapping (name: value), not ${what}`);
 }
 
 export async function readTenantFile(file: string, terminal: Terminal): Promise<TenantFile> {
-  const { value, sent } = await readDocument(file, terminal);
+  const { value, withPositions } = await readDocument(file, terminal);
   const { id, region, jurisdiction, ...document } = value;
   if (id !== undefined && typeof id !== "string") throw usageError(`${file}: id: must be a text`);
-  const birth = { ...(region !== undefined && { region }), ...(jurisdiction !== undefined && { jurisdiction }) };
-  return { id, birth, document, sent };
+  const placement = { ...(region !== undefined && { region }), ...(jurisdiction !== undefined && { jurisdiction }) };
+  return { id, placement, document, withPositions };
 }
 
 /** What the parser says in words of its own grammar. */
-const IN_WORDS: Readonly<Record<string, string>> = {
+const YAML_ERROR_TEXTS: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY:
     "a name inside a value: a text with a colon needs quotes, or the next line is indented too far",
   MULTILINE_IMPLICIT_KEY: "a name and its colon stand in one line: a colon is missing, or quotes around a text",
   TAB_AS_INDENT: "a tab, where YAML wants blanks",
 };
-const BRACES = "{{ begins a mapping in YAML: put the text in quotes";
+const BRACES_HINT = "{{ begins a mapping in YAML: put the text in quotes";
 
-async function parseYaml(text: string, file: string): Promise<{ readonly value: unknown; readonly sent: Sending }> {
+async function parseYaml(
+  text: string,
+  file: string,
+): Promise<{ readonly value: unknown; readonly withPositions: WithPositions }> {
   const { parseDocument, isMap, LineCounter, visit } = await import("yaml");
   const lines = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -74,30 +78,33 @@ async function parseYaml(text: string, file: string): Promise<{ readonly value: 
   if (problem) {
     const [offset] = problem.pos;
     if (problem.code === "MULTIPLE_DOCS") throw fail(offset, "one document a file, without another --- line");
-    throw fail(offset, text.startsWith("{{", offset) ? BRACES : (IN_WORDS[problem.code] ?? problem.message));
+    throw fail(
+      offset,
+      text.startsWith("{{", offset) ? BRACES_HINT : (YAML_ERROR_TEXTS[problem.code] ?? problem.message),
+    );
   }
   visit(parsed, {
     // `{{secret:NAME}}` without quotes: a mapping whose name is a mapping.
     Pair: (_at, { key }) => {
-      if (isMap(key)) throw fail(key.range?.[0] ?? 0, BRACES);
+      if (isMap(key)) throw fail(key.range?.[0] ?? 0, BRACES_HINT);
     },
   });
   const source = { file, parsed, lines };
   try {
-    return { value: parsed.toJS() as unknown, sent: (work) => sentFrom(source, work) };
+    return { value: parsed.toJS() as unknown, withPositions: (work) => addPositions(source, work) };
   } catch (error) {
     throw usageError(`${file}: ${oneLine((error as Error).message)}`);
   }
 }
 
-async function sentFrom<T>(source: FileSource, work: () => Promise<T>): Promise<T> {
+async function addPositions<T>(source: ParsedFile, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof RulesBroken)) throw error;
-    const { placed } = await import("./file-places.ts");
-    const rules = error.rules.map((rule) => placed(source, rule));
-    throw new RulesBroken(error.status, error.title, rules);
+    if (!(error instanceof ValidationError)) throw error;
+    const { withPosition: placed } = await import("./file-places.ts");
+    const memberErrors = error.memberErrors.map((rule) => placed(source, rule));
+    throw new ValidationError(error.status, error.title, memberErrors);
   }
 }
 

@@ -9,89 +9,93 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { CliError, EXIT } from "../exit.ts";
 import { fileError, isFileError } from "./file-error.ts";
-import { forEachOf } from "./pool.ts";
-import { makeParents, partBeside } from "./target-folder.ts";
-import { unreachable } from "../terminal/problem.ts";
+import { forEachConcurrent } from "./pool.ts";
+import { makeParents, temporaryPathFor } from "./target-folder.ts";
+import { unreachableError } from "../terminal/problem.ts";
 import { createProgressLine, type ProgressLine } from "../terminal/progress.ts";
 import type { CommandContext } from "../command-context.ts";
-import { sha256OfFile, type Stored, type StoredResources } from "./stored-resources.ts";
-import { AT_ONCE } from "./upload.ts";
+import { sha256OfFile, type ResourceInfo, type ResourceClient } from "./stored-resources.ts";
+import { TRANSFER_CONCURRENCY } from "./upload.ts";
 
 /** How often a body that changed while it was loaded is loaded again, before somebody is told. */
-const TRIES = 5;
+const MAX_TRIES = 5;
 
-export interface WantedFile {
+export interface DownloadFile {
   /** As it was listed; afterwards, as it is in the file, where the body changed meanwhile. */
-  stored: Pick<Stored, "uri" | "size" | "sha256">;
+  stored: Pick<ResourceInfo, "uri" | "size" | "sha256">;
   /** The folder that the file must be in. */
   readonly root: string;
   readonly file: string;
 }
 
-export interface Loaded {
+export interface DownloadResult {
   readonly loaded: number;
   readonly unchanged: number;
 }
 
 export async function download(
   context: CommandContext,
-  wanted: readonly WantedFile[],
-  resources: StoredResources,
-): Promise<Loaded> {
-  const missing: WantedFile[] = [];
-  await forEachOf(wanted, AT_ONCE, async (one) => {
-    if (!(await isThere(one))) missing.push(one);
+  files: readonly DownloadFile[],
+  resources: ResourceClient,
+): Promise<DownloadResult> {
+  const missing: DownloadFile[] = [];
+  await forEachConcurrent(files, TRANSFER_CONCURRENCY, async (wantedFile) => {
+    if (!(await isUpToDate(wantedFile))) missing.push(wantedFile);
   });
   const total = missing.reduce((sum, { stored }) => sum + stored.size, 0);
   const output = context.json || context.quiet ? undefined : context.terminal.stderr;
   const progress = createProgressLine(output, { verb: "Downloading", files: missing.length, bytes: total });
   try {
-    await forEachOf(missing, AT_ONCE, async (one) => {
-      for (let left = TRIES - 1; !(await load(context, one, resources, progress)); left -= 1) {
-        const now = await resources.find(one.stored.uri);
-        if (!now || left === 0) throw changed(one.stored.uri);
-        one.stored = now;
+    await forEachConcurrent(missing, TRANSFER_CONCURRENCY, async (wantedFile) => {
+      for (
+        let triesLeft = MAX_TRIES - 1;
+        !(await downloadFile(context, wantedFile, resources, progress));
+        triesLeft -= 1
+      ) {
+        const current = await resources.find(wantedFile.stored.uri);
+        if (!current || triesLeft === 0) throw changedError(wantedFile.stored.uri);
+        wantedFile.stored = current;
       }
       progress.addFile();
     });
   } finally {
     progress.end();
   }
-  return { loaded: missing.length, unchanged: wanted.length - missing.length };
+  return { loaded: missing.length, unchanged: files.length - missing.length };
 }
 
-async function isThere({ stored, file }: WantedFile): Promise<boolean> {
-  const about = await stat(file).catch(() => undefined);
-  return about?.isFile() === true && about.size === stored.size && (await sha256OfFile(file)) === stored.sha256;
+async function isUpToDate({ stored, file }: DownloadFile): Promise<boolean> {
+  const stats = await stat(file).catch(() => undefined);
+  return stats?.isFile() === true && stats.size === stored.size && (await sha256OfFile(file)) === stored.sha256;
 }
 
-function changed(uri: string): CliError {
+function changedError(uri: string): CliError {
   return new CliError(EXIT.conflict, `${uri} changes while it is loaded: run the same command again`);
 }
 
 /** false: what came is not what was listed. */
-async function load(
+async function downloadFile(
   context: CommandContext,
-  { stored, root, file }: WantedFile,
-  resources: StoredResources,
+  { stored, root, file }: DownloadFile,
+  resources: ResourceClient,
   progress: ProgressLine,
 ): Promise<boolean> {
-  const part = partBeside(file);
+  const temporary = temporaryPathFor(file);
   const response = await resources.get(stored.uri);
   try {
     await makeParents(root, file);
-    const hash = await writeBody(response, part, progress, context.terminal.signal);
+    const hash = await writeBody(response, temporary, progress, context.terminal.signal);
     if (hash !== stored.sha256) {
-      await rm(part, { force: true });
+      await rm(temporary, { force: true });
       return false;
     }
-    await rename(part, file);
+    await rename(temporary, file);
     return true;
   } catch (error) {
-    await rm(part, { force: true });
+    await rm(temporary, { force: true });
     if (error instanceof CliError) throw error;
     if (context.terminal.signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
-    throw isFileError(error) ? fileError(error, file) : unreachable(error, context.api.base);
+    throw isFileError(error) ? fileError(error, file) : unreachableError(error, context.api.base);
   }
 }
 

@@ -5,8 +5,14 @@ import { lstat, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { extname, join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
-import { fieldsOf, sha256, sha256OfFile, type Fields, type Stored } from "./stored-resources.ts";
-import { isPart, isPlainlyInside, makeParents, partBeside, unfitBecause } from "./target-folder.ts";
+import { fieldsOf, sha256, sha256OfFile, type ResourceFields, type ResourceInfo } from "./stored-resources.ts";
+import {
+  isTemporaryFile,
+  isInsideWithoutLinks,
+  makeParents,
+  temporaryPathFor,
+  invalidNameReason,
+} from "./target-folder.ts";
 import type { UploadSource } from "./upload.ts";
 
 export const TENANT_FILE = "tenant.yaml";
@@ -17,7 +23,7 @@ const MAX_PART = 80;
 const MAX_PARTS = 12;
 
 /** A line of the index. */
-export interface Entry extends Fields {
+export interface IndexEntry extends ResourceFields {
   readonly uri: string;
   /** Relative to the folder, with slashes. */
   readonly file: string;
@@ -25,7 +31,7 @@ export interface Entry extends Fields {
   readonly sha256: string;
 }
 
-export function entryOf(stored: Stored, file: string): Entry {
+export function toIndexEntry(stored: ResourceInfo, file: string): IndexEntry {
   return {
     uri: stored.uri,
     file,
@@ -69,7 +75,7 @@ function parentsOf(name: string): string[] {
 }
 
 /** What a folder holds; undefined where it does not exist or is empty. */
-export async function findExport(folder: string): Promise<"export" | "other" | undefined> {
+export async function detectExport(folder: string): Promise<"export" | "other" | undefined> {
   const names = await readdir(folder).catch((error: unknown): string[] => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw fileError(error, folder);
@@ -77,10 +83,12 @@ export async function findExport(folder: string): Promise<"export" | "other" | u
   if (names.length === 0) return undefined;
   if ([TENANT_FILE, INDEX_FILE].some((name) => names.includes(name))) return "export";
   // One that was cut off. Whose folder has anything else beside its resources may have files of their own there.
-  return names.every((name) => [BODIES_FOLDER, BASES_FOLDER].includes(name) || isPart(name)) ? "export" : "other";
+  return names.every((name) => [BODIES_FOLDER, BASES_FOLDER].includes(name) || isTemporaryFile(name))
+    ? "export"
+    : "other";
 }
 
-export function isThere(path: string): Promise<boolean> {
+export function pathExists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
@@ -89,64 +97,67 @@ export function isThere(path: string): Promise<boolean> {
 
 export async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
-    (about) => about.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
 }
 
 /** Undefined where the folder has no index. */
-export async function readIndex(folder: string): Promise<Entry[] | undefined> {
+export async function readIndex(folder: string): Promise<IndexEntry[] | undefined> {
   const file = join(folder, INDEX_FILE);
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw fileError(error, file);
   });
-  return text?.split("\n").flatMap((line, at) => (line.trim() === "" ? [] : [parseEntry(line, `${file}:${at + 1}`)]));
+  return text
+    ?.split("\n")
+    .flatMap((line, index) => (line.trim() === "" ? [] : [parseEntry(line, `${file}:${index + 1}`)]));
 }
 
-function parseEntry(line: string, place: string): Entry {
-  const entry = parseJson(line, place);
+function parseEntry(line: string, location: string): IndexEntry {
+  const entry = parseJsonLine(line, location);
   const { uri, file, name, mimeType, tags = [], lastModified = "" } = entry ?? {};
   if (typeof uri !== "string" || typeof name !== "string" || typeof mimeType !== "string") {
-    throw usageError(`${place}: needs the texts uri, file, name and mimeType`);
+    throw usageError(`${location}: needs the texts uri, file, name and mimeType`);
   }
-  if (typeof file !== "string" || !isInside(file)) throw usageError(`${place}: file: must be a path within the folder`);
-  if (!Array.isArray(tags)) throw usageError(`${place}: tags: must be a list`);
-  if (typeof lastModified !== "string") throw usageError(`${place}: lastModified: must be a text`);
+  if (typeof file !== "string" || !isSafePath(file))
+    throw usageError(`${location}: file: must be a path within the folder`);
+  if (!Array.isArray(tags)) throw usageError(`${location}: tags: must be a list`);
+  if (typeof lastModified !== "string") throw usageError(`${location}: lastModified: must be a text`);
   return { size: 0, sha256: "", ...entry, uri, file, name, mimeType, tags };
 }
 
-function parseJson(line: string, place: string): Partial<Entry> | null {
+function parseJsonLine(line: string, location: string): Partial<IndexEntry> | null {
   try {
-    return JSON.parse(line) as Partial<Entry> | null;
+    return JSON.parse(line) as Partial<IndexEntry> | null;
   } catch {
-    throw usageError(`${place}: is not JSON`);
+    throw usageError(`${location}: is not JSON`);
   }
 }
 
-function isInside(file: string): boolean {
+function isSafePath(file: string): boolean {
   // Somebody may have written the index by hand, so names with a dot in front are theirs.
-  return file.split("/").every((part) => unfitBecause(part, { hidden: true }) === undefined);
+  return file.split("/").every((part) => invalidNameReason(part, { hidden: true }) === undefined);
 }
 
 /**
  * The files of an export, as uploads. A file that was edited since then does not keep its exported time. `isPlain`: as an export
  * wrote it, without links, which lead to what nobody meant to upload.
  */
-export async function readSources(folder: string, isPlain = false): Promise<UploadSource[] | undefined> {
+export async function readSources(folder: string, rejectsLinks = false): Promise<UploadSource[] | undefined> {
   const entries = await readIndex(folder);
   if (entries === undefined) return undefined;
   const sources: UploadSource[] = [];
   for (const entry of entries) {
     const { uri, file: relative, size, sha256: exported, lastModified, ...fields } = entry;
     const file = join(folder, ...relative.split("/"));
-    if (isPlain) await expectPlain(folder, file);
-    const about = await stat(file).catch((error: unknown) => {
+    if (rejectsLinks) await assertNoLinks(folder, file);
+    const stats = await stat(file).catch((error: unknown) => {
       throw fileError(error, file);
     });
-    const asExported = lastModified !== undefined && about.size === size && (await sha256OfFile(file)) === exported;
-    const known = asExported ? { sha256: exported, fields: { ...fields, lastModified } } : { fields };
-    sources.push({ uri, file, shown: file, size: about.size, ...known });
+    const isUnedited = lastModified !== undefined && stats.size === size && (await sha256OfFile(file)) === exported;
+    const exportedInfo = isUnedited ? { sha256: exported, fields: { ...fields, lastModified } } : { fields };
+    sources.push({ uri, file, displayPath: file, size: stats.size, ...exportedInfo });
   }
   const uris = new Set<string>();
   for (const { uri } of sources) {
@@ -156,32 +167,36 @@ export async function readSources(folder: string, isPlain = false): Promise<Uplo
   return sources;
 }
 
-async function expectPlain(folder: string, file: string): Promise<void> {
-  const about = await lstat(file).catch((error: unknown) => {
+async function assertNoLinks(folder: string, file: string): Promise<void> {
+  const stats = await lstat(file).catch((error: unknown) => {
     throw fileError(error, file);
   });
-  const isIt = about.isFile() && (await isPlainlyInside(folder, file));
-  if (!isIt) throw usageError(`${file}: is a link, or behind one, or no file: no backup has such a one`);
+  const isPlainFile = stats.isFile() && (await isInsideWithoutLinks(folder, file));
+  if (!isPlainFile) throw usageError(`${file}: is a link, or behind one, or no file: no backup has such a one`);
 }
 
 /** Through a file beside it that is renamed at the end, so that nobody ever reads half of it. */
-export async function writeWhole(root: string, file: string, content: string | Uint8Array): Promise<void> {
-  const fresh = partBeside(file);
+export async function writeAtomically(root: string, file: string, content: string | Uint8Array): Promise<void> {
+  const temporary = temporaryPathFor(file);
   try {
     await makeParents(root, file);
-    await writeFile(fresh, content, { flag: "wx" });
-    await rename(fresh, file);
+    await writeFile(temporary, content, { flag: "wx" });
+    await rename(temporary, file);
   } catch (error) {
-    await rm(fresh, { force: true });
+    await rm(temporary, { force: true });
     throw error instanceof CliError ? error : fileError(error, file);
   }
 }
 
 /** Deletes files of an earlier export that are not in this one. Behind a link is nothing that an export wrote. */
-export async function removeStale(folder: string, before: readonly Entry[], now: readonly Entry[]): Promise<void> {
-  const kept = new Set(now.map(({ file }) => file));
-  for (const { file: relative } of before) {
+export async function removeStale(
+  folder: string,
+  previousEntries: readonly IndexEntry[],
+  currentEntries: readonly IndexEntry[],
+): Promise<void> {
+  const current = new Set(currentEntries.map(({ file }) => file));
+  for (const { file: relative } of previousEntries) {
     const file = join(folder, ...relative.split("/"));
-    if (!kept.has(relative) && (await isPlainlyInside(folder, file))) await rm(file, { force: true });
+    if (!current.has(relative) && (await isInsideWithoutLinks(folder, file))) await rm(file, { force: true });
   }
 }

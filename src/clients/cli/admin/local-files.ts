@@ -9,49 +9,53 @@ import type { TargetFolder } from "./target-folder.ts";
 
 export interface LocalFile {
   /** The path as the person wrote it, for messages. */
-  readonly shown: string;
+  readonly displayPath: string;
   readonly file: string;
   readonly uri: string;
   readonly name: string;
   readonly size: number;
 }
 
-export interface FoundFiles {
+export interface FileScan {
   readonly files: readonly LocalFile[];
   readonly hidden: number;
 }
 
-export interface Where {
+export interface FileScanOptions {
   readonly cwd: string;
   readonly prefix: string;
   readonly hidden: boolean;
 }
 
 /** Everything under the paths, in URI order. A path in a folder is relative to that folder. */
-export async function findFiles(paths: readonly string[], where: Where): Promise<FoundFiles> {
+export async function findFiles(paths: readonly string[], options: FileScanOptions): Promise<FileScan> {
   const files: LocalFile[] = [];
   let hidden = 0;
   for (const path of paths) {
-    const root = resolve(where.cwd, path);
-    const about = await statOf(root, path);
-    if (!about.isDirectory()) {
-      files.push(localFile({ file: root, shown: path, size: about.size }, basename(root), where.prefix));
+    const root = resolve(options.cwd, path);
+    const stats = await statOf(root, path);
+    if (!stats.isDirectory()) {
+      files.push(toLocalFile({ file: root, displayPath: path, size: stats.size }, basename(root), options.prefix));
       continue;
     }
-    const walked = await walk(root, where.hidden);
-    hidden += walked.hidden;
-    for (const { file, size } of walked.files) {
+    const scan = await scanFolder(root, options.hidden);
+    hidden += scan.hidden;
+    for (const { file, size } of scan.files) {
       const inside = relative(root, file).split(sep).join("/");
-      files.push(localFile({ file, shown: join(path, inside), size }, inside, where.prefix));
+      files.push(toLocalFile({ file, displayPath: join(path, inside), size }, inside, options.prefix));
     }
   }
   files.sort((a, b) => (a.uri < b.uri ? -1 : 1));
-  refuseTwins(files);
+  rejectDuplicates(files);
   return { files, hidden };
 }
 
-function localFile(found: { file: string; shown: string; size: number }, path: string, prefix: string): LocalFile {
-  return { ...found, uri: uriOf(prefix, path), name: path.normalize("NFC") };
+function toLocalFile(
+  stats: { file: string; displayPath: string; size: number },
+  path: string,
+  prefix: string,
+): LocalFile {
+  return { ...stats, uri: uriOf(prefix, path), name: path.normalize("NFC") };
 }
 
 /** The same folder must give the same URIs on every system, and some of them decompose characters in file names. */
@@ -63,16 +67,16 @@ export function uriOf(prefix: string, path: string): string {
   }
 }
 
-async function statOf(file: string, shown: string) {
+async function statOf(file: string, displayPath: string) {
   try {
     return await stat(file);
   } catch (error) {
-    throw fileError(error, shown);
+    throw fileError(error, displayPath);
   }
 }
 
 /** Links to files are followed, links to folders are not: they may lead in a circle. */
-async function walk(
+async function scanFolder(
   folder: string,
   withHidden: boolean,
 ): Promise<{ files: { file: string; size: number }[]; hidden: number }> {
@@ -83,21 +87,23 @@ async function walk(
     if (entry.name.startsWith(".") && !withHidden) {
       hidden += 1;
     } else if (entry.isDirectory()) {
-      const inside = await walk(file, withHidden);
+      const inside = await scanFolder(file, withHidden);
       files.push(...inside.files);
       hidden += inside.hidden;
     } else {
-      const about = await statOf(file, file);
-      if (about.isFile()) files.push({ file, size: about.size });
+      const stats = await statOf(file, file);
+      if (stats.isFile()) files.push({ file, size: stats.size });
     }
   }
   return { files, hidden };
 }
 
-function refuseTwins(files: readonly LocalFile[]): void {
-  const twin = files.findIndex((file, at) => file.uri === files[at - 1]?.uri);
-  if (twin < 0) return;
-  throw usageError(`${files[twin - 1]?.shown} and ${files[twin]?.shown} would both become ${files[twin]?.uri}`);
+function rejectDuplicates(files: readonly LocalFile[]): void {
+  const duplicate = files.findIndex((file, at) => file.uri === files[at - 1]?.uri);
+  if (duplicate < 0) return;
+  throw usageError(
+    `${files[duplicate - 1]?.displayPath} and ${files[duplicate]?.displayPath} would both become ${files[duplicate]?.uri}`,
+  );
 }
 
 /** The file that a URI becomes, where it can be one. */

@@ -1,9 +1,9 @@
 // Owns doing many things a few at a time, for uploads and downloads.
 
 /** Begins nothing new after the first failure, waits for what is under way, and then throws that failure. */
-export async function forEachOf<T>(
+export async function forEachConcurrent<T>(
   items: Iterable<T>,
-  atOnce: number,
+  concurrency: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const queue = items[Symbol.iterator]();
@@ -18,7 +18,7 @@ export async function forEachOf<T>(
       }
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: atOnce }, worker));
-  const failure = ends.find((end) => end.status === "rejected");
+  const results = await Promise.allSettled(Array.from({ length: concurrency }, worker));
+  const failure = results.find((result) => result.status === "rejected");
   if (failure) throw failure.reason;
 }

@@ -9,10 +9,10 @@ import { fileError } from "./file-error.ts";
 import { isPrintable } from "../terminal/printable.ts";
 
 /** Devices on Windows, with any extension and in any folder. */
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])[ ]*(?:[.:]|$)/i;
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])[ ]*(?:[.:]|$)/i;
 /** On Windows the end of a drive or of a stream's name, patterns, and short names of files that have another one. */
-const UNFIT_ON_WINDOWS = /[<>:"|?*]|~[0-9]/;
-const PART = ".tenantry-part-";
+const INVALID_ON_WINDOWS = /[<>:"|?*]|~[0-9]/;
+const TEMPORARY_PREFIX = ".tenantry-part-";
 
 export interface TargetFolderOptions {
   /** Whether names that begin with a dot are taken: `.bashrc` and `.git` are read by programs nobody started. */
@@ -20,38 +20,39 @@ export interface TargetFolderOptions {
   readonly platform?: NodeJS.Platform;
 }
 
-type Asked = Required<TargetFolderOptions>;
+type NameOptions = Required<TargetFolderOptions>;
 
 /** The first that is true is said. `bare` is without characters that some disks ignore in a name. */
-const RULES: readonly (readonly [why: string, isUnfit: (part: string, bare: string, asked: Asked) => boolean])[] = [
-  ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
-  ["holds characters that no name should", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
-  ["is a device on some systems", (_part, bare) => DEVICE.test(bare)],
-  ["ends in a dot or space, which some systems drop", (_part, bare) => /[. ]$/.test(bare)],
-  ["is no name on this system", (part, _bare, { platform }) => platform === "win32" && UNFIT_ON_WINDOWS.test(part)],
-  ["is a name of our own", (_part, bare) => bare.toLowerCase().startsWith(PART)],
-  ["begins with a dot; --hidden takes it", (_part, bare, { hidden }) => bare.startsWith(".") && !hidden],
-];
+const RULES: readonly (readonly [why: string, isUnfit: (part: string, bare: string, asked: NameOptions) => boolean])[] =
+  [
+    ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
+    ["holds characters that no name should", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
+    ["is a device on some systems", (_part, bare) => WINDOWS_DEVICE.test(bare)],
+    ["ends in a dot or space, which some systems drop", (_part, bare) => /[. ]$/.test(bare)],
+    ["is no name on this system", (part, _bare, { platform }) => platform === "win32" && INVALID_ON_WINDOWS.test(part)],
+    ["is a name of our own", (_part, bare) => bare.toLowerCase().startsWith(TEMPORARY_PREFIX)],
+    ["begins with a dot; --hidden takes it", (_part, bare, { hidden }) => bare.startsWith(".") && !hidden],
+  ];
 
 /** Why a part of a path cannot be the name of a file or folder; undefined where it can. */
-export function unfitBecause(part: string, options: TargetFolderOptions = {}): string | undefined {
-  const asked = { hidden: false, platform: process.platform, ...options };
-  return RULES.find(([, isUnfit]) => isUnfit(part, bareOf(part), asked))?.[0];
+export function invalidNameReason(part: string, options: TargetFolderOptions = {}): string | undefined {
+  const resolved = { hidden: false, platform: process.platform, ...options };
+  return RULES.find(([, isUnfit]) => isUnfit(part, withoutIgnorable(part), resolved))?.[0];
 }
 
-function bareOf(part: string): string {
+function withoutIgnorable(part: string): string {
   return part.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "");
 }
 
-interface Taken {
-  readonly said: string;
+interface ClaimedPath {
+  readonly source: string;
   readonly isFolder: boolean;
 }
 
 export class TargetFolder {
   readonly #folder: string;
   readonly #options: TargetFolderOptions;
-  readonly #taken = new Map<string, Taken>();
+  readonly #claimed = new Map<string, ClaimedPath>();
 
   constructor(folder: string, options: TargetFolderOptions = {}) {
     this.#folder = folder;
@@ -59,36 +60,37 @@ export class TargetFolder {
   }
 
   /** `said` is what the server calls it, for messages. Nothing is written before all files have their places. */
-  fileFor(said: string, parts: readonly string[]): string {
+  fileFor(source: string, parts: readonly string[]): string {
     for (const part of parts.length === 0 ? [""] : parts) {
-      const why = unfitBecause(part, this.#options);
-      if (why !== undefined) throw refused(`${said}: cannot be a file under ${this.#folder}: ${shown(part)} ${why}`);
+      const why = invalidNameReason(part, this.#options);
+      if (why !== undefined)
+        throw targetError(`${source}: cannot be a file under ${this.#folder}: ${nameText(part)} ${why}`);
     }
-    parts.forEach((_, at) => this.#take(said, parts.slice(0, at + 1), at < parts.length - 1));
+    parts.forEach((_, at) => this.#claim(source, parts.slice(0, at + 1), at < parts.length - 1));
     return join(this.#folder, ...parts);
   }
 
-  #take(said: string, parts: readonly string[], isFolder: boolean): void {
-    const key = parts.map(sameName).join("/");
-    const before = this.#taken.get(key);
-    if (before === undefined) this.#taken.set(key, { said, isFolder });
-    else if (before.said !== said && !(before.isFolder && isFolder)) {
-      throw refused(`${before.said} and ${said} would be the same file under ${this.#folder}`);
+  #claim(source: string, parts: readonly string[], isFolder: boolean): void {
+    const key = parts.map(canonicalName).join("/");
+    const existing = this.#claimed.get(key);
+    if (existing === undefined) this.#claimed.set(key, { source, isFolder });
+    else if (existing.source !== source && !(existing.isFolder && isFolder)) {
+      throw targetError(`${existing.source} and ${source} would be the same file under ${this.#folder}`);
     }
   }
 }
 
-function refused(message: string): CliError {
+function targetError(message: string): CliError {
   return new CliError(EXIT.refused, message);
 }
 
-function shown(part: string): string {
+function nameText(part: string): string {
   return part === "" ? "an empty name" : part;
 }
 
 /** Equal for names that are one file on a disk that ignores case, or one that ignores how characters are composed. */
-function sameName(name: string): string {
-  return bareOf(name).normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
+function canonicalName(name: string): string {
+  return withoutIgnorable(name).normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }
 
 /**
@@ -102,7 +104,8 @@ export async function makeParents(root: string, file: string): Promise<void> {
       await mkdir(folder).catch((error: unknown) => {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       });
-      if ((await lstat(folder)).isSymbolicLink()) throw refused(`${folder}: is a link, and ${file} would be behind it`);
+      if ((await lstat(folder)).isSymbolicLink())
+        throw targetError(`${folder}: is a link, and ${file} would be behind it`);
     }
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, file);
@@ -110,10 +113,10 @@ export async function makeParents(root: string, file: string): Promise<void> {
 }
 
 /** Whether no link stands between `root` and the file. */
-export async function isPlainlyInside(root: string, file: string): Promise<boolean> {
+export async function isInsideWithoutLinks(root: string, file: string): Promise<boolean> {
   for (const folder of parentsBetween(root, file)) {
-    const about = await lstat(folder).catch(() => undefined);
-    if (about === undefined || about.isSymbolicLink()) return false;
+    const stats = await lstat(folder).catch(() => undefined);
+    if (stats === undefined || stats.isSymbolicLink()) return false;
   }
   return true;
 }
@@ -124,11 +127,11 @@ function parentsBetween(root: string, file: string): string[] {
 }
 
 /** What was cut off while it was written. */
-export function isPart(name: string): boolean {
-  return name.startsWith(PART);
+export function isTemporaryFile(name: string): boolean {
+  return name.startsWith(TEMPORARY_PREFIX);
 }
 
 /** A file beside it, to be renamed when it is whole; under a name that no other file has and no server can give. */
-export function partBeside(file: string): string {
-  return join(dirname(file), `${PART}${randomBytes(12).toString("hex")}`);
+export function temporaryPathFor(file: string): string {
+  return join(dirname(file), `${TEMPORARY_PREFIX}${randomBytes(12).toString("hex")}`);
 }

@@ -3,92 +3,95 @@
 
 import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { fileError } from "./file-error.ts";
-import { forEachOf } from "./pool.ts";
-import { ServerRefused } from "../terminal/problem.ts";
+import { forEachConcurrent } from "./pool.ts";
+import { ResponseError } from "../terminal/problem.ts";
 import { createProgressLine, type ProgressLine } from "../terminal/progress.ts";
 import type { CommandContext } from "../command-context.ts";
 import {
   bodyOfFile,
-  sameFields,
+  hasSameFields,
   sha256OfFile,
-  type Fields,
-  type Stored,
-  type StoredResources,
+  type ResourceFields,
+  type ResourceInfo,
+  type ResourceClient,
 } from "./stored-resources.ts";
-import { bytes, count } from "../terminal/table.ts";
+import { formatBytes, formatCount } from "../terminal/table.ts";
 
-export const AT_ONCE = 6;
+export const TRANSFER_CONCURRENCY = 6;
 /** The most that the admin API takes, known here so that nobody waits for an upload that is refused. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 
 export interface UploadSource {
   readonly uri: string;
   /** The path as the person wrote it, for messages. */
-  readonly shown: string;
+  readonly displayPath: string;
   readonly file: string;
   readonly size: number;
   /** The hash of the file, where somebody has computed it before. */
   readonly sha256?: string;
-  readonly fields: Fields;
+  readonly fields: ResourceFields;
 }
 
 export interface PlannedUpload {
   readonly source: UploadSource;
-  readonly stored: Stored | undefined;
+  readonly stored: ResourceInfo | undefined;
 }
 
 export interface UploadPlan {
   readonly uploads: readonly PlannedUpload[];
   readonly unchanged: number;
-  readonly tooLarge: readonly Failed[];
+  readonly tooLarge: readonly UploadFailure[];
 }
 
-export interface Failed {
+export interface UploadFailure {
   readonly uri: string;
   readonly error: string;
   readonly exit: ExitCode;
 }
 
-export interface Report {
+export interface UploadReport {
   readonly uploaded: number;
   readonly unchanged: number;
-  readonly failed: readonly Failed[];
+  readonly failed: readonly UploadFailure[];
 }
 
 /** Compares files with what is stored and sends nothing. Only a file of the stored size is read: the others differ. */
 export async function planUpload(
   sources: readonly UploadSource[],
-  stored: ReadonlyMap<string, Stored>,
+  stored: ReadonlyMap<string, ResourceInfo>,
 ): Promise<UploadPlan> {
   const uploads: PlannedUpload[] = [];
-  const tooLarge: Failed[] = [];
+  const tooLarge: UploadFailure[] = [];
   let unchanged = 0;
-  await forEachOf(sources, AT_ONCE, async (source) => {
-    const there = stored.get(source.uri);
-    if (source.size > MAX_UPLOAD_BYTES) tooLarge.push(oversized(source));
-    else if (there && (await isSame(source, there))) unchanged += 1;
-    else uploads.push({ source, stored: there });
+  await forEachConcurrent(sources, TRANSFER_CONCURRENCY, async (source) => {
+    const existing = stored.get(source.uri);
+    if (source.size > MAX_UPLOAD_BYTES) tooLarge.push(tooLargeFailure(source));
+    else if (existing && (await isUnchanged(source, existing))) unchanged += 1;
+    else uploads.push({ source, stored: existing });
   });
   uploads.sort((a, b) => (a.source.uri < b.source.uri ? -1 : 1));
   return { uploads, unchanged, tooLarge };
 }
 
-function oversized({ uri, shown, size }: UploadSource): Failed {
-  const error = `${shown}: ${bytes(size)}, a resource has at most ${bytes(MAX_UPLOAD_BYTES)}`;
+function tooLargeFailure({ uri, displayPath, size }: UploadSource): UploadFailure {
+  const error = `${displayPath}: ${formatBytes(size)}, a resource has at most ${formatBytes(MAX_UPLOAD_BYTES)}`;
   return { uri, error, exit: EXIT.refused };
 }
 
-async function isSame({ file, shown, size, sha256, fields }: UploadSource, stored: Stored): Promise<boolean> {
-  if (size !== stored.size || !sameFields(stored, fields)) return false;
+async function isUnchanged(
+  { file, displayPath, size, sha256, fields }: UploadSource,
+  stored: ResourceInfo,
+): Promise<boolean> {
+  if (size !== stored.size || !hasSameFields(stored, fields)) return false;
   try {
     return (sha256 ?? (await sha256OfFile(file))) === stored.sha256;
   } catch (error) {
-    throw fileError(error, shown);
+    throw fileError(error, displayPath);
   }
 }
 
-interface Sending {
-  readonly resources: StoredResources;
+interface UploadContext {
+  readonly resources: ResourceClient;
   readonly progress: ProgressLine;
   /** Uploads without the condition that nobody else has changed the resource. */
   readonly force: boolean;
@@ -97,9 +100,9 @@ interface Sending {
 export async function runUpload(
   context: CommandContext,
   plan: UploadPlan,
-  resources: StoredResources,
+  resources: ResourceClient,
   force = false,
-): Promise<Report> {
+): Promise<UploadReport> {
   const { uploads } = plan;
   const failed = [...plan.tooLarge];
   let uploaded = 0;
@@ -107,68 +110,71 @@ export async function runUpload(
   const total = uploads.reduce((sum, { source }) => sum + source.size, 0);
   const output = context.json || context.quiet ? undefined : context.terminal.stderr;
   const progress = createProgressLine(output, { verb: "Uploading", files: uploads.length, bytes: total });
-  const sending = { resources, progress, force };
+  const uploadContext = { resources, progress, force };
   try {
-    await forEachOf(uploads, AT_ONCE, async (upload) => {
-      const end = await uploadOne(upload, sending);
-      if (end === "sent") uploaded += 1;
-      else if (end === "present") unchanged += 1;
-      else failed.push(end);
+    await forEachConcurrent(uploads, TRANSFER_CONCURRENCY, async (upload) => {
+      const outcome = await uploadOne(upload, uploadContext);
+      if (outcome === "sent") uploaded += 1;
+      else if (outcome === "present") unchanged += 1;
+      else failed.push(outcome);
       progress.addFile();
     });
   } catch (error) {
     progress.end();
-    throw brokenOff(error, uploaded + unchanged, uploads.length + plan.unchanged);
+    throw withUploadCount(error, uploaded + unchanged, uploads.length + plan.unchanged);
   }
   progress.end();
   return { uploaded, unchanged, failed };
 }
 
 /** A refusal of this one file is its result. Any other error is thrown: it would happen again with the next file. */
-async function uploadOne(upload: PlannedUpload, sending: Sending): Promise<"sent" | "present" | Failed> {
+async function uploadOne(
+  upload: PlannedUpload,
+  uploadContext: UploadContext,
+): Promise<"sent" | "present" | UploadFailure> {
   const { source, stored } = upload;
-  const { uri, shown } = source;
-  const condition = sending.force ? {} : stored ? { "if-match": stored.etag } : { "if-none-match": "*" };
-  const body = bodyOfFile(source.file, source.size, (sent) => sending.progress.addBytes(sent));
+  const { uri, displayPath } = source;
+  const condition = uploadContext.force ? {} : stored ? { "if-match": stored.etag } : { "if-none-match": "*" };
+  const body = bodyOfFile(source.file, source.size, (sent) => uploadContext.progress.addBytes(sent));
   try {
-    await sending.resources.put(uri, source.fields, { ...body, mimeType: source.fields.mimeType }, condition);
+    await uploadContext.resources.put(uri, source.fields, { ...body, mimeType: source.fields.mimeType }, condition);
     return "sent";
   } catch (error) {
-    if (!(error instanceof ServerRefused) || !concernsOneFile(error.status)) throw error;
-    if (error.status === 412) return settleConflict(source, sending.resources);
-    return { uri, error: `${shown}: ${error.message}`, exit: error.exit };
+    if (!(error instanceof ResponseError) || !concernsOneFile(error.status)) throw error;
+    if (error.status === 412) return resolveConflict(source, uploadContext.resources);
+    return { uri, error: `${displayPath}: ${error.message}`, exit: error.exit };
   }
 }
 
 /** Statuses that every other file would get too. */
-const FOR_ALL = new Set([401, 403, 404, 429]);
+const GENERAL_STATUSES = new Set([401, 403, 404, 429]);
 
 function concernsOneFile(status: number): boolean {
-  return status < 500 && !FOR_ALL.has(status);
+  return status < 500 && !GENERAL_STATUSES.has(status);
 }
 
 /** Somebody stored the resource meanwhile. It may have been us: an earlier run, or a request whose answer was lost. */
-async function settleConflict(source: UploadSource, resources: StoredResources): Promise<"present" | Failed> {
-  const now = await resources.find(source.uri);
-  if (now && (await isSame(source, now))) return "present";
-  const error = `${source.shown}: ${source.uri} was changed by somebody else meanwhile; --force overwrites it`;
+async function resolveConflict(source: UploadSource, resources: ResourceClient): Promise<"present" | UploadFailure> {
+  const current = await resources.find(source.uri);
+  if (current && (await isUnchanged(source, current))) return "present";
+  const error = `${source.displayPath}: ${source.uri} was changed by somebody else meanwhile; --force overwrites it`;
   return { uri: source.uri, error, exit: EXIT.conflict };
 }
 
-function brokenOff(error: unknown, done: number, all: number): unknown {
+function withUploadCount(error: unknown, done: number, all: number): unknown {
   if (!(error instanceof CliError)) return error;
-  const where = `${done} of ${all} are stored, the same command again sends the rest`;
-  return new CliError(error.exit, `${error.message} (${where})`, { cause: error });
+  const countText = `${done} of ${all} are stored, the same command again sends the rest`;
+  return new CliError(error.exit, `${error.message} (${countText})`, { cause: error });
 }
 
-export function reportText({ uploaded, unchanged, failed }: Report): string {
+export function reportText({ uploaded, unchanged, failed }: UploadReport): string {
   const all = uploaded + unchanged + failed.length;
   const failures = failed.length === 0 ? "" : `, ${failed.length} failed`;
-  return `${count(all, "file")}: ${uploaded} uploaded, ${unchanged} unchanged${failures}`;
+  return `${formatCount(all, "file")}: ${uploaded} uploaded, ${unchanged} unchanged${failures}`;
 }
 
 /** Prints every failure; the exit code is that of the first one. */
-export function endWith(context: CommandContext, failed: readonly Failed[]): void {
+export function reportFailures(context: CommandContext, failed: readonly UploadFailure[]): void {
   for (const { error } of failed.slice(1)) context.note(`tenantry: ${error}`);
   const [first] = failed;
   if (first) throw new CliError(first.exit, first.error);

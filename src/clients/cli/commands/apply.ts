@@ -6,22 +6,22 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { appliedLines, changeLines, marked, warningLines, type ApplyOutcome } from "../terminal/changes.ts";
-import { asTyped } from "../terminal/as-typed.ts";
-import type { ShownLine } from "../terminal/output.ts";
+import { appliedLines, changeLines, markedLine, warningLines, type ApplyOutcome } from "../terminal/changes.ts";
+import { rewriteInvocation } from "../terminal/as-typed.ts";
+import type { OutputLine } from "../terminal/output.ts";
 import { readDocument, readTenantFile, type TenantFile } from "../admin/document-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
-import { forEachOf } from "../admin/pool.ts";
-import { ServerRefused } from "../terminal/problem.ts";
-import { act, type CommandContext } from "../command-context.ts";
-import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
-import { whileSpinning } from "../terminal/spinner.ts";
-import { count } from "../terminal/table.ts";
+import { forEachConcurrent } from "../admin/pool.ts";
+import { ResponseError } from "../terminal/problem.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { createResourceClient, type ResourceClient } from "../admin/stored-resources.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+import { formatCount } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import {
-  AT_ONCE,
-  endWith,
+  TRANSFER_CONCURRENCY,
+  reportFailures,
   planUpload,
   reportText,
   runUpload,
@@ -29,7 +29,7 @@ import {
   type UploadSource,
 } from "../admin/upload.ts";
 import { nextStep } from "../admin/login-said.ts";
-import { noteUnheeded, type TenantAnswer } from "./tenant.ts";
+import { noteIgnoredAuth, type TenantAnswer } from "./tenant.ts";
 
 export interface ApplyOptions {
   readonly file: string;
@@ -39,7 +39,7 @@ export interface ApplyOptions {
   readonly prune?: boolean;
   readonly force?: boolean;
   /** Whether files that are links are refused. */
-  readonly isPlain?: boolean;
+  readonly rejectsLinks?: boolean;
   readonly unknownNames?: boolean;
 }
 
@@ -70,9 +70,9 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--force", "overwrite resources even if somebody changes them meanwhile")
     .option("--unknown-names", "take names of tools and prompts that are not there yet, and warn of them")
     .addHelpText("after", EXAMPLES);
-  act(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
+  runCommand(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
     const { id, outcome } = await applyPath(context, options);
-    if (options.dryRun !== true) await readAdded(context, id, outcome.changes);
+    if (options.dryRun !== true) await readAddedUpstreams(context, id, outcome.changes);
   });
 
   const diff = program
@@ -83,13 +83,13 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--prune", "also show the resources that --prune would delete")
     .option("--exit-code", `end with ${EXIT.differs} when there is a difference`)
     .addHelpText("after", "\nExamples:\n  tenantry diff -f tenant.yaml\n  tenantry diff -f acme/ --prune --exit-code");
-  act(diff, terminal, async (context, _args: readonly [], options: DiffOptions) => {
+  runCommand(diff, terminal, async (context, _args: readonly [], options: DiffOptions) => {
     const { changed } = await applyPath(context, { ...options, dryRun: true });
     if (changed && options.exitCode === true) throw new CliError(EXIT.differs, "");
   });
 }
 
-export interface AppliedPath {
+export interface ApplyPathResult {
   readonly id: string;
   readonly created: boolean;
   /** Whether something did, or would have without --dry-run. */
@@ -98,25 +98,29 @@ export interface AppliedPath {
   readonly outcome: ApplyOutcome;
 }
 
-export async function applyPath(context: CommandContext, options: ApplyOptions): Promise<AppliedPath> {
+export async function applyPath(context: CommandContext, options: ApplyOptions): Promise<ApplyPathResult> {
   // Everything is read and checked before anything is sent.
   const input = await readInput(context.terminal, options);
   const { id, folder, sources } = input;
   const missing = folder === undefined ? 0 : await applyBases(context, folder, options);
-  const applied = await applyDocument(context, input, { ...options, unchecked: missing > 0 });
+  const applied = await applyDocument(context, input, { ...options, skipsCheck: missing > 0 });
   const resources = sources && (await applyResources(context, { id, sources, applied }, options));
   const { report } = resources ?? {};
   context.show(
     { tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) },
     () => [...applied.lines, ...(resources?.lines ?? [])],
   );
-  endWith(context, report?.failed ?? []);
+  reportFailures(context, report?.failed ?? []);
   const { created, outcome } = applied;
   return { id, created, outcome, changed: created || outcome.changes.length > 0 || resources?.changed === true };
 }
 
 /** Reads the upstreams that the document added, as `upstream add` does: nobody knows their tools before. */
-async function readAdded(context: CommandContext, id: string, changes: ApplyOutcome["changes"]): Promise<void> {
+async function readAddedUpstreams(
+  context: CommandContext,
+  id: string,
+  changes: ApplyOutcome["changes"],
+): Promise<void> {
   const members = changes.flatMap(({ path, before, after }) => {
     if (before !== undefined) return [];
     const [, name] = /^upstreams\.([^.]+)$/.exec(path) ?? [];
@@ -125,19 +129,19 @@ async function readAdded(context: CommandContext, id: string, changes: ApplyOutc
       : [[name, after] as const];
   });
   const added = members.filter(([, one]) => (one as { enabled?: boolean }).enabled !== false);
-  const read = forEachOf(added, AT_ONCE, async ([upstream]) => {
+  const read = forEachConcurrent(added, TRANSFER_CONCURRENCY, async ([upstream]) => {
     const refresh = "POST /tenants/{id}/upstreams/{upstream}/refresh";
     const why = await context.api.request(refresh, { params: { id, upstream } }).then(
       (done) => (done.read ? undefined : done.upstream.why),
       (error: unknown) => {
-        if (error instanceof ServerRefused) return error.message;
+        if (error instanceof ResponseError) return error.message;
         throw error;
       },
     );
     if (why !== undefined) context.warn(`${upstream} is a part of ${id} and could not be read: ${why ?? ""}`);
   });
   const spinner = context.quiet || context.json || added.length === 0 ? undefined : context.terminal.stderr;
-  await whileSpinning(spinner, `Reading ${count(added.length, "upstream")}`, () => read);
+  await withSpinner(spinner, `Reading ${formatCount(added.length, "upstream")}`, () => read);
 }
 
 interface Input {
@@ -153,13 +157,13 @@ async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Inp
   const path = resolve(terminal.folder, options.file);
   const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
   if (folder !== undefined && !(await readdir(folder)).includes(TENANT_FILE)) {
-    const said = `has no ${TENANT_FILE}, as a folder of tenantry export has`;
-    throw usageError(`${options.file}: ${said}. Files of several tenants are applied one by one`);
+    const reason = `has no ${TENANT_FILE}, as a folder of tenantry export has`;
+    throw usageError(`${options.file}: ${reason}. Files of several tenants are applied one by one`);
   }
   const file = await readTenantFile(folder === undefined ? options.file : join(folder, TENANT_FILE), terminal);
   const id = options.tenant ?? file.id;
   if (id === undefined) throw usageError(`${options.file}: names no tenant: add id: NAME, or --tenant NAME`);
-  const sources = folder === undefined ? undefined : await readSources(folder, options.isPlain);
+  const sources = folder === undefined ? undefined : await readSources(folder, options.rejectsLinks);
   if (options.prune === true && !sources) throw usageError(`--prune: ${options.file} has no ${INDEX_FILE}`);
   return { id, file, folder, sources };
 }
@@ -167,42 +171,42 @@ async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Inp
 interface AppliedDocument {
   readonly created: boolean;
   readonly outcome: ApplyOutcome;
-  readonly lines: readonly ShownLine[];
+  readonly lines: readonly OutputLine[];
 }
 
 interface DocumentOptions extends ApplyOptions {
   /** The server cannot compare the document, because bases that it extends do not exist there yet. */
-  readonly unchecked: boolean;
+  readonly skipsCheck: boolean;
 }
 
 async function applyDocument(
   context: CommandContext,
   { id, file }: Input,
-  { dryRun = false, wait = false, unknownNames = false, unchecked }: DocumentOptions,
+  { dryRun = false, wait = false, unknownNames = false, skipsCheck }: DocumentOptions,
 ): Promise<AppliedDocument> {
   const etag = await currentEtag(context, id);
-  const named = { unknownNames: unknownNames || undefined };
+  const nameQuery = { unknownNames: unknownNames || undefined };
   if (etag === undefined) {
-    const birth = { id, file, query: named };
-    return dryRun ? supposeFrom(context, birth, unchecked) : createFrom(context, birth);
+    const creation = { id, file, query: nameQuery };
+    return dryRun ? previewCreation(context, creation, skipsCheck) : createTenantFrom(context, creation);
   }
-  const query = { dryRun: dryRun || undefined, wait: wait || undefined, ...named };
+  const query = { dryRun: dryRun || undefined, wait: wait || undefined, ...nameQuery };
   const put = (tag: string) => {
-    const asked = { params: { id }, query, headers: { "if-match": tag }, body: file.document };
-    return file.sent(() => context.api.request("PUT /tenants/{id}/document", asked));
+    const args = { params: { id }, query, headers: { "if-match": tag }, body: file.document };
+    return file.withPositions(() => context.api.request("PUT /tenants/{id}/document", args));
   };
   const outcome = await put(etag).catch(async (error: unknown) => {
-    if (!(error instanceof ServerRefused) || error.status !== 412) throw error;
+    if (!(error instanceof ResponseError) || error.status !== 412) throw error;
     // The first answer may have been lost: what the file says is there then.
-    const now = await currentEtag(context, id);
-    const asked = { params: { id }, query: named, body: file.document };
-    const left = await context.api.dryRun("PUT /tenants/{id}/document", asked);
-    if (now === undefined || left.changes.length > 0) throw error;
-    return put(now);
+    const currentTag = await currentEtag(context, id);
+    const args = { params: { id }, query: nameQuery, body: file.document };
+    const remaining = await context.api.dryRun("PUT /tenants/{id}/document", args);
+    if (currentTag === undefined || remaining.changes.length > 0) throw error;
+    return put(currentTag);
   });
   // Of a base the file says nothing.
-  const { mode = "key", ...said } = file.document as TenantAnswer["effective"];
-  if (file.document["extends"] === undefined) noteUnheeded(context, { ...said, mode });
+  const { mode = "key", ...settings } = file.document as TenantAnswer["effective"];
+  if (file.document["extends"] === undefined) noteIgnoredAuth(context, { ...settings, mode });
   return { created: false, outcome, lines: appliedLines(id, outcome) };
 }
 
@@ -212,7 +216,7 @@ async function currentEtag(context: CommandContext, id: string): Promise<string 
     await response.body?.cancel();
     return response.headers.get("etag") ?? "*";
   } catch (error) {
-    if (error instanceof ServerRefused && error.status === 404) return undefined;
+    if (error instanceof ResponseError && error.status === 404) return undefined;
     throw error;
   }
 }
@@ -223,39 +227,44 @@ function outcomeOf({ document }: TenantFile, dryRun: boolean): ApplyOutcome {
 }
 
 /** What is in a file the server judges. */
-function bodyOf(id: string, { document, birth }: TenantFile): AdminRequest<"POST /tenants">["body"] {
-  return { id, document, ...birth } as AdminRequest<"POST /tenants">["body"];
+function bodyOf(id: string, { document, placement }: TenantFile): AdminRequest<"POST /tenants">["body"] {
+  return { id, document, ...placement } as AdminRequest<"POST /tenants">["body"];
 }
 
-interface Birth {
+interface CreationRequest {
   readonly id: string;
   readonly file: TenantFile;
   readonly query: { readonly unknownNames: true | undefined };
 }
 
 /** Asks the server whether the tenant could be created. */
-async function supposeFrom(
+async function previewCreation(
   context: CommandContext,
-  { id, file, query }: Birth,
-  unchecked: boolean,
+  { id, file, query }: CreationRequest,
+  skipsCheck: boolean,
 ): Promise<AppliedDocument> {
-  const asked = { query, body: bodyOf(id, file) };
-  const outcome = unchecked ? outcomeOf(file, true) : await file.sent(() => context.api.dryRun("POST /tenants", asked));
+  const args = { query, body: bodyOf(id, file) };
+  const outcome = skipsCheck
+    ? outcomeOf(file, true)
+    : await file.withPositions(() => context.api.dryRun("POST /tenants", args));
   const lines = [...changeLines(outcome.changes), ...warningLines(outcome)];
   return { created: true, outcome, lines: [`${id}: would be created`, ...lines] };
 }
 
-async function createFrom(context: CommandContext, { id, file, query }: Birth): Promise<AppliedDocument> {
+async function createTenantFrom(
+  context: CommandContext,
+  { id, file, query }: CreationRequest,
+): Promise<AppliedDocument> {
   const outcome = outcomeOf(file, false);
   const lines = changeLines(outcome.changes);
   const body = bodyOf(id, file);
-  const make = () => context.api.request("POST /tenants", { query, body });
-  const { revision, url, effective, ...said } = await file.sent(make);
-  noteUnheeded(context, effective);
-  const next = effective.auth ? asTyped(nextStep(id, effective), context.terminal.env) : "";
-  const { warnings } = said;
-  const shown = [`${id}: created at ${url}${next}`, ...lines, ...warningLines(said)];
-  return { created: true, outcome: { ...outcome, revision, ...(warnings && { warnings }) }, lines: shown };
+  const create = () => context.api.request("POST /tenants", { query, body });
+  const { revision, url, effective, ...rest } = await file.withPositions(create);
+  noteIgnoredAuth(context, effective);
+  const next = effective.auth ? rewriteInvocation(nextStep(id, effective), context.terminal.env) : "";
+  const { warnings } = rest;
+  const outputLines = [`${id}: created at ${url}${next}`, ...lines, ...warningLines(rest)];
+  return { created: true, outcome: { ...outcome, revision, ...(warnings && { warnings }) }, lines: outputLines };
 }
 
 /**
@@ -267,53 +276,56 @@ async function applyBases(context: CommandContext, folder: string, { dryRun }: A
   const names = await readdir(join(folder, BASES_FOLDER)).catch(() => []);
   for (const name of names.filter((one) => one.endsWith(".yaml"))) {
     const base = name.slice(0, -".yaml".length);
-    const { value: wanted, sent } = await readDocument(join(folder, BASES_FOLDER, name), context.terminal);
-    const there = await context.api.find("GET /bases/{name}", { params: { name: base } });
-    if (there === undefined) {
+    const { value: wanted, withPositions } = await readDocument(join(folder, BASES_FOLDER, name), context.terminal);
+    const existing = await context.api.find("GET /bases/{name}", { params: { name: base } });
+    if (existing === undefined) {
       context.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
       if (dryRun === true) missing += 1;
-      else await sent(() => context.api.request("PUT /bases/{name}", { params: { name: base }, body: wanted }));
-    } else if (!isDeepStrictEqual(there, wanted)) {
+      else
+        await withPositions(() => context.api.request("PUT /bases/{name}", { params: { name: base }, body: wanted }));
+    } else if (!isDeepStrictEqual(existing, wanted)) {
       context.note(`Base ${base} is different here and stays as it is; tenantry base put and base rollout change it`);
     }
   }
   return missing;
 }
 
-interface Into {
+interface ResourceInput {
   readonly id: string;
   readonly sources: readonly UploadSource[];
   readonly applied: AppliedDocument;
 }
 
-async function applyResources(context: CommandContext, into: Into, options: ApplyOptions) {
-  const resources = storedResources(context.api, into.id);
-  const { sources } = into;
-  const missing = options.dryRun === true && into.applied.created;
+async function applyResources(context: CommandContext, input: ResourceInput, options: ApplyOptions) {
+  const resources = createResourceClient(context.api, input.id);
+  const { sources } = input;
+  const missing = options.dryRun === true && input.applied.created;
   const stored = missing ? new Map() : await resources.all("");
   const plan = await planUpload(sources, stored);
   const wanted = new Set(sources.map(({ uri }) => uri));
   const extra = options.prune === true ? [...stored.keys()].filter((uri: string) => !wanted.has(uri)) : [];
   const changed = plan.uploads.length + extra.length > 0;
-  if (options.dryRun === true) return { ...plannedOnly(plan, extra), changed };
+  if (options.dryRun === true) return { ...dryRunReport(plan, extra), changed };
   const report = await runUpload(context, plan, resources, options.force);
   if (report.failed.length === 0) await removeAll(resources, extra);
-  const pruned = extra.length === 0 ? "" : `, ${count(extra.length, "resource")} deleted`;
+  const pruned = extra.length === 0 ? "" : `, ${formatCount(extra.length, "resource")} deleted`;
   return { report: { ...report, deleted: extra.length }, lines: [`${reportText(report)}${pruned}`], changed };
 }
 
-async function removeAll(resources: StoredResources, uris: readonly string[]): Promise<void> {
-  await forEachOf(uris, AT_ONCE, (uri) => resources.remove(uri, {}));
+async function removeAll(resources: ResourceClient, uris: readonly string[]): Promise<void> {
+  await forEachConcurrent(uris, TRANSFER_CONCURRENCY, (uri) => resources.remove(uri, {}));
 }
 
-function plannedOnly(plan: UploadPlan, extra: readonly string[]) {
+function dryRunReport(plan: UploadPlan, extra: readonly string[]) {
   const lines = [
-    ...plan.uploads.map(({ source, stored }) => marked(stored ? "changed" : "added", source.uri)),
-    ...extra.map((uri) => marked("removed", uri)),
+    ...plan.uploads.map(({ source, stored }) => markedLine(stored ? "changed" : "added", source.uri)),
+    ...extra.map((uri) => markedLine("removed", uri)),
   ];
   const report = { uploaded: 0, unchanged: plan.unchanged, failed: plan.tooLarge, deleted: 0 };
   const wouldBe = { upload: plan.uploads.map(({ source }) => source.uri), delete: extra };
   const head =
-    lines.length === 0 ? "Resources: nothing to change" : `Resources: ${count(lines.length, "change")}, not applied`;
+    lines.length === 0
+      ? "Resources: nothing to change"
+      : `Resources: ${formatCount(lines.length, "change")}, not applied`;
   return { report: { ...report, wouldBe }, lines: [head, ...lines] };
 }

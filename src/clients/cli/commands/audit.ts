@@ -5,11 +5,11 @@ import { Argument } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
 import { usageError } from "../exit.ts";
 import { parseCount, parseKeyId } from "./option-values.ts";
-import { act, newestOf, type CommandContext } from "../command-context.ts";
-import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
-import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
+import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
+import { changeText, differences, kindOf, MARKS, type DocumentChange } from "../terminal/changes.ts";
+import { truncate, definitionList, shortJson, formatTable, formatTime } from "../terminal/table.ts";
 import { oneLine } from "../terminal/printable.ts";
-import { whatHelps } from "../terminal/what-helps.ts";
+import { upstreamHints } from "../terminal/what-helps.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addAuditCommands(program: Command, terminal: Terminal): void {
@@ -22,7 +22,7 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
       "after",
       "\nExamples:\n  tenantry audit\n  tenantry audit acme --limit 10\n  tenantry audit acme --json | jq '.[] | select(.actor == \"ci\")'",
     );
-  act(audit, terminal, showAudit);
+  runCommand(audit, terminal, showAudit);
 
   const explain = program
     .command("explain")
@@ -39,7 +39,7 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
       "after",
       "\nExamples:\n  tenantry explain acme tool note_delete --profile public\n  tenantry explain acme resource file:///plans.md --key Yk3v0Qp8sD",
     );
-  act(explain, terminal, showExplained);
+  runCommand(explain, terminal, showExplanation);
 }
 
 async function showAudit(
@@ -51,34 +51,34 @@ async function showAudit(
     tenant === undefined
       ? context.api.pages("GET /audit", {}, limit + 1)
       : context.api.pages("GET /tenants/{id}/audit", { params: { id: tenant } }, limit + 1);
-  const entries = newestOf(context, await collectPages(pages), limit);
+  const entries = takeNewest(context, await collectPages(pages), limit);
   context.show(entries, () => {
     const rows = entries.map(({ at, actor, action, target, before, after }) => [
-      time(at),
+      formatTime(at),
       actor,
       action,
       target,
-      changeOf(before, after),
+      changeSummary(before, after),
     ]);
-    return table(["at", "who", "action", "target", "change"], rows, context.terminal.stdout);
+    return formatTable(["at", "who", "action", "target", "change"], rows, context.terminal.stdout);
   });
 }
 
-function markedText(change: ShownChange): string {
+function changeWithMark(change: DocumentChange): string {
   const [mark] = MARKS[kindOf(change)];
   return `${mark} ${changeText(change)}`;
 }
 
 const MAX_CHANGE = 400;
 
-const isNothing = (value: unknown) => value === null || value === undefined;
+const isNullish = (value: unknown) => value === null || value === undefined;
 
 /** Shows only what differs between two documents, which may be long and nearly the same. */
-function changeOf(before: unknown, after: unknown): string {
-  const [was, is] = [withTimes(before), withTimes(after)];
-  if (isNothing(was)) return isNothing(is) ? "" : shortJson(is);
-  if (isNothing(is)) return `was ${shortJson(was)}`;
-  return cut(differences(was, is).map(markedText).join(", "), MAX_CHANGE);
+function changeSummary(before: unknown, after: unknown): string {
+  const [previous, current] = [withTimes(before), withTimes(after)];
+  if (isNullish(previous)) return isNullish(current) ? "" : shortJson(current);
+  if (isNullish(current)) return `was ${shortJson(previous)}`;
+  return truncate(differences(previous, current).map(changeWithMark).join(", "), MAX_CHANGE);
 }
 
 /** Members that the server stores as milliseconds since the epoch. */
@@ -88,33 +88,33 @@ const TIMES: ReadonlySet<string> = new Set(["expires", "retires", "until"]);
 function withTimes(value: unknown): unknown {
   if (value === null || value === undefined) return value;
   const text = JSON.stringify(value, (name, member: unknown) =>
-    TIMES.has(name) && typeof member === "number" ? time(new Date(member).toISOString()) : member,
+    TIMES.has(name) && typeof member === "number" ? formatTime(new Date(member).toISOString()) : member,
   );
   return JSON.parse(text) as unknown;
 }
 
-const NAMED_BY: Readonly<Record<string, string>> = {
+const NAME_LABELS: Readonly<Record<string, string>> = {
   tool: "tool's name",
   prompt: "prompt's name",
   resource: "resource's URI",
 };
 
-async function showExplained(
+async function showExplanation(
   context: CommandContext,
   [tenant, kind, name]: readonly [string, string, string?],
   options: { profile?: string; key?: string; user?: string },
 ): Promise<void> {
-  if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAMED_BY[kind] ?? "name"}, too`);
+  if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAME_LABELS[kind] ?? "name"}, too`);
   const { profile, key } = options;
   // An id alone is that of a user of this tenant.
   const isId = options.user !== undefined && !options.user.startsWith("{");
   const user = isId ? JSON.stringify({ tenant, id: options.user }) : options.user;
-  const explained = await context.api.request("GET /tenants/{id}/explain", {
+  const explanation = await context.api.request("GET /tenants/{id}/explain", {
     params: { id: tenant },
     query: { kind: `${kind}s` as "tools", name, profile, key, user },
   });
-  context.show(explained, () => {
-    const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [], causes = [] } = explained;
+  context.show(explanation, () => {
+    const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [], causes = [] } = explanation;
     const answers: [string, boolean | string | null][] = [["visible", visible]];
     if (key === undefined && causes.some(({ code }) => code === "key-required")) {
       context.note(
@@ -125,13 +125,13 @@ async function showExplained(
     answers.push(["because", decidedBy.join("; ")]);
     const lines = reasons.flatMap((reason) => {
       const mark = decidedBy.includes(reason) ? ">" : "-";
-      const found = causes.filter((cause) => cause.reason === reason);
-      const helps = whatHelps(found, { tenant, upstream: found[0]?.source ?? "" });
-      return [`${mark} ${oneLine(reason)}`, ...(helps === undefined ? [] : [`  what helps: ${oneLine(helps)}`])];
+      const matching = causes.filter((cause) => cause.reason === reason);
+      const hints = upstreamHints(matching, { tenant, upstream: matching[0]?.source ?? "" });
+      return [`${mark} ${oneLine(reason)}`, ...(hints === undefined ? [] : [`  what helps: ${oneLine(hints)}`])];
     });
     // What is not known may be a reason, too, and is said once.
-    const rest = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);
+    const unknownLines = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);
     const legend = decidedBy.length > 0 ? ["", "> decides"] : [];
-    return [facts(answers), "", ...lines, ...rest, ...legend].join("\n");
+    return [definitionList(answers), "", ...lines, ...unknownLines, ...legend].join("\n");
   });
 }

@@ -7,17 +7,17 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { isObject } from "../../../protocol/jsonrpc.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { writeWhole } from "../admin/export-folder.ts";
+import { writeAtomically } from "../admin/export-folder.ts";
 import { fileError } from "../admin/file-error.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { usageError } from "../exit.ts";
 import { printableJson } from "../terminal/printable.ts";
-import { count } from "../terminal/table.ts";
+import { formatCount } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { applyPath } from "./apply.ts";
 import { exportInto } from "./export.ts";
 
-const KEPT_FILE = "kept.json";
+const BACKUP_FILE = "kept.json";
 const AUDIT_FILE = "audit.ndjson";
 /** The most digests that one decision takes. */
 const BATCH = 100;
@@ -25,7 +25,7 @@ const BATCH = 100;
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
 /** What the server keeps beside the export; its rows are handed back as they came. */
-interface Kept {
+interface BackupContent {
   readonly tenant: string;
   readonly keys: Rows;
   readonly suspensions: Rows;
@@ -33,7 +33,7 @@ interface Kept {
   readonly approved: Readonly<Record<string, readonly string[]>>;
 }
 
-const WHAT = `
+const BACKUP_HELP = `
 The folder is what export writes, and kept.json: API keys by their hashes, suspensions, secrets as SECRETS_KEY seals them,
 digests of approved definitions; and audit.ndjson, for people to read. Whoever can write it decides who gets in: keep it as
 you keep secrets. Not in it: who is signed in (people sign in again), sessions, usage, what runs.`;
@@ -44,8 +44,8 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .description("Write all of a tenant to a folder that restore takes.")
     .argument("<tenant>")
     .argument("[folder]", "where to; a folder named after the tenant if left out")
-    .addHelpText("after", `\nExamples:\n  tenantry backup acme backups/acme\n${WHAT}`);
-  act(backup, terminal, backUp);
+    .addHelpText("after", `\nExamples:\n  tenantry backup acme backups/acme\n${BACKUP_HELP}`);
+  runCommand(backup, terminal, backUpTenant);
 
   const restore = program
     .command("restore")
@@ -64,39 +64,43 @@ Examples:
 
 Where it was cut off, run it again, with --keys. Restoring twice changes nothing.`,
     );
-  act(restore, terminal, restoreTenant);
+  runCommand(restore, terminal, restoreTenant);
 }
 
-async function backUp(context: CommandContext, [id, out]: readonly [string, string | undefined]): Promise<void> {
+async function backUpTenant(context: CommandContext, [id, out]: readonly [string, string | undefined]): Promise<void> {
   process.umask(0o077);
   const { folder, resources, ...loaded } = await exportInto(context, id, out);
   await chmod(folder, 0o700).catch((error: unknown) => {
     throw fileError(error, folder);
   });
   const params = { id };
-  const kept = { tenant: id, ...(await context.api.request("GET /tenants/{id}/backup", { params })) };
+  const backup = { tenant: id, ...(await context.api.request("GET /tenants/{id}/backup", { params })) };
   const audit = await collectPages(context.api.pages("GET /tenants/{id}/audit", { params }));
   const lines = audit.map((entry) => `${printableJson(entry)}\n`).join("");
-  await writeWhole(folder, join(folder, AUDIT_FILE), lines);
-  await writeWhole(folder, join(folder, KEPT_FILE), `${printableJson(kept, 2)}\n`);
-  const { keys, secrets } = kept;
+  await writeAtomically(folder, join(folder, AUDIT_FILE), lines);
+  await writeAtomically(folder, join(folder, BACKUP_FILE), `${printableJson(backup, 2)}\n`);
+  const { keys, secrets } = backup;
   context.show({ tenant: id, folder, resources, ...loaded, keys: keys.length, secrets: secrets.length }, () => {
-    const had = [count(resources, "resource"), count(keys.length, "key"), count(secrets.length, "secret")];
-    return `${id} is in ${folder}: ${had.join(", ")}; who can write it decides who gets in`;
+    const counts = [
+      formatCount(resources, "resource"),
+      formatCount(keys.length, "key"),
+      formatCount(secrets.length, "secret"),
+    ];
+    return `${id} is in ${folder}: ${counts.join(", ")}; who can write it decides who gets in`;
   });
 }
 
 async function restoreTenant(
   context: CommandContext,
-  [given]: readonly [string],
+  [path]: readonly [string],
   options: { tenant?: string; keys?: true; prune?: true },
 ): Promise<void> {
-  const folder = resolve(context.terminal.folder, given);
-  const { tenant, approved, ...rows } = await readKept(join(folder, KEPT_FILE));
+  const folder = resolve(context.terminal.folder, path);
+  const { tenant, approved, ...rows } = await readBackup(join(folder, BACKUP_FILE));
   const { id, created } = await applyPath(context, {
     file: folder,
     // Others may have had it since it was written.
-    isPlain: true,
+    rejectsLinks: true,
     // What it names may have gone from the code since.
     unknownNames: true,
     ...(options.tenant !== undefined && { tenant: options.tenant }),
@@ -106,32 +110,34 @@ async function restoreTenant(
     // Sealed for a tenant of that name: under another one nobody could open them.
     const secrets = id === tenant ? rows.secrets : [];
     if (secrets.length < rows.secrets.length) {
-      context.warn(`${count(rows.secrets.length, "secret")} of ${tenant} cannot be opened as ${id}: set them again`);
+      context.warn(
+        `${formatCount(rows.secrets.length, "secret")} of ${tenant} cannot be opened as ${id}: set them again`,
+      );
     }
     const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/backup">["body"];
     const done = await context.api.request("PUT /tenants/{id}/backup", { params: { id }, body });
-    context.note(`${id}: ${count(done.rows, "row")} of keys, suspensions and secrets put back`);
+    context.note(`${id}: ${formatCount(done.rows, "row")} of keys, suspensions and secrets put back`);
   } else {
     context.note(
       `${id} was there: its keys, suspensions and secrets stay as they are; --keys puts back what is missing`,
     );
   }
-  for (const [upstream, digests] of Object.entries(approved)) await approve(context, [id, upstream], digests);
+  for (const [upstream, digests] of Object.entries(approved)) await approveAgain(context, [id, upstream], digests);
 }
 
-async function readKept(file: string): Promise<Kept> {
+async function readBackup(file: string): Promise<BackupContent> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw fileError(error, file);
     throw usageError(
       `${file} is not there: tenantry backup writes it; for a folder of export, tenantry apply -f FOLDER`,
     );
   });
-  const kept = parsed(text, file);
-  if (!isKept(kept)) throw usageError(`${file}: is not what backup wrote: tenant, approved, and lists of rows`);
-  return kept;
+  const backup = parseBackup(text, file);
+  if (!isBackup(backup)) throw usageError(`${file}: is not what backup wrote: tenant, approved, and lists of rows`);
+  return backup;
 }
 
-function parsed(text: string, file: string): unknown {
+function parseBackup(text: string, file: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
@@ -140,14 +146,16 @@ function parsed(text: string, file: string): unknown {
 }
 
 /** What stands in the rows the server judges. */
-function isKept(value: unknown): value is Kept {
-  const { tenant, keys, suspensions, secrets, approved } = Object(value) as Partial<Record<keyof Kept, unknown>>;
+function isBackup(value: unknown): value is BackupContent {
+  const { tenant, keys, suspensions, secrets, approved } = Object(value) as Partial<
+    Record<keyof BackupContent, unknown>
+  >;
   const lists = [keys, suspensions, secrets, ...Object.values(Object(approved) as object)];
   return typeof tenant === "string" && isObject(approved) && lists.every((list) => Array.isArray(list));
 }
 
 /** What was approved is approved again where the upstream lists it: it is read for that. */
-async function approve(
+async function approveAgain(
   context: CommandContext,
   [tenant, upstream]: readonly [string, string],
   digests: readonly string[],
@@ -155,13 +163,13 @@ async function approve(
   const params = { id: tenant, upstream };
   try {
     await context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", { params });
-    const waiting = await collectPages(context.api.pages("GET /tenants/{id}/upstreams/{upstream}/pending", { params }));
-    const again = waiting.map(({ digest }) => digest).filter((digest) => digests.includes(digest));
-    for (let from = 0; from < again.length; from += BATCH) {
-      const body = { digests: again.slice(from, from + BATCH) };
+    const pending = await collectPages(context.api.pages("GET /tenants/{id}/upstreams/{upstream}/pending", { params }));
+    const stillPending = pending.map(({ digest }) => digest).filter((digest) => digests.includes(digest));
+    for (let from = 0; from < stillPending.length; from += BATCH) {
+      const body = { digests: stillPending.slice(from, from + BATCH) };
       await context.api.request("POST /tenants/{id}/upstreams/{upstream}/approve", { params, body });
     }
-    context.note(`${upstream}: ${count(again.length, "definition")} approved again`);
+    context.note(`${upstream}: ${formatCount(stillPending.length, "definition")} approved again`);
   } catch (error) {
     context.warn(`${upstream}: nothing approved again: ${error instanceof Error ? error.message : String(error)}`);
   }

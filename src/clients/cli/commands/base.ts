@@ -3,9 +3,9 @@
 import type { Command } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";
-import { act, confirm, type CommandContext } from "../command-context.ts";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
 import { followRollout, rolloutLines } from "./rollout.ts";
-import { table, time } from "../terminal/table.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addBaseCommands(program: Command, terminal: Terminal): void {
@@ -17,14 +17,14 @@ export function addBaseCommands(program: Command, terminal: Terminal): void {
     .command("list")
     .description("List base documents, and how many tenants extend each.")
     .addHelpText("after", "\nExamples:\n  tenantry base list");
-  act(list, terminal, listBases);
+  runCommand(list, terminal, listBases);
 
   const show = base
     .command("show")
     .description("Print a base document as YAML.")
     .argument("<base>")
     .addHelpText("after", "\nExamples:\n  tenantry base show standard > standard.yaml");
-  act(show, terminal, showBase);
+  runCommand(show, terminal, showBase);
 
   const put = base
     .command("put")
@@ -35,7 +35,7 @@ export function addBaseCommands(program: Command, terminal: Terminal): void {
       "after",
       "\nExamples:\n  tenantry base put standard -f standard.yaml\n\ntenantry base rollout brings it to the tenants that extend it.",
     );
-  act(put, terminal, putBase);
+  runCommand(put, terminal, putBase);
 
   const rollout = base
     .command("rollout")
@@ -52,7 +52,7 @@ Examples:
 A tenant's own members win over its bases. A tenant that the new base does not fit keeps the old one and is named. The server
 goes on by itself: this only shows how far it is. tenantry rollout list shows it later, and rollout stop stops it.`,
     );
-  act(rollout, terminal, rollOutBase);
+  runCommand(rollout, terminal, rollOutBase);
 
   const remove = base
     .command("delete")
@@ -60,15 +60,17 @@ goes on by itself: this only shows how far it is. tenantry rollout list shows it
     .argument("<base>")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry base delete standard");
-  act(remove, terminal, deleteBase);
+  runCommand(remove, terminal, deleteBase);
 }
 
 async function listBases(context: CommandContext): Promise<void> {
   const bases = await collectPages(context.api.pages("GET /bases", {}));
   if (bases.length === 0) context.note("No base documents: tenantry base put NAME -f FILE makes one.");
   context.show(bases, () => {
-    const rows = bases.map(({ name, revision, tenants, changed }) => [name, revision, tenants, time(changed)]);
-    return rows.length === 0 ? "" : table(["base", "revision", "tenants", "changed"], rows, context.terminal.stdout);
+    const rows = bases.map(({ name, revision, tenants, changed }) => [name, revision, tenants, formatTime(changed)]);
+    return rows.length === 0
+      ? ""
+      : formatTable(["base", "revision", "tenants", "changed"], rows, context.terminal.stdout);
   });
 }
 
@@ -79,9 +81,9 @@ async function showBase(context: CommandContext, [name]: readonly [string]): Pro
 }
 
 async function putBase(context: CommandContext, [name]: readonly [string], { file }: { file: string }): Promise<void> {
-  const { value, sent } = await readDocument(file, context.terminal);
-  const asked = { params: { name }, body: value };
-  const done = await sent(() => context.api.request("PUT /bases/{name}", asked));
+  const { value, withPositions } = await readDocument(file, context.terminal);
+  const args = { params: { name }, body: value };
+  const done = await withPositions(() => context.api.request("PUT /bases/{name}", args));
   context.show(done, () =>
     done.changed ? `${name}: written (revision ${done.revision})` : `${name}: nothing to change`,
   );
@@ -93,10 +95,10 @@ async function rollOutBase(
   [name]: readonly [string],
   { dryRun }: { dryRun?: boolean },
 ): Promise<void> {
-  const asked = { params: { name }, body: { ...(dryRun && { dryRun }) } };
-  const { rollout } = await context.api.request("POST /bases/{name}/rollout", asked);
-  const found = await followRollout(context, rollout);
-  context.show(found, () => rolloutLines(found));
+  const args = { params: { name }, body: { ...(dryRun && { dryRun }) } };
+  const { rollout } = await context.api.request("POST /bases/{name}/rollout", args);
+  const finished = await followRollout(context, rollout);
+  context.show(finished, () => rolloutLines(finished));
 }
 
 async function deleteBase(

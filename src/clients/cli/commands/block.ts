@@ -2,10 +2,10 @@
 
 import type { Command } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { followRollout } from "./rollout.ts";
-import { table, time } from "../terminal/table.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addBlockCommands(program: Command, terminal: Terminal): void {
@@ -17,7 +17,7 @@ export function addBlockCommands(program: Command, terminal: Terminal): void {
     .command("list")
     .description("List the tools that are blocked in every tenant.")
     .addHelpText("after", "\nExamples:\n  tenantry block list");
-  act(list, terminal, listBlocks);
+  runCommand(list, terminal, listBlocks);
 
   const add = block
     .command("add")
@@ -31,22 +31,22 @@ Examples:
   tenantry block add note_delete --note "Security fix under way"
   tenantry block add tracker__delete --note "Upstream was broken into"`,
     );
-  act(add, terminal, addBlock);
+  runCommand(add, terminal, addBlock);
 
   const lift = block
     .command("lift")
     .description("Let a tool be called again where its tenant allows it.")
     .argument("<tool>")
     .addHelpText("after", "\nExamples:\n  tenantry block lift note_delete");
-  act(lift, terminal, liftBlock);
+  runCommand(lift, terminal, liftBlock);
 }
 
 async function listBlocks(context: CommandContext): Promise<void> {
   const blocks = await collectPages(context.api.pages("GET /tools/blocked", {}));
   if (blocks.length === 0) context.note("No tool is blocked in every tenant.");
   context.show(blocks, () => {
-    const rows = blocks.map(({ name, since, note }) => [name, time(since), note]);
-    return rows.length === 0 ? "" : table(["tool", "since", "note"], rows, context.terminal.stdout);
+    const rows = blocks.map(({ name, since, note }) => [name, formatTime(since), note]);
+    return rows.length === 0 ? "" : formatTable(["tool", "since", "note"], rows, context.terminal.stdout);
   });
 }
 

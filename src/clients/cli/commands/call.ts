@@ -5,21 +5,21 @@ import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-clien
 import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
 import type { JsonObject } from "../../../protocol/jsonrpc.ts";
-import { nearest } from "../../../protocol/nearest.ts";
+import { nearestName } from "../../../protocol/nearest.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import type { LinkAsk } from "../../../gateway/upstream-link.ts";
-import { lacksOfList, type ListLack } from "../list-lacks.ts";
+import type { LinkRequest } from "../../../gateway/upstream-link.ts";
+import { missingUpstreamsOf, type MissingUpstream } from "../list-lacks.ts";
 import { openConnection } from "../mcp-connection.ts";
-import { endpointUrl, mcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { endpointUrl, createMcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { answerAtTerminal } from "../terminal/elicit.ts";
-import { McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
-import { bytes, cut, table } from "../terminal/table.ts";
+import { McpResponseError, toCliError } from "../terminal/mcp-problem.ts";
+import { formatBytes, truncate, formatTable } from "../terminal/table.ts";
 import { oneLine, printableJson } from "../terminal/printable.ts";
 import { isInteractive, type Terminal } from "../terminal/terminal.ts";
 import { CLIENT_INFO } from "../version.ts";
-import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
-import { parseArguments, signatureOf, strayArguments, type ToolAbout } from "./tool-arguments.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
+import { parseArguments, signatureOf, unknownArguments, type ToolListEntry } from "./tool-arguments.ts";
 
 interface CallOptions extends KeyOptions {
   readonly jsonArgs?: string;
@@ -29,7 +29,7 @@ interface CallOptions extends KeyOptions {
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
 /** The member of a tool's `_meta` with the name that its upstream gives it, the first of a list: docs/gateway.md. */
-const OWN_NAME = "tenantry/name";
+const ORIGINAL_NAME = "tenantry/name";
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
   const call = withKeyOptions(program.command("call"))
@@ -51,44 +51,51 @@ Examples:
 Ends with ${EXIT.refused} when the tool reports an error. A tool that asks something is answered at the terminal. Characters that would
 steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and --json keep them, --json as escapes.`,
     );
-  act(call, terminal, runCall);
+  runCommand(call, terminal, runCall);
 }
 
 type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonly string[]];
 
-async function runCall(context: CommandContext, [where, tool, pairs]: Args, options: CallOptions): Promise<void> {
+async function runCall(context: CommandContext, [endpointRef, tool, pairs]: Args, options: CallOptions): Promise<void> {
   if (tool === undefined && options.jsonArgs !== undefined) {
     throw usageError("--json-args: there is no tool for these arguments");
   }
-  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), await keyFor(context.terminal, options));
-  const server = serverAt(context, endpoint);
+  const endpoint = createMcpEndpoint(
+    endpointUrl(context.api.base, endpointRef),
+    await readKey(context.terminal, options),
+  );
+  const server = openToolServer(context, endpoint);
   try {
-    await callAt(context, server, { where, tool, pairs, options });
+    await callOrList(context, server, { endpointRef, tool, pairs, options });
   } finally {
     await server.close();
   }
 }
 
-interface Called {
-  readonly where: string;
+interface CallInput {
+  readonly endpointRef: string;
   readonly tool: string | undefined;
   readonly pairs: readonly string[];
   readonly options: CallOptions;
 }
 
-async function callAt(context: CommandContext, server: Server, { where, tool, pairs, options }: Called): Promise<void> {
+async function callOrList(
+  context: CommandContext,
+  server: ToolServer,
+  { endpointRef, tool, pairs, options }: CallInput,
+): Promise<void> {
   const list = await listTools(server);
   const { tools } = list;
-  if (tool === undefined) return showTools(context, list, where);
-  const about = tools.find((one) => one.name === tool || ownNameOf(one) === tool);
-  const args = parseArguments(pairs, options.jsonArgs, about?.inputSchema);
-  for (const stray of about ? strayArguments(args, about) : []) context.warn(stray);
+  if (tool === undefined) return showTools(context, list, endpointRef);
+  const definition = tools.find((one) => one.name === tool || originalNameOf(one) === tool);
+  const args = parseArguments(pairs, options.jsonArgs, definition?.inputSchema);
+  for (const warning of definition ? unknownArguments(args, definition) : []) context.warn(warning);
   let result: JsonObject;
   try {
-    result = await callTool(server, { name: tool, about, args });
+    result = await callTool(server, { name: tool, definition, args });
   } catch (error) {
-    if (!(error instanceof McpRefused)) throw error;
-    throw explained(error, where, () => (about ? undefined : hintAt(tool, list, where)));
+    if (!(error instanceof McpResponseError)) throw error;
+    throw withHint(error, endpointRef, () => (definition ? undefined : unknownToolHint(tool, list, endpointRef)));
   }
   if (options.raw === true && !context.json) context.terminal.stdout.bytes(Buffer.from(`${resultText(result)}\n`));
   else context.show(result, () => resultText(result));
@@ -96,38 +103,38 @@ async function callAt(context: CommandContext, server: Server, { where, tool, pa
 }
 
 /** `ID__OWN`, under which a tool of an upstream is called whatever its listed name. */
-function ownNameOf({ name, _meta }: ToolAbout): string | undefined {
-  const names = _meta?.[OWN_NAME];
+function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
+  const names = _meta?.[ORIGINAL_NAME];
   const own: unknown = Array.isArray(names) ? names[0] : names;
   return typeof own === "string" ? `${name.slice(0, name.indexOf("__"))}__${own}` : undefined;
 }
 
-interface Server {
+interface ToolServer {
   /** One request, with all that is asked and said on its way. */
-  request(asked: LinkAsk): Promise<JsonObject>;
+  request(asked: LinkRequest): Promise<JsonObject>;
   close(): Promise<void>;
 }
 
-function serverAt(context: CommandContext, endpoint: McpEndpoint): Server {
+function openToolServer(context: CommandContext, endpoint: McpEndpoint): ToolServer {
   const { terminal } = context;
   const { signal } = terminal;
-  const isAnswering = isInteractive(terminal);
-  const capabilities = isAnswering ? { elicitation: { form: {}, url: {} } } : {};
-  const connection = openConnection({ endpoint, about: { clientInfo: CLIENT_INFO, capabilities } }, signal);
+  const canAnswer = isInteractive(terminal);
+  const capabilities = canAnswer ? { elicitation: { form: {}, url: {} } } : {};
+  const connection = openConnection({ endpoint, client: { clientInfo: CLIENT_INFO, capabilities } }, signal);
   return {
-    request: async (asked) => {
+    request: async (toolRequest) => {
       try {
-        const answered = await connection.ask(
-          { ...asked, progress: true },
+        const response = await connection.request(
+          { ...toolRequest, wantsProgress: true },
           {
             signal,
-            ...(isAnswering && { answer: async (question) => answerAtTerminal(question, terminal) }),
-            notified: (message) => showProgress(context, message),
+            ...(canAnswer && { onQuestion: async (question) => answerAtTerminal(question, terminal) }),
+            onNotification: (message) => showProgress(context, message),
           },
         );
-        return completeResult(resultOf(answered) ?? {});
+        return completeResult(resultOf(response) ?? {});
       } catch (error) {
-        throw mcpProblem(error, endpoint);
+        throw toCliError(error, endpoint);
       }
     },
     close: async () => connection.close(),
@@ -150,19 +157,19 @@ function showProgress(context: CommandContext, message: NotificationMessage): vo
 }
 
 interface ToolList {
-  readonly tools: readonly ToolAbout[];
-  readonly missing: readonly ListLack[];
+  readonly tools: readonly ToolListEntry[];
+  readonly missing: readonly MissingUpstream[];
 }
 
-async function listTools(server: Server): Promise<ToolList> {
-  const tools: ToolAbout[] = [];
-  let missing: readonly ListLack[] = [];
+async function listTools(server: ToolServer): Promise<ToolList> {
+  const tools: ToolListEntry[] = [];
+  let missing: readonly MissingUpstream[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await server.request({ method: "tools/list", params });
-    tools.push(...((result.tools ?? []) as ToolAbout[]));
-    missing = lacksOfList(result);
+    tools.push(...((result.tools ?? []) as ToolListEntry[]));
+    missing = missingUpstreamsOf(result);
     cursor = result.nextCursor;
     if (cursor === undefined) break;
   }
@@ -171,31 +178,36 @@ async function listTools(server: Server): Promise<ToolList> {
 
 interface ToolCall {
   readonly name: string;
-  readonly about: ToolAbout | undefined;
+  readonly definition: ToolListEntry | undefined;
   readonly args: JsonObject;
 }
 
-async function callTool(server: Server, { name, about, args }: ToolCall): Promise<JsonObject> {
-  const mirrored = collectParamHeaders(about?.inputSchema ?? {});
+async function callTool(server: ToolServer, { name, definition, args }: ToolCall): Promise<JsonObject> {
+  const paramHeaders = collectParamHeaders(definition?.inputSchema ?? {});
   const params = { name, arguments: args };
   return server.request({
     method: "tools/call",
     params,
-    ...(Array.isArray(mirrored) && { mirrored }),
+    ...(Array.isArray(paramHeaders) && { paramHeaders }),
   });
 }
 
-function showTools(context: CommandContext, { tools, missing }: ToolList, where: string): void {
-  for (const lack of missing) context.log(`not all of ${lack.source} is listed: ${lackText(lack, where)}`);
+function showTools(context: CommandContext, { tools, missing }: ToolList, endpointRef: string): void {
+  for (const upstream of missing)
+    context.log(`not all of ${upstream.source} is listed: ${missingUpstreamText(upstream, endpointRef)}`);
   if (tools.length === 0) context.note("No tools are visible here.");
   context.show(tools, () => {
     if (tools.length === 0) return "";
-    const rows = tools.map((tool) => [tool.name, signatureOf(tool), cut(tool.description ?? tool.title ?? "", 200)]);
-    return table(["tool", "arguments", "description"], rows, context.terminal.stdout);
+    const rows = tools.map((tool) => [
+      tool.name,
+      signatureOf(tool),
+      truncate(tool.description ?? tool.title ?? "", 200),
+    ]);
+    return formatTable(["tool", "arguments", "description"], rows, context.terminal.stdout);
   });
 }
 
-interface Block {
+interface ContentBlock {
   readonly type: string;
   readonly text?: string;
   readonly data?: string;
@@ -206,13 +218,13 @@ interface Block {
 }
 
 function resultText(result: JsonObject): string {
-  const blocks = (result.content ?? []) as Block[];
+  const blocks = (result.content ?? []) as ContentBlock[];
   const { structuredContent } = result;
   if (blocks.length === 0 && structuredContent !== undefined) return printableJson(structuredContent, 2);
   return blocks.map(blockText).join("\n");
 }
 
-function blockText({ type, text = "", data, mimeType = type, uri = "", name = "", resource }: Block): string {
+function blockText({ type, text = "", data, mimeType = type, uri = "", name = "", resource }: ContentBlock): string {
   if (type === "text") return text;
   if (type === "resource_link") return oneLine(`${uri}  ${name}`);
   if (resource === undefined) return bytesText(mimeType, data);
@@ -220,16 +232,16 @@ function blockText({ type, text = "", data, mimeType = type, uri = "", name = ""
 }
 
 function bytesText(what: string, base64 = ""): string {
-  return oneLine(`[${what}, ${bytes(Buffer.byteLength(base64, "base64"))}]`);
+  return oneLine(`[${what}, ${formatBytes(Buffer.byteLength(base64, "base64"))}]`);
 }
 
 /** With what one can do next, where that is known. `hint`: why the tool may be unknown. */
-function explained(error: McpRefused, where: string, hint: () => string | undefined): CliError {
-  const { message, code, unasked } = error;
+function withHint(error: McpResponseError, endpointRef: string, hint: () => string | undefined): CliError {
+  const { message, code, unreachableServer } = error;
   // Whoever operates the tenant can ask that server at once, and is told what helps.
-  const tenant = tenantOf(where);
-  if (unasked !== undefined && tenant !== undefined) {
-    const next = `tenantry upstream test ${tenant} ${unasked} says what is wrong`;
+  const tenant = tenantOf(endpointRef);
+  if (unreachableServer !== undefined && tenant !== undefined) {
+    const next = `tenantry upstream test ${tenant} ${unreachableServer} says what is wrong`;
     return new CliError(error.exit, oneLine(`${message}; ${next}`), { cause: error });
   }
   // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
@@ -238,35 +250,36 @@ function explained(error: McpRefused, where: string, hint: () => string | undefi
 }
 
 /** undefined: a whole URL, of which nobody here knows whose tenant it is. */
-function tenantOf(where: string): string | undefined {
-  return /^([\w-]+)(?:\/[\w-]+)?$/.exec(where)?.[1];
+function tenantOf(endpointRef: string): string | undefined {
+  return /^([\w-]+)(?:\/[\w-]+)?$/.exec(endpointRef)?.[1];
 }
 
 /** With the command that reads the upstream at once, and says what is wrong with it. */
-function lackText({ source, why }: ListLack, where: string): string {
-  const tenant = tenantOf(where);
+function missingUpstreamText({ source, why }: MissingUpstream, endpointRef: string): string {
+  const tenant = tenantOf(endpointRef);
   return oneLine(tenant === undefined ? why : `${why}; tenantry upstream refresh ${tenant} ${source} reads it`);
 }
 
 /** Why a tool may not be there: its server is not, or it has another name. */
-function hintAt(tool: string, { tools, missing }: ToolList, where: string): string {
-  const away = missing.find(({ source }) => tool.startsWith(`${source}__`));
-  if (away) return `${oneLine(away.source)}: ${lackText(away, where)}`;
+function unknownToolHint(tool: string, { tools, missing }: ToolList, endpointRef: string): string {
+  const missingUpstream = missing.find(({ source }) => tool.startsWith(`${source}__`));
+  if (missingUpstream)
+    return `${oneLine(missingUpstream.source)}: ${missingUpstreamText(missingUpstream, endpointRef)}`;
   // Another server's tool of nearly this name is not the one that was meant.
   const [source = ""] = /^.+?__/.exec(tool) ?? [];
   const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));
   const others = source === "" ? tools : tools.filter(({ name }) => name.includes("__"));
-  const known = (neighbours.length > 0 ? neighbours : others).map(({ name }) => name);
-  const near = alike(tool, known) ?? nearest(tool, known);
-  return near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
+  const candidates = (neighbours.length > 0 ? neighbours : others).map(({ name }) => name);
+  const suggestion = findSimilarName(tool, candidates) ?? nearestName(tool, candidates);
+  return suggestion === undefined ? `tenantry call ${endpointRef} lists them` : `did you mean ${suggestion}?`;
 }
 
 /** The same letters in another order, or with more around them. */
-function alike(name: string, known: readonly string[]): string | undefined {
+function findSimilarName(name: string, candidates: readonly string[]): string | undefined {
   const bareOf = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
   const lettersOf = (text: string) => text.split("").toSorted().join("");
   const wanted = bareOf(name);
-  return known.find((other) => {
+  return candidates.find((other) => {
     const bare = bareOf(other);
     return bare.includes(wanted) || wanted.includes(bare) || lettersOf(bare) === lettersOf(wanted);
   });

@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import type { Command } from "commander";
 import type { Infer, RecordedLine } from "../../../admin/contract.ts";
 import { jsonLines } from "../admin/json-lines.ts";
-import { act, newestOf, type CommandContext } from "../command-context.ts";
+import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { printableJson } from "../terminal/printable.ts";
-import { count as counted, cut, shortJson, table, time } from "../terminal/table.ts";
+import { formatCount as counted, truncate, shortJson, formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { parseCount } from "./option-values.ts";
 
@@ -32,14 +32,14 @@ export function addCallsCommands(program: Command, terminal: Terminal): void {
     .argument("<tenant>")
     .option("--limit <count>", "how many", parseCount, 50)
     .addHelpText("after", "\nExamples:\n  tenantry calls show acme --limit 10");
-  act(show, terminal, showCalls);
-  const exported = calls
+  runCommand(show, terminal, showCalls);
+  const exportCommand = calls
     .command("export")
     .description("Print every recorded call as a line of JSON, with the hash that hangs on the one before.")
     .argument("<tenant>")
     .option("--after <sequence>", "only those after this one", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry calls export acme > acme-calls.ndjson");
-  act(exported, terminal, exportCalls);
+  runCommand(exportCommand, terminal, exportCalls);
   const verify = calls
     .command("verify")
     .description("Say whether a recorded call was changed or taken out since.")
@@ -55,37 +55,37 @@ Examples:
 Keep the hash that it prints where who runs the server cannot change it: given as --head it shows later that nobody wrote
 all of them anew.`,
     );
-  act(verify, terminal, verifyCalls);
+  runCommand(verify, terminal, verifyCalls);
 }
 
-const linesOf = async ({ api }: CommandContext, tenant: string, query: { after?: number; last?: number } = {}) =>
+const fetchLines = async ({ api }: CommandContext, tenant: string, query: { after?: number; last?: number } = {}) =>
   jsonLines<Line>(await api.response("GET /tenants/{id}/calls", { params: { id: tenant }, query }));
 
-const NONE = "No recorded calls: a tenant chooses it by audit in its document, docs/audit.md.";
+const NO_CALLS = "No recorded calls: a tenant chooses it by audit in its document, docs/audit.md.";
 
 async function showCalls(
   context: CommandContext,
   [tenant]: readonly [string],
   { limit }: { limit: number },
 ): Promise<void> {
-  const found: Entry[] = [];
-  for await (const line of await linesOf(context, tenant, { last: limit + 1 })) {
-    if (line.kind === "call") found.push(line.entry as Entry);
+  const newestFirst: Entry[] = [];
+  for await (const line of await fetchLines(context, tenant, { last: limit + 1 })) {
+    if (line.kind === "call") newestFirst.push(line.entry as Entry);
   }
-  const entries = newestOf(context, found.toReversed(), limit).toReversed();
-  if (entries.length === 0) context.note(NONE);
+  const entries = takeNewest(context, newestFirst.toReversed(), limit).toReversed();
+  if (entries.length === 0) context.note(NO_CALLS);
   context.show(entries, () => {
     const rows = entries.map((one) => [
-      time(one.at),
+      formatTime(one.at),
       one.principal,
       one.name ?? one.method,
       one.times === undefined ? one.outcome : `${one.outcome} x${one.times}`,
       one.requestId,
       one.arguments.redacted === undefined
         ? one.arguments.sha256.slice(0, 16)
-        : cut(shortJson(one.arguments.redacted), 200),
+        : truncate(shortJson(one.arguments.redacted), 200),
     ]);
-    return table(["at", "who", "what", "outcome", "request", "arguments"], rows, context.terminal.stdout);
+    return formatTable(["at", "who", "what", "outcome", "request", "arguments"], rows, context.terminal.stdout);
   });
 }
 
@@ -94,10 +94,11 @@ async function exportCalls(
   [tenant]: readonly [string],
   query: { after?: number },
 ): Promise<void> {
-  for await (const line of await linesOf(context, tenant, query)) context.terminal.stdout.lines([printableJson(line)]);
+  for await (const line of await fetchLines(context, tenant, query))
+    context.terminal.stdout.lines([printableJson(line)]);
 }
 
-interface Chain {
+interface ChainPosition {
   readonly hash: string;
   readonly sequence: number;
 }
@@ -107,46 +108,49 @@ async function verifyCalls(
   [tenant]: readonly [string],
   { head }: { head?: string },
 ): Promise<void> {
-  let at: Chain | undefined;
+  let position: ChainPosition | undefined;
   let count = 0;
   let isEnded = false;
   let isFound = head === undefined;
-  for await (const line of await linesOf(context, tenant)) {
+  for await (const line of await fetchLines(context, tenant)) {
     isFound ||= line.hash === head;
     isEnded = line.kind === "head";
     count += line.kind === "call" ? 1 : 0;
-    at = nextOf(tenant, at, line);
+    position = verifyLine(tenant, position, line);
   }
-  if (!at || !isEnded) throw broken(tenant, at?.sequence ?? 0);
+  if (!position || !isEnded) throw tamperedError(tenant, position?.sequence ?? 0);
   if (!isFound) {
     const why = "all of them were written anew, the hash is older than what is kept, or it is mistyped";
     throw new CliError(EXIT.refused, `${tenant}: no recorded call has the hash of --head; ${why}`);
   }
-  const { hash } = at;
-  if (count === 0) context.note(NONE);
+  const { hash } = position;
+  if (count === 0) context.note(NO_CALLS);
   context.show({ tenant, calls: count, head: hash }, () => {
     return `${counted(count, "recorded call")} of ${tenant}: nothing was changed; the newest hash is ${hash}`;
   });
 }
 
 /** Where the chain is after this line. */
-function nextOf(tenant: string, at: Chain | undefined, line: Line): Chain {
+function verifyLine(tenant: string, position: ChainPosition | undefined, line: Line): ChainPosition {
   const { kind, sequence, hash } = line;
   if (kind === "anchor") return { sequence, hash };
-  const fits = kind === "head" ? at?.sequence === sequence && at.hash === hash : at && hangsOn(at, line);
-  if (fits !== true) throw broken(tenant, sequence);
+  const isValid =
+    kind === "head"
+      ? position?.sequence === sequence && position.hash === hash
+      : position && isLinkedTo(position, line);
+  if (isValid !== true) throw tamperedError(tenant, sequence);
   return { sequence, hash };
 }
 
-function hangsOn(at: Chain, { sequence, hash, entry }: Extract<Line, { kind: "call" }>): boolean {
-  const said = (entry as { readonly sequence?: unknown } | null)?.sequence;
-  const own = createHash("sha256")
-    .update(`${at.hash}\n${JSON.stringify(entry)}`)
+function isLinkedTo(position: ChainPosition, { sequence, hash, entry }: Extract<Line, { kind: "call" }>): boolean {
+  const entrySequence = (entry as { readonly sequence?: unknown } | null)?.sequence;
+  const computedHash = createHash("sha256")
+    .update(`${position.hash}\n${JSON.stringify(entry)}`)
     .digest("hex");
-  return sequence === at.sequence + 1 && said === sequence && own === hash;
+  return sequence === position.sequence + 1 && entrySequence === sequence && computedHash === hash;
 }
 
-function broken(tenant: string, sequence: number): CliError {
+function tamperedError(tenant: string, sequence: number): CliError {
   return new CliError(
     EXIT.refused,
     `${tenant}: the recorded calls are not as they were written: at ${sequence} one was changed, or those before it are gone`,

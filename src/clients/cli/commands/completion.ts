@@ -8,7 +8,7 @@ import { findTarget } from "../config.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** A shell that waits longer for a server feels broken. */
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 const MAX_NAMES = 200;
 /** Of tenants and of upstreams. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,40}$/;
@@ -34,17 +34,17 @@ Examples:
     .command("__complete", { hidden: true })
     .argument("[words...]")
     .action(async (words: readonly string[]) => {
-      const found = await completeWords(program, words, (kind, tenant) =>
-        namesOf(terminal, kind === "tenant" ? undefined : tenant),
+      const candidates = await completeWords(program, words, (kind, tenant) =>
+        fetchNames(terminal, kind === "tenant" ? undefined : tenant),
       );
-      for (const { word, about } of found) terminal.stdout.write(`${word}\t${about}\n`);
+      for (const { word, about } of candidates) terminal.stdout.write(`${word}\t${about}\n`);
     });
 }
 
-async function namesOf(terminal: Terminal, tenant: string | undefined): Promise<readonly string[]> {
+async function fetchNames(terminal: Terminal, tenant: string | undefined): Promise<readonly string[]> {
   try {
     const target = await findTarget({}, terminal);
-    const api = createAdminApi(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
+    const api = createAdminApi(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(TIMEOUT_MS)]));
     const query = { limit: MAX_NAMES };
     const { items } = await (tenant === undefined
       ? api.request("GET /tenants", { query })

@@ -2,15 +2,21 @@
 // files of other programs: it prints, and says where that belongs.
 
 import { Option, type Command } from "commander";
-import { isLocal, KEY_TO_COME, serverName, type Access, type EndpointAbout } from "../../../protocol/connect/recipe.ts";
-import { recipeFor, RECIPES } from "../../../protocol/connect/recipes.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import {
+  isLoopbackUrl,
+  KEY_PLACEHOLDER,
+  serverName,
+  type Access,
+  type ClientEndpoint,
+} from "../../../protocol/connect/recipe.ts";
+import { findRecipe, RECIPES } from "../../../protocol/connect/recipes.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { endpointUrl, mcpEndpoint } from "../mcp-endpoint.ts";
-import { accessAt } from "../doctor/access.ts";
-import { table } from "../terminal/table.ts";
+import { endpointUrl, createMcpEndpoint } from "../mcp-endpoint.ts";
+import { detectAccess } from "../doctor/access.ts";
+import { formatTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
 
 interface ConnectOptions extends KeyOptions {
   readonly client?: string;
@@ -39,18 +45,22 @@ Examples:
   tenantry connect acme --client vscode --auth login
   tenantry connect https://mcp.example.com/mcp/acme --client curl --auth key
 
-What is printed goes to stdout alone, and what to do with it to stderr: docs/clients.md. Without a key, ${KEY_TO_COME} stands where
+What is printed goes to stdout alone, and what to do with it to stderr: docs/clients.md. Without a key, ${KEY_PLACEHOLDER} stands where
 it belongs. A key that is given is tried, and printed with the rest.`,
     );
-  act(connect, terminal, runConnect);
+  runCommand(connect, terminal, runConnect);
 }
 
-async function runConnect(context: CommandContext, [where]: readonly [string], options: ConnectOptions): Promise<void> {
-  const href = withoutVariables(new URL(endpointUrl(context.api.base, where)).href);
+async function runConnect(
+  context: CommandContext,
+  [endpointRef]: readonly [string],
+  options: ConnectOptions,
+): Promise<void> {
+  const href = encodeVariables(new URL(endpointUrl(context.api.base, endpointRef)).href);
   const name = nameOf(href, options.name);
-  const recipe = options.client === undefined ? undefined : recipeFor(options.client);
-  if (recipe === undefined) return showClients(context, where);
-  const endpoint: EndpointAbout = { name, url: href, access: await accessOf(context, href, options) };
+  const recipe = options.client === undefined ? undefined : findRecipe(options.client);
+  if (recipe === undefined) return showClients(context, endpointRef);
+  const endpoint: ClientEndpoint = { name, url: href, access: await accessOf(context, href, options) };
   const snippet = recipe.snippet(endpoint);
   const { file, link, steps, text } = snippet;
   context.show({ client: recipe.client, ...endpoint, ...snippet }, () => text);
@@ -58,24 +68,24 @@ async function runConnect(context: CommandContext, [where]: readonly [string], o
   for (const step of [
     ...steps,
     ...(link === undefined ? [] : [`Or open ${link}`]),
-    ...missing(endpoint, where, text),
+    ...remainingSteps(endpoint, endpointRef, text),
   ]) {
     context.note(`- ${step}`);
   }
 }
 
 /** What `$` and braces begin, clients take for a variable of their environment, and send it to whomever the URL names. */
-function withoutVariables(url: string): string {
+function encodeVariables(url: string): string {
   return url.replaceAll(/[${}]/g, encodeURIComponent);
 }
 
 /** RFC 6750, section 2.1. Whatever else somebody was given as a key, a shell or a client may read as something of its own. */
 const KEY = /^[\w.~+/-]+=*$/;
 
-function nameOf(url: string, given: string | undefined): string {
-  if (given === undefined) return serverNameOf(url);
-  if (!NAME.test(given)) throw usageError("--name: up to 64 letters, digits, - and _");
-  return given;
+function nameOf(url: string, option: string | undefined): string {
+  if (option === undefined) return serverNameOf(url);
+  if (!NAME.test(option)) throw usageError("--name: up to 64 letters, digits, - and _");
+  return option;
 }
 
 /** By the path of the URL, as every endpoint of ours has it; another server's by its host. */
@@ -88,13 +98,13 @@ export function serverNameOf(url: string): string {
 /** Who says how is believed. Else the endpoint is asked, as a client finds out, and a key that is given is tried. */
 async function accessOf(context: CommandContext, url: string, options: ConnectOptions): Promise<Access> {
   const { terminal } = context;
-  const given = await keyFor(terminal, options);
-  const key = given?.token;
+  const keyInput = await readKey(terminal, options);
+  const key = keyInput?.token;
   if (key !== undefined && !KEY.test(key)) throw usageError("a key has letters, digits and -._~+/= alone");
-  const asKey = { kind: "key", key: key ?? KEY_TO_COME } as const;
+  const asKey = { kind: "key", key: key ?? KEY_PLACEHOLDER } as const;
   if (options.auth !== undefined) return options.auth === "key" ? asKey : { kind: options.auth };
-  const { kind, shut } = await accessAt(mcpEndpoint(url, given), terminal.signal);
-  if (shut !== undefined) context.warn(`${url} refuses its callers now (403): ${shut}`);
+  const { kind, rejectedBecause } = await detectAccess(createMcpEndpoint(url, keyInput), terminal.signal);
+  if (rejectedBecause !== undefined) context.warn(`${url} refuses its callers now (403): ${rejectedBecause}`);
   // Clients take such a refusal for the beginning of a login, and say nothing of the key.
   if (key !== undefined && kind !== "open") {
     throw new CliError(
@@ -105,31 +115,37 @@ async function accessOf(context: CommandContext, url: string, options: ConnectOp
   return key === undefined && kind !== "key" ? { kind } : asKey;
 }
 
-function missing({ access, url }: EndpointAbout, where: string, text: string): string[] {
-  const said: string[] = [];
-  if (access.kind === "key" && access.key === KEY_TO_COME) {
-    const tenant = where.includes("://") ? "TENANT" : (where.split("/")[0] ?? where);
-    const place = text.includes(KEY_TO_COME) ? `${KEY_TO_COME} is where a key belongs: ` : "";
-    said.push(`${place}tenantry key create ${tenant} --name NAME makes ${place === "" ? "a key" : "one"}.`);
+function remainingSteps({ access, url }: ClientEndpoint, endpointRef: string, text: string): string[] {
+  const steps: string[] = [];
+  if (access.kind === "key" && access.key === KEY_PLACEHOLDER) {
+    const tenant = endpointRef.includes("://") ? "TENANT" : (endpointRef.split("/")[0] ?? endpointRef);
+    const placeholderText = text.includes(KEY_PLACEHOLDER) ? `${KEY_PLACEHOLDER} is where a key belongs: ` : "";
+    steps.push(
+      `${placeholderText}tenantry key create ${tenant} --name NAME makes ${placeholderText === "" ? "a key" : "one"}.`,
+    );
   }
-  if (access.kind === "login") said.push("Where the tenant takes keys too, --auth key shows that.");
-  if (url.startsWith("http:") && !isLocal(url) && access.kind !== "open") {
-    said.push("The URL is http: what lets callers in is sent unencrypted.");
+  if (access.kind === "login") steps.push("Where the tenant takes keys too, --auth key shows that.");
+  if (url.startsWith("http:") && !isLoopbackUrl(url) && access.kind !== "open") {
+    steps.push("The URL is http: what lets callers in is sent unencrypted.");
   }
-  return said;
+  return steps;
 }
 
-function showClients(context: CommandContext, where: string): void {
-  const clients = RECIPES.map(({ client, title, snippet }) => ({ client, title, file: snippet(ANYBODY).file ?? null }));
+function showClients(context: CommandContext, endpointRef: string): void {
+  const clients = RECIPES.map(({ client, title, snippet }) => ({
+    client,
+    title,
+    file: snippet(SAMPLE_ENDPOINT).file ?? null,
+  }));
   context.show(clients, () =>
-    table(
+    formatTable(
       ["client", "what it is", "where that is written"],
       clients.map(({ client, title, file }) => [client, title, file ?? "nowhere: a command, or a dialogue"]),
       context.terminal.stdout,
     ),
   );
-  context.note(`tenantry connect ${where} --client CLIENT shows what it needs.`);
+  context.note(`tenantry connect ${endpointRef} --client CLIENT shows what it needs.`);
 }
 
 /** Local, because Claude Desktop has a file for such endpoints alone. */
-const ANYBODY: EndpointAbout = { name: "x", url: "http://localhost/mcp/x", access: { kind: "open" } };
+const SAMPLE_ENDPOINT: ClientEndpoint = { name: "x", url: "http://localhost/mcp/x", access: { kind: "open" } };

@@ -2,20 +2,20 @@
 
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { download, type Loaded, type WantedFile } from "../admin/download.ts";
+import { download, type DownloadResult, type DownloadFile } from "../admin/download.ts";
 import { readTenantFile, toYaml } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { TargetFolder } from "../admin/target-folder.ts";
-import { storedResources, type Stored } from "../admin/stored-resources.ts";
+import { createResourceClient, type ResourceInfo } from "../admin/stored-resources.ts";
 import { printableJson } from "../terminal/printable.ts";
-import { count } from "../terminal/table.ts";
+import { formatCount } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.\n";
 
-export interface Exported extends Loaded {
+export interface ExportResult extends DownloadResult {
   readonly folder: string;
   readonly resources: number;
 }
@@ -37,7 +37,7 @@ Examples:
 The folder holds tenant.yaml, bases/ (the documents it extends), resources.ndjson (one line a resource) and the
 bodies under resources/. Exporting into the same folder again loads only what changed.`,
     );
-  act(command, terminal, exportTenant);
+  runCommand(command, terminal, exportTenant);
 }
 
 async function exportTenant(
@@ -47,53 +47,53 @@ async function exportTenant(
 ): Promise<void> {
   const { folder, resources, ...loaded } = await exportInto(context, id, out);
   context.show({ tenant: id, folder, resources, ...loaded }, () => {
-    return `${id} is in ${folder}: ${count(resources, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
+    return `${id} is in ${folder}: ${formatCount(resources, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
   });
 }
 
 /** `out`: a folder; one named after the tenant where it is absent. */
-export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<Exported> {
+export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<ExportResult> {
   const folder = resolve(context.terminal.folder, out ?? id);
   const { region, jurisdiction, own: document } = await context.api.request("GET /tenants/{id}", { params: { id } });
-  if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
-  await refuseOthers(folder, id, context.terminal);
-  const before = (await place.readIndex(folder)) ?? [];
+  if ((await place.detectExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
+  await rejectOtherTenantFolder(folder, id, context.terminal);
+  const previousEntries = (await place.readIndex(folder)) ?? [];
   const target = new TargetFolder(folder);
   // Every name is judged before anything is written.
   const bases = (document.extends ?? []).map((base) => ({ base, file: baseFile(target, base) }));
-  const resources = storedResources(context.api, id);
+  const resources = createResourceClient(context.api, id);
   const stored = [...(await resources.all("")).values()];
   const nameOf = place.createFileNames();
-  const wanted: (WantedFile & { readonly name: string })[] = stored.map((one) => {
+  const wanted: (DownloadFile & { readonly name: string })[] = stored.map((one) => {
     const name = nameOf(one.uri);
     return { stored: one, root: folder, file: target.fileFor(one.uri, name.split("/")), name };
   });
   for (const { base, file } of bases) {
     const layer = await context.api.request("GET /bases/{name}", { params: { name: base } });
-    await place.writeWhole(folder, file, await toYaml(layer));
+    await place.writeAtomically(folder, file, await toYaml(layer));
   }
   const loaded = await download(context, wanted, resources);
   // Bodies first, then the index that names them, then tenant.yaml: without that one, apply refuses the folder.
-  const entries = wanted.map((one) => place.entryOf(one.stored as Stored, one.name));
+  const entries = wanted.map((one) => place.toIndexEntry(one.stored as ResourceInfo, one.name));
   const index = entries.map((entry) => `${printableJson(entry)}\n`).join("");
-  await place.writeWhole(folder, join(folder, place.INDEX_FILE), index);
-  const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
-  await place.writeWhole(
+  await place.writeAtomically(folder, join(folder, place.INDEX_FILE), index);
+  const placement = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
+  await place.writeAtomically(
     folder,
     join(folder, place.TENANT_FILE),
-    HEADER + (await toYaml({ id, ...birth, ...document })),
+    HEADER + (await toYaml({ id, ...placement, ...document })),
   );
-  await place.removeStale(folder, before, entries);
+  await place.removeStale(folder, previousEntries, entries);
   return { folder, resources: entries.length, ...loaded };
 }
 
 /** What is written there would take the place of another tenant's export, which may be the last of it. */
-async function refuseOthers(folder: string, id: string, terminal: Terminal): Promise<void> {
+async function rejectOtherTenantFolder(folder: string, id: string, terminal: Terminal): Promise<void> {
   const file = join(folder, place.TENANT_FILE);
-  if (!(await place.isThere(file))) return;
-  const { id: whose } = await readTenantFile(file, terminal);
-  if (whose !== id)
-    throw usageError(`${folder}: holds ${whose ?? "a document without an id"}, not ${id}: name another folder`);
+  if (!(await place.pathExists(file))) return;
+  const { id: storedId } = await readTenantFile(file, terminal);
+  if (storedId !== id)
+    throw usageError(`${folder}: holds ${storedId ?? "a document without an id"}, not ${id}: name another folder`);
 }
 
 /** A base is one name: in a folder below, apply would not find it. */

@@ -4,9 +4,9 @@ import type { Command } from "commander";
 import type { GrantShape, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
-import { act, confirm, type CommandContext } from "../command-context.ts";
-import { table, time } from "../terminal/table.ts";
+import { parsePrincipal, PRINCIPAL_HELP } from "./option-values.ts";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 type Grant = Infer<typeof GrantShape>;
@@ -17,7 +17,7 @@ export function addGrantCommands(program: Command, terminal: Terminal): void {
     .command("list")
     .description("List what people let clients do, and which tools they left out.")
     .argument("<tenant>")
-    .option("--principal <id>", `only of ${PRINCIPAL}`, parsePrincipal)
+    .option("--principal <id>", `only of ${PRINCIPAL_HELP}`, parsePrincipal)
     .addHelpText(
       "after",
       `
@@ -25,7 +25,7 @@ Examples:
   tenantry grant list acme
   tenantry grant list acme --principal "oauth https://login.example.com 00u1a2b3"`,
     );
-  act(list, terminal, listGrants);
+  runCommand(list, terminal, listGrants);
   const end = grant
     .command("end")
     .description("End a grant. When this returns, no request with a token of it succeeds anywhere.")
@@ -33,7 +33,7 @@ Examples:
     .argument("<grant>", "its id, as grant list shows it")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry grant end acme Yk3v0Qp8sD --yes");
-  act(end, terminal, endGrant);
+  runCommand(end, terminal, endGrant);
 
   const client = program
     .command("login-client")
@@ -43,7 +43,7 @@ Examples:
     .description("List the clients that registered at a tenant, and those that have a document.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry login-client list acme");
-  act(clients, terminal, listClients);
+  runCommand(clients, terminal, listClients);
   const remove = client
     .command("remove")
     .description("Forget a client and end all that it was granted. It may come again: auth.login.clients says who may.")
@@ -54,7 +54,7 @@ Examples:
       "after",
       "\nExamples:\n  tenantry login-client remove acme https://client.example/metadata.json --yes",
     );
-  act(remove, terminal, removeClient);
+  runCommand(remove, terminal, removeClient);
 }
 
 async function listGrants(
@@ -70,17 +70,17 @@ async function listGrants(
       one.id,
       one.client.name,
       one.person.email ?? one.person.name ?? one.principal,
-      extentOf(one),
-      time(one.created),
-      time(one.lastUsed),
+      grantSummary(one),
+      formatTime(one.created),
+      formatTime(one.lastUsed),
       one.principal,
     ]);
     const titles = ["grant", "client", "person", "may use", "since", "last used", "principal"];
-    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(titles, rows, context.terminal.stdout);
   });
 }
 
-function extentOf({ deny, allow, toolsOnly, profile, scopes }: Grant): string {
+function grantSummary({ deny, allow, toolsOnly, profile, scopes }: Grant): string {
   const tools = allow ? `only ${allow.join(", ") || "no tool"}` : deny.length > 0 ? `not ${deny.join(", ")}` : "all";
   const read = toolsOnly ? ["no prompts or resources"] : [];
   return [tools, ...read, ...(profile === null ? [] : [`profile ${profile}`]), ...(scopes ?? [])].join("; ");
@@ -90,40 +90,48 @@ async function listClients(context: CommandContext, [tenant]: readonly [string])
   const clients = await collectPages(context.api.pages("GET /tenants/{id}/login-clients", { params: { id: tenant } }));
   if (clients.length === 0) context.note("No clients: none has asked anybody to sign in here.");
   context.show(clients, () => {
-    const rows = clients.map((one) => [one.id, one.name, one.kind, one.redirects.join(" "), time(one.lastUsed)]);
+    const rows = clients.map((one) => [one.id, one.name, one.kind, one.redirects.join(" "), formatTime(one.lastUsed)]);
     const titles = ["client", "name", "kind", "redirects", "last used"];
-    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(titles, rows, context.terminal.stdout);
   });
 }
 
-type Ending = readonly [context: CommandContext, tenant: string, id: string];
+type EndTarget = readonly [context: CommandContext, tenant: string, id: string];
 
-async function endOne([context, tenant, id]: Ending, what: "grants" | "login-clients", yes?: boolean): Promise<void> {
-  const [said, ending] = what === "grants" ? [`grant ${id}`, "End"] : [`client ${id}`, "Remove"];
-  await confirm(context, `${ending} ${said} of ${tenant}`, yes);
+async function endGrantOrClient(
+  [context, tenant, id]: EndTarget,
+  kind: "grants" | "login-clients",
+  yes?: boolean,
+): Promise<void> {
+  const [label, verb] = kind === "grants" ? [`grant ${id}`, "End"] : [`client ${id}`, "Remove"];
+  await confirm(context, `${verb} ${label} of ${tenant}`, yes);
   const done =
-    what === "grants"
+    kind === "grants"
       ? await context.api.request("DELETE /tenants/{id}/grants/{grant}", { params: { id: tenant, grant: id } })
       : await context.api.request("DELETE /tenants/{id}/login-clients/{client}", {
           params: { id: tenant, client: id },
         });
   // A mistyped id must not look like one that has ended.
-  if (!done.changed) throw new CliError(EXIT.notFound, `there is no ${said} in ${tenant}, or not any more`);
-  context.show(done, () => `${said}: ended everywhere`);
+  if (!done.changed) throw new CliError(EXIT.notFound, `there is no ${label} in ${tenant}, or not any more`);
+  context.show(done, () => `${label}: ended everywhere`);
 }
 
-interface Yes {
+interface YesOption {
   readonly yes?: boolean;
 }
 
-async function endGrant(context: CommandContext, [tenant, id]: readonly [string, string], { yes }: Yes): Promise<void> {
-  await endOne([context, tenant, id], "grants", yes);
+async function endGrant(
+  context: CommandContext,
+  [tenant, id]: readonly [string, string],
+  { yes }: YesOption,
+): Promise<void> {
+  await endGrantOrClient([context, tenant, id], "grants", yes);
 }
 
 async function removeClient(
   context: CommandContext,
   [tenant, id]: readonly [string, string],
-  { yes }: Yes,
+  { yes }: YesOption,
 ): Promise<void> {
-  await endOne([context, tenant, id], "login-clients", yes);
+  await endGrantOrClient([context, tenant, id], "login-clients", yes);
 }

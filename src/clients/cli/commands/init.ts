@@ -6,10 +6,10 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { fileError } from "../admin/file-error.ts";
 import { shellWord } from "../../../protocol/connect/recipe.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { usageError } from "../exit.ts";
-import { installedSource, pathFrom, testedVersions } from "../init/installed-source.ts";
-import { PINNED, projectFiles, SECRET_FILE } from "../init/project-files.ts";
+import { installedSource, fileSpecifier, testedVersions } from "../init/installed-source.ts";
+import { PINNED_PACKAGES, projectFiles, SECRET_FILE } from "../init/project-files.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface InitOptions {
@@ -38,7 +38,7 @@ Examples:
 
 Nothing is overwritten, and nothing is installed: npm install comes next.`,
     );
-  act(init, terminal, runInit);
+  runCommand(init, terminal, runInit);
 }
 
 async function runInit(
@@ -49,14 +49,16 @@ async function runInit(
   const { folder: cwd } = context.terminal;
   const project = resolve(cwd, folder ?? ".");
   const files = projectFiles({
-    name: nameFor(project, options.name),
-    source: options.package === undefined ? await installedSource(project) : sourceIn(project, cwd, options.package),
-    versions: await testedVersions(PINNED),
+    name: projectNameFor(project, options.name),
+    source:
+      options.package === undefined ? await installedSource(project) : resolveSource(project, cwd, options.package),
+    versions: await testedVersions(PINNED_PACKAGES),
     adminToken: randomBytes(32).toString("hex"),
     secretsKey: randomBytes(32).toString("base64url"),
   });
-  const there = await thoseThere(project, [...files.keys()]);
-  if (there.length > 0) throw usageError(`${project}: nothing was written, ${there.join(", ")} would be overwritten`);
+  const existing = await existingFiles(project, [...files.keys()]);
+  if (existing.length > 0)
+    throw usageError(`${project}: nothing was written, ${existing.join(", ")} would be overwritten`);
   await writeAll(project, files);
   context.show({ folder: project, files: [...files.keys()] }, () =>
     [...files.keys()].map((path) => join(folder ?? "", path)),
@@ -65,31 +67,31 @@ async function runInit(
   context.note(`Next: ${enter}npm install && npm test && npm start. README.md there says how to go on.`);
 }
 
-function nameFor(project: string, given: string | undefined): string {
-  if (given !== undefined && !NAME.test(given)) throw usageError("--name: 1 to 54 of a-z, 0-9 and hyphens inside");
+function projectNameFor(project: string, option: string | undefined): string {
+  if (option !== undefined && !NAME.test(option)) throw usageError("--name: 1 to 54 of a-z, 0-9 and hyphens inside");
   const bare = basename(project)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, 54)
     .replaceAll(/^-+|-+$/g, "");
-  return given ?? (bare || "mcp-server");
+  return option ?? (bare || "mcp-server");
 }
 
 /** A path is the person's, from where they are; the file that it goes into lies elsewhere. */
-function sourceIn(project: string, cwd: string, given: string): string {
-  const path = given.replace(/^file:/, "");
-  const isPath = path !== given || /^[./~]|\.t(?:ar\.)?gz$/.test(path);
-  return isPath ? pathFrom(project, resolve(cwd, path)) : given;
+function resolveSource(project: string, cwd: string, option: string): string {
+  const path = option.replace(/^file:/, "");
+  const isPath = path !== option || /^[./~]|\.t(?:ar\.)?gz$/.test(path);
+  return isPath ? fileSpecifier(project, resolve(cwd, path)) : option;
 }
 
-async function thoseThere(project: string, paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
+async function existingFiles(project: string, paths: readonly string[]): Promise<string[]> {
+  const existing = await Promise.all(
     paths.map(async (path) => {
-      const about = await lstat(join(project, path)).catch(() => undefined);
-      return about === undefined ? [] : [path];
+      const stats = await lstat(join(project, path)).catch(() => undefined);
+      return stats === undefined ? [] : [path];
     }),
   );
-  return found.flat();
+  return existing.flat();
 }
 
 /** All of them or none: a project that is half there would be in the way of the next try. */

@@ -12,32 +12,32 @@ export interface KeyOptions {
   readonly keyFile?: string;
 }
 
-const WARNING = "an API key of the tenant, which other programs of this machine can read here; better TENANTRY_KEY";
+const KEY_HELP = "an API key of the tenant, which other programs of this machine can read here; better TENANTRY_KEY";
 
 export function withKeyOptions(command: Command, stdin: "free" | "taken" = "free"): Command {
   return command
-    .option("--key <token>", `${WARNING} or --key-file`)
+    .option("--key <token>", `${KEY_HELP} or --key-file`)
     .option("--key-file <file>", `read the API key from this file${stdin === "free" ? ", or - for stdin" : ""}`);
 }
 
-export interface GivenKey {
+export interface KeyInput {
   readonly token: string;
   /** With what it was given, for messages. */
-  readonly from: string;
+  readonly source: string;
 }
 
 /** An option wins over the environment. */
-export async function keyFor(
+export async function readKey(
   terminal: Terminal,
   { key, keyFile }: KeyOptions,
   stdin: "free" | "taken" = "free",
-): Promise<GivenKey | undefined> {
+): Promise<KeyInput | undefined> {
   if (key !== undefined && keyFile !== undefined) throw usageError("--key and --key-file: give one of them");
-  if (key !== undefined) return given(key, "--key");
+  if (key !== undefined) return toKeyInput(key, "--key");
   if (keyFile === "-" && stdin === "taken") throw usageError("--key-file: stdin is the client's here; name a file");
-  if (keyFile !== undefined) return given(await readText(keyFile, terminal), "--key-file");
-  const kept = terminal.env.TENANTRY_KEY || undefined;
-  return kept === undefined ? undefined : given(kept, "TENANTRY_KEY");
+  if (keyFile !== undefined) return toKeyInput(await readText(keyFile, terminal), "--key-file");
+  const environmentKey = terminal.env.TENANTRY_KEY || undefined;
+  return environmentKey === undefined ? undefined : toKeyInput(environmentKey, "TENANTRY_KEY");
 }
 
-const given = (text: string, from: string): GivenKey => ({ token: parseToken(text, from), from });
+const toKeyInput = (text: string, source: string): KeyInput => ({ token: parseToken(text, source), source });

@@ -3,17 +3,17 @@
 import type { Command } from "commander";
 import type { ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
 import { collectPages, createAdminApi } from "../admin/admin-client.ts";
-import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
+import { runCommand, confirm, collectOption, type CommandContext } from "../command-context.ts";
 import { repeatText } from "../terminal/changes.ts";
-import { ServerRefused } from "../terminal/problem.ts";
-import { table, time } from "../terminal/table.ts";
+import { ResponseError } from "../terminal/problem.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 type Key = Infer<typeof ApiKey>;
-type Made = Infer<typeof CreatedKey>;
+type CreatedKeyAnswer = Infer<typeof CreatedKey>;
 
 interface CreateOptions {
   readonly name: string;
@@ -30,7 +30,7 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
     .description("Create an API key. Its token is printed once, alone on stdout.")
     .argument("<tenant>")
     .requiredOption("-n, --name <name>", "what it is for")
-    .option("-s, --scope <scope>", "only what this scope of the document grants; may be repeated", repeated)
+    .option("-s, --scope <scope>", "only what this scope of the document grants; may be repeated", collectOption)
     .option("--profile <profile>", "only for this profile")
     .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
     .addHelpText(
@@ -41,14 +41,14 @@ Examples:
   tenantry key create acme --name ci --scope read --profile public --expires 90d
   KEY=$(tenantry key create acme --name test)`,
     );
-  act(create, terminal, createKey);
+  runCommand(create, terminal, createKey);
 
   const list = key
     .command("list")
     .description("List a tenant's keys, without their tokens.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry key list acme");
-  act(list, terminal, listKeys);
+  runCommand(list, terminal, listKeys);
 
   const rotate = withKeyOptions(key.command("rotate"))
     .description("Replace a key by a new one; for a while both work. Whoever has a key replaces it with the key alone.")
@@ -67,7 +67,7 @@ Examples:
       "after",
       "\nExamples:\n  tenantry key rotate acme Yk3v0Qp8sD --overlap 1d\n  tenantry key rotate acme --key-file key.txt > new.txt",
     );
-  act(rotate, terminal, rotateKey);
+  runCommand(rotate, terminal, rotateKey);
 
   const revoke = key
     .command("revoke")
@@ -76,26 +76,28 @@ Examples:
     .argument("<key>", "the key's id or name, as key list shows it", parseKeyId)
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry key revoke acme Yk3v0Qp8sD --yes");
-  act(revoke, terminal, revokeKey);
+  runCommand(revoke, terminal, revokeKey);
 }
 
 async function createKey(context: CommandContext, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
   const { name, scope, profile, expires } = options;
-  const [of, behind] = tenant.split("/");
-  if (behind !== undefined)
-    throw usageError(`${tenant}: a key of that profile alone is tenantry key create ${of} --profile ${behind}`);
+  const [tenantId, profileInTenant] = tenant.split("/");
+  if (profileInTenant !== undefined)
+    throw usageError(
+      `${tenant}: a key of that profile alone is tenantry key create ${tenantId} --profile ${profileInTenant}`,
+    );
   const body = {
     name,
     ...(scope && { scopes: [...scope] }),
     ...(profile !== undefined && { profile }),
     ...(expires !== undefined && { expires }),
   };
-  showMade(context, await context.api.request("POST /tenants/{id}/keys", { params: { id: tenant }, body }));
+  showCreatedKey(context, await context.api.request("POST /tenants/{id}/keys", { params: { id: tenant }, body }));
 }
 
-function showMade(context: CommandContext, made: Made): void {
-  context.note(`Key ${made.id}. This is the only time its token is shown:`);
-  context.show(made, () => made.token);
+function showCreatedKey(context: CommandContext, created: CreatedKeyAnswer): void {
+  context.note(`Key ${created.id}. This is the only time its token is shown:`);
+  context.show(created, () => created.token);
 }
 
 async function listKeys(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
@@ -107,18 +109,18 @@ async function listKeys(context: CommandContext, [tenant]: readonly [string]): P
       one.name,
       one.scopes?.join(", "),
       one.profile,
-      time(one.created),
-      time(one.lastUsed) ?? "never",
+      formatTime(one.created),
+      formatTime(one.lastUsed) ?? "never",
       endOf(one),
     ]);
     const titles = ["key", "name", "scopes", "profile", "created", "last used, to the hour", "ends"];
-    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(titles, rows, context.terminal.stdout);
   });
 }
 
 function endOf({ expires, retires }: Key): string | null {
   const [first] = [expires, retires].filter((at) => at !== null).toSorted();
-  return time(first);
+  return formatTime(first);
 }
 
 interface RotateOptions extends KeyOptions {
@@ -134,17 +136,17 @@ async function rotateKey(
   if (key === undefined) return rotateOwn(context, tenant, { body, options });
   const rotate = (id: string) =>
     context.api.request("POST /tenants/{id}/keys/{key}/rotate", { params: { id: tenant, key: id }, body });
-  const made = await rotate(key).catch(async (error: unknown) => {
-    const isUnknown = error instanceof ServerRefused && error.status === 404;
-    const named = isUnknown ? await idNamed(context, tenant, key) : undefined;
-    if (named === undefined) throw error;
-    return rotate(named);
+  const created = await rotate(key).catch(async (error: unknown) => {
+    const isUnknown = error instanceof ResponseError && error.status === 404;
+    const foundId = isUnknown ? await findKeyId(context, tenant, key) : undefined;
+    if (foundId === undefined) throw error;
+    return rotate(foundId);
   });
-  showMade(context, made);
+  showCreatedKey(context, created);
 }
 
 /** The id of the key that has this name. undefined: none has. */
-async function idNamed({ api }: CommandContext, tenant: string, name: string): Promise<string | undefined> {
+async function findKeyId({ api }: CommandContext, tenant: string, name: string): Promise<string | undefined> {
   const keys = await collectPages(api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
   const [first, ...more] = keys.filter((one) => one.name === name).map(({ id }) => id);
   if (first === undefined || more.length === 0) return first;
@@ -159,11 +161,11 @@ async function rotateOwn(
   tenant: string,
   { body, options }: { readonly body: { readonly overlapSeconds?: number }; readonly options: KeyOptions },
 ): Promise<void> {
-  const key = await keyFor(context.terminal, options);
+  const key = await readKey(context.terminal, options);
   if (key === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
   const { base } = context.api;
-  const api = createAdminApi({ url: base, token: key.token, tokenFrom: key.from }, context.terminal.signal);
-  showMade(context, await api.request("POST /tenants/{id}/keys/self/rotate", { params: { id: tenant }, body }));
+  const api = createAdminApi({ url: base, token: key.token, tokenSource: key.source }, context.terminal.signal);
+  showCreatedKey(context, await api.request("POST /tenants/{id}/keys/self/rotate", { params: { id: tenant }, body }));
 }
 
 async function revokeKey(
@@ -175,10 +177,10 @@ async function revokeKey(
   const revoke = (id: string) =>
     context.api.withdraw("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
   let done = await revoke(key);
-  const named = done.changed && !done.repeated ? undefined : await idNamed(context, tenant, key);
-  if (named !== undefined) done = await revoke(named);
+  const foundId = done.changed && !done.repeated ? undefined : await findKeyId(context, tenant, key);
+  if (foundId !== undefined) done = await revoke(foundId);
   // A mistyped id must not look like a key that was revoked.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
-  const shown = named === undefined ? key : `${key} (${named})`;
-  context.show(done, () => `${shown} is revoked everywhere${repeatText(done)}`);
+  const label = foundId === undefined ? key : `${key} (${foundId})`;
+  context.show(done, () => `${label} is revoked everywhere${repeatText(done)}`);
 }

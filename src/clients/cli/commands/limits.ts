@@ -2,11 +2,11 @@
 
 import type { AdminRequest } from "../../../admin/admin-client.ts";
 import type { Command } from "commander";
-import { act, type CommandContext } from "../command-context.ts";
-import { nearest } from "../../../protocol/nearest.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { nearestName } from "../../../protocol/nearest.ts";
 import { usageError } from "../exit.ts";
-import { inForce } from "../terminal/changes.ts";
-import { table, time } from "../terminal/table.ts";
+import { propagationNote } from "../terminal/changes.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addLimitsCommand(program: Command, terminal: Terminal): void {
@@ -26,7 +26,7 @@ Examples:
 Whoever may write the tenant's document may lower a limit. One that is raised by an operator protects others; one that is
 raised by the tenant protects it from its own callers. docs/limits.md says what each counts.`,
     );
-  act(limits, terminal, async (context: CommandContext, [tenant, change]: readonly [string, string?]) => {
+  runCommand(limits, terminal, async (context: CommandContext, [tenant, change]: readonly [string, string?]) => {
     if (change === undefined) await showLimits(context, tenant);
     else await setLimit(context, tenant, change);
   });
@@ -42,10 +42,14 @@ async function showLimits(context: CommandContext, tenant: string): Promise<void
       used === null ? "" : String(used),
       setBy,
       raisedBy,
-      met === null ? "" : time(met),
+      met === null ? "" : formatTime(met),
     ]);
-    const shown = table(["limit", "value", "", "used", "set by", "raised by", "met"], rows, context.terminal.stdout);
-    return limits.exact ? `${shown}\nThe limits of a day are exact.` : shown;
+    const text = formatTable(
+      ["limit", "value", "", "used", "set by", "raised by", "met"],
+      rows,
+      context.terminal.stdout,
+    );
+    return limits.exact ? `${text}\nThe limits of a day are exact.` : text;
   });
 }
 
@@ -54,26 +58,26 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
   if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
   // The server says whether there is such a limit.
   const params = { id: tenant, name } as AdminRequest<"DELETE /tenants/{id}/limits/{name}">["params"];
-  const asked =
+  const pending =
     value === "default"
       ? context.api.request("DELETE /tenants/{id}/limits/{name}", { params })
       : context.api.request("PUT /tenants/{id}/limits/{name}", { params, body: { value: Number(value) } });
-  const done = await asked.catch(async (error: unknown) => {
-    await expectLimit(context, tenant, name);
+  const done = await pending.catch(async (error: unknown) => {
+    await assertLimitExists(context, tenant, name);
     throw error;
   });
   context.show(done, () => {
     const what = done.changed ? `${name} of ${tenant} is ${value}` : `${name} of ${tenant} was ${value} already`;
-    return [what, ...inForce(done.effectiveAt, { waits: false })].join("\n");
+    return [what, ...propagationNote(done.effectiveAt, { waits: false })].join("\n");
   });
 }
 
 /** Refuses a name that no limit has, with what may have been meant. */
-async function expectLimit({ api }: CommandContext, tenant: string, name: string): Promise<void> {
-  const shown = await api.request("GET /tenants/{id}/limits", { params: { id: tenant } }).catch(() => undefined);
-  const names = shown?.items.map((item) => item.name) ?? [name];
+async function assertLimitExists({ api }: CommandContext, tenant: string, name: string): Promise<void> {
+  const limits = await api.request("GET /tenants/{id}/limits", { params: { id: tenant } }).catch(() => undefined);
+  const names = limits?.items.map((item) => item.name) ?? [name];
   if (names.includes(name)) return;
-  const near = nearest(name, names);
-  const meant = near === undefined ? `limits are: ${names.join(", ")}` : `did you mean ${near}?`;
-  throw usageError(`there is no limit ${name}; ${meant}`);
+  const suggestedName = nearestName(name, names);
+  const suggestion = suggestedName === undefined ? `limits are: ${names.join(", ")}` : `did you mean ${suggestedName}?`;
+  throw usageError(`there is no limit ${name}; ${suggestion}`);
 }

@@ -3,18 +3,18 @@
 
 import type { Command } from "commander";
 import { createAdminApi } from "../admin/admin-client.ts";
-import { act, type CommandContext, type Globals } from "../command-context.ts";
-import { findTarget, forgetToken, keepSignIn, keepToken, parseToken } from "../config.ts";
-import type { KeptSignIn } from "../config-file.ts";
+import { runCommand, type CommandContext, type GlobalOptions } from "../command-context.ts";
+import { findTarget, forgetToken, saveSignIn, saveToken, parseToken } from "../config.ts";
+import type { SavedSignIn } from "../config-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { parseUrl } from "../server-url.ts";
+import { parseServerUrl } from "../server-url.ts";
 import { IssuerClient } from "../sign-in/issuer-client.ts";
-import { operatorClientOf, signIn, type SignInHow } from "../sign-in/sign-in.ts";
-import { ServerRefused } from "../terminal/problem.ts";
+import { fetchSignInClient, signIn, type SignInOptions } from "../sign-in/sign-in.ts";
+import { ResponseError } from "../terminal/problem.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
-import { parseMost } from "./option-values.ts";
+import { parseUpTo } from "./option-values.ts";
 
-interface Options {
+interface LoginOptions {
   readonly browser?: true;
   readonly port?: number;
   readonly yes?: true;
@@ -28,7 +28,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .option(
       "--port <port>",
       "where the browser comes back to, for an authorization server that wants to know it",
-      parseMost(65_535),
+      parseUpTo(65_535),
     )
     .option("-y, --yes", "the server, its issuer and client are right: do not ask at the first sign-in")
     .addHelpText(
@@ -42,57 +42,57 @@ Examples:
 
 Where operators of the server sign in with an authorization server, a browser opens; its address is printed, too. Else a token is asked for, or read from stdin. Other programs of this machine can read --token. Several servers may be kept: the last login is the default, --url picks another.`,
     );
-  act(login, terminal, async (context, _args, options: Options) => {
-    const globals = login.optsWithGlobals<Globals>();
-    const url = globals.url === undefined ? context.api.base : parseUrl(globals.url);
-    const asksBrowser = options.browser ?? (globals.token === undefined && isInteractive(terminal));
-    const about = asksBrowser ? await operatorClientOf(url, terminal.signal) : undefined;
-    if (about) return byBrowser(context, url, { about, port: options.port ?? 0, yes: options.yes });
+  runCommand(login, terminal, async (context, _args, options: LoginOptions) => {
+    const globals = login.optsWithGlobals<GlobalOptions>();
+    const url = globals.url === undefined ? context.api.base : parseServerUrl(globals.url);
+    const usesBrowser = options.browser ?? (globals.token === undefined && isInteractive(terminal));
+    const client = usesBrowser ? await fetchSignInClient(url, terminal.signal) : undefined;
+    if (client) return logInByBrowser(context, url, { client, port: options.port ?? 0, yes: options.yes });
     if (options.browser) {
       throw new CliError(EXIT.notFound, `operators of ${url} have tokens: tenantry login without --browser takes one`);
     }
-    return byToken(context, url, globals.token);
+    return logInByToken(context, url, globals.token);
   });
 
   const logout = program
     .command("logout")
     .description("Forget the token of a server, and end the sign-in that it came from.")
     .addHelpText("after", "\nExamples:\n  tenantry logout\n  tenantry logout --url https://mcp.example.com");
-  act(logout, terminal, async (context) => {
-    const { url } = await findTarget(logout.optsWithGlobals<Globals>(), terminal);
-    const { had, signIn: ended } = await forgetToken(url, terminal);
-    if (ended) await endAtIssuer(context, ended);
-    context.show({ url, forgotten: had }, () =>
-      had ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
+  runCommand(logout, terminal, async (context) => {
+    const { url } = await findTarget(logout.optsWithGlobals<GlobalOptions>(), terminal);
+    const { existed, signIn: savedSignIn } = await forgetToken(url, terminal);
+    if (savedSignIn) await revokeAtIssuer(context, savedSignIn);
+    context.show({ url, forgotten: existed }, () =>
+      existed ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
     );
   });
 }
 
-async function byBrowser(context: CommandContext, url: string, how: SignInHow): Promise<void> {
+async function logInByBrowser(context: CommandContext, url: string, options: SignInOptions): Promise<void> {
   const { terminal } = context;
-  const tokens = await signIn(context, url, how);
-  await checkToken({ url, token: parseToken(tokens.token), tokenFrom: how.about.issuer }, terminal);
-  const file = await keepSignIn(url, tokens, how.about, terminal);
-  const { called = "somebody", refreshToken, expires } = tokens;
+  const tokens = await signIn(context, url, options);
+  await checkToken({ url, token: parseToken(tokens.token), tokenSource: options.client.issuer }, terminal);
+  const file = await saveSignIn(url, tokens, options.client, terminal);
+  const { accountName = "somebody", refreshToken, expires } = tokens;
   const until = refreshToken === undefined ? `, until ${new Date(expires).toISOString()}` : "";
-  context.show({ url, file, as: called }, () => `Logged in to ${url} as ${called}${until}; kept in ${file}`);
+  context.show({ url, file, as: accountName }, () => `Logged in to ${url} as ${accountName}${until}; kept in ${file}`);
 }
 
-async function byToken(context: CommandContext, url: string, given: string | undefined): Promise<void> {
+async function logInByToken(context: CommandContext, url: string, tokenOption: string | undefined): Promise<void> {
   const { terminal } = context;
-  const token = parseToken(given ?? (await askToken(terminal, url)));
-  await checkToken({ url, token, tokenFrom: given === undefined ? "stdin" : "--token" }, terminal);
-  const file = await keepToken(url, token, terminal);
+  const token = parseToken(tokenOption ?? (await askToken(terminal, url)));
+  await checkToken({ url, token, tokenSource: tokenOption === undefined ? "stdin" : "--token" }, terminal);
+  const file = await saveToken(url, token, terminal);
   context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
 }
 
 /** What is forgotten here is forgotten, whatever becomes of it there. */
-async function endAtIssuer(context: CommandContext, { refreshToken, ...about }: KeptSignIn): Promise<void> {
+async function revokeAtIssuer(context: CommandContext, { refreshToken, ...client }: SavedSignIn): Promise<void> {
   if (refreshToken === undefined) return;
   try {
-    await new IssuerClient(about, context.terminal.signal).revoke(refreshToken);
+    await new IssuerClient(client, context.terminal.signal).revoke(refreshToken);
   } catch (error) {
-    context.warn(`the sign-in goes on at ${about.issuer}: ${(error as Error).message}`);
+    context.warn(`the sign-in goes on at ${client.issuer}: ${(error as Error).message}`);
   }
 }
 
@@ -101,7 +101,7 @@ async function checkToken(target: Parameters<typeof createAdminApi>[0], terminal
   try {
     await createAdminApi(target, terminal.signal).request("GET /tenants", { query: { limit: 1 } });
   } catch (error) {
-    if (error instanceof ServerRefused && error.status === 403) return;
+    if (error instanceof ResponseError && error.status === 403) return;
     throw error;
   }
 }

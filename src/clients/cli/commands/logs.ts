@@ -1,24 +1,24 @@
 // Owns `tenantry errors`: errors, by the id that a client was told, or the last ones of a tenant; and what an isolate counted.
 
 import type { Command } from "commander";
-import type { FaultRow, Infer } from "../../../admin/contract.ts";
+import type { ErrorRow, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { act, newestOf, type CommandContext } from "../command-context.ts";
+import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { oneLine } from "../terminal/printable.ts";
-import { cut, facts, table, time } from "../terminal/table.ts";
+import { truncate, definitionList, formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { parseCount } from "./option-values.ts";
 
-type Fault = Infer<typeof FaultRow>;
+type ErrorEntry = Infer<typeof ErrorRow>;
 
-interface LogsOptions {
+interface ErrorsOptions {
   readonly tenant?: string;
   readonly limit: number;
 }
 
-export function addLogsCommands(program: Command, terminal: Terminal): void {
-  const logs = program
+export function addErrorsCommands(program: Command, terminal: Terminal): void {
+  const errors = program
     .command("errors")
     .description("Show the error behind an id that a client was told, or the last errors.")
     .argument("[request-id]", "as the client shows it")
@@ -33,74 +33,76 @@ Examples:
 
 Errors are kept for two weeks, the last 200 of each tenant, where the Worker has telemetry(): docs/telemetry.md.`,
     );
-  act(logs, terminal, showLogs);
+  runCommand(errors, terminal, showErrors);
 
-  const counters = program
+  const metrics = program
     .command("metrics")
     .description(
       "Show what one isolate of the Worker has counted since it began, and what is open in it now: leases, refusals, overloads, streams.",
     )
     .addHelpText("after", "\nExamples:\n  tenantry metrics\n  tenantry metrics --json");
-  act(counters, terminal, showCounters);
+  runCommand(metrics, terminal, showMetrics);
 }
 
-async function showLogs(
+async function showErrors(
   context: CommandContext,
   [requestId]: readonly [string?],
-  { tenant, limit }: LogsOptions,
+  { tenant, limit }: ErrorsOptions,
 ): Promise<void> {
   const query = { requestId };
   const pages =
     tenant === undefined
       ? context.api.pages("GET /errors", { query }, limit + 1)
       : context.api.pages("GET /tenants/{id}/errors", { params: { id: tenant }, query }, limit + 1);
-  const faults = newestOf(context, await collectPages(pages), limit);
-  if (requestId !== undefined && faults.length === 0) {
+  const errors = takeNewest(context, await collectPages(pages), limit);
+  if (requestId !== undefined && errors.length === 0) {
     const why = "the id is another, it is older than two weeks, or only the Worker's log has it, under requestId";
     throw new CliError(EXIT.notFound, `no error is kept under ${requestId}: ${why}`);
   }
-  if (faults.length === 0) context.note("No errors are kept of the last two weeks.");
-  if (requestId === undefined && faults.some(({ message }) => message === "")) {
+  if (errors.length === 0) context.note("No errors are kept of the last two weeks.");
+  if (requestId === undefined && errors.some(({ message }) => message === "")) {
     context.note("What has - for its error is kept with its tenant: tenantry errors REQUEST, or --tenant, shows it.");
   }
-  context.show(faults, () => (requestId === undefined ? listed(faults, context) : faults.map(whole).join("\n\n")));
+  context.show(errors, () =>
+    requestId === undefined ? errorTable(errors, context) : errors.map(errorText).join("\n\n"),
+  );
 }
 
-function listed(faults: readonly Fault[], { terminal }: CommandContext): string {
-  const rows = faults.map(({ at, tenant, method, name, message, requestId }) => [
-    time(at),
+function errorTable(errors: readonly ErrorEntry[], { terminal }: CommandContext): string {
+  const rows = errors.map(({ at, tenant, method, name, message, requestId }) => [
+    formatTime(at),
     tenant,
     `${method} ${name}`.trim(),
-    cut(message, MOST_CHARACTERS),
+    truncate(message, MAX_MESSAGE),
     requestId,
   ]);
-  return table(["at", "tenant", "what", "error", "request"], rows, terminal.stdout);
+  return formatTable(["at", "tenant", "what", "error", "request"], rows, terminal.stdout);
 }
 
-const MOST_CHARACTERS = 80;
+const MAX_MESSAGE = 80;
 
-function whole({ at, tenant, method, name, message, stack, requestId }: Fault): string {
-  const about = facts([
-    ["at", time(at)],
+function errorText({ at, tenant, method, name, message, stack, requestId }: ErrorEntry): string {
+  const summary = definitionList([
+    ["at", formatTime(at)],
     ["tenant", tenant],
     ["what", `${method} ${name}`.trim()],
     ["request", requestId],
     ["error", message],
   ]);
   const lines = stack.split("\n").map((line) => `  ${oneLine(line)}`);
-  return stack === "" ? about : [about, ...lines].join("\n");
+  return stack === "" ? summary : [summary, ...lines].join("\n");
 }
 
-async function showCounters(context: CommandContext): Promise<void> {
+async function showMetrics(context: CommandContext): Promise<void> {
   const { counts, refusals, levels = {} } = await context.api.request("GET /metrics");
   context.show({ counts, refusals, levels }, () => {
-    const shown = (by: Readonly<Record<string, number>>) =>
+    const toRows = (by: Readonly<Record<string, number>>) =>
       Object.entries(by).map(([name, count]) => [name, String(count)]);
-    const refused = shown(refusals).map(([name = "", count = ""]) => [`refused: ${name}`, count]);
-    const now = shown(levels).map(([name = "", level = ""]) => [`now: ${name}`, level]);
-    return table(
+    const refusalRows = toRows(refusals).map(([name = "", count = ""]) => [`refused: ${name}`, count]);
+    const levelRows = toRows(levels).map(([name = "", level = ""]) => [`now: ${name}`, level]);
+    return formatTable(
       ["counted", "since this isolate began"],
-      [...shown(counts), ...refused, ...now],
+      [...toRows(counts), ...refusalRows, ...levelRows],
       context.terminal.stdout,
     );
   });

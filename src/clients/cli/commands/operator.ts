@@ -5,9 +5,9 @@ import { Option } from "commander";
 import type { Infer, Role } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment } from "./option-values.ts";
-import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
-import { ServerRefused } from "../terminal/problem.ts";
-import { table, time } from "../terminal/table.ts";
+import { runCommand, confirm, collectOption, type CommandContext } from "../command-context.ts";
+import { ResponseError } from "../terminal/problem.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface CreateOptions {
@@ -28,7 +28,7 @@ export function addOperatorCommands(program: Command, terminal: Terminal): void 
         .choices(["owner", "operator", "auditor", "tenant-admin"])
         .makeOptionMandatory(),
     )
-    .option("-t, --tenant <tenant>", "for tenant-admin: which tenant; may be repeated", repeated)
+    .option("-t, --tenant <tenant>", "for tenant-admin: which tenant; may be repeated", collectOption)
     .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
     .addHelpText(
       "after",
@@ -39,13 +39,13 @@ Examples:
 
 owner: everything. operator: everything but operators. auditor: reads. tenant-admin: everything in its tenants.`,
     );
-  act(create, terminal, createOperator);
+  runCommand(create, terminal, createOperator);
 
   const list = operator
     .command("list")
     .description("List operators, without their tokens.")
     .addHelpText("after", "\nExamples:\n  tenantry operator list");
-  act(list, terminal, listOperators);
+  runCommand(list, terminal, listOperators);
 
   const remove = operator
     .command("delete")
@@ -53,7 +53,7 @@ owner: everything. operator: everything but operators. auditor: reads. tenant-ad
     .argument("<name>")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry operator delete ci --yes");
-  act(remove, terminal, deleteOperator);
+  runCommand(remove, terminal, deleteOperator);
 }
 
 async function createOperator(
@@ -63,16 +63,16 @@ async function createOperator(
 ): Promise<void> {
   const { role, tenant, expires } = options;
   const body = { name, role, ...(tenant && { tenants: [...tenant] }), ...(expires !== undefined && { expires }) };
-  const made = await context.api.request("POST /operators", { body });
-  context.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
-  context.show(made, () => made.token);
-  for (const id of tenant ?? []) await warnOfNone(context, id);
+  const created = await context.api.request("POST /operators", { body });
+  context.note(`Operator ${created.name}, ${created.role}. This is the only time the token is shown:`);
+  context.show(created, () => created.token);
+  for (const id of tenant ?? []) await warnIfTenantMissing(context, id);
 }
 
 /** It may be made later, and then is theirs. Whatever else goes wrong here, the operator is made. */
-async function warnOfNone(context: CommandContext, id: string): Promise<void> {
+async function warnIfTenantMissing(context: CommandContext, id: string): Promise<void> {
   const failure = await context.api.request("GET /tenants/{id}", { params: { id } }).catch((error: unknown) => error);
-  if (failure instanceof ServerRefused && failure.status === 404) context.warn(`there is no tenant ${id} yet`);
+  if (failure instanceof ResponseError && failure.status === 404) context.warn(`there is no tenant ${id} yet`);
 }
 
 async function listOperators(context: CommandContext): Promise<void> {
@@ -83,11 +83,11 @@ async function listOperators(context: CommandContext): Promise<void> {
       one.name,
       one.role,
       one.tenants?.join(", "),
-      time(one.created),
-      time(one.expires),
+      formatTime(one.created),
+      formatTime(one.expires),
     ]);
     const titles = ["operator", "role", "tenants", "created", "expires"];
-    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(titles, rows, context.terminal.stdout);
   });
 }
 

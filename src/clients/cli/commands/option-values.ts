@@ -33,9 +33,9 @@ export function parseCount(text: string): number {
 }
 
 /** A whole number from 0 to `most`. */
-export const parseMost = (most: number) => (text: string) => {
+export const parseUpTo = (max: number) => (text: string) => {
   const times = /^\d{1,9}$/.test(text) ? Number(text) : Infinity;
-  if (times > most) throw new InvalidArgumentError(`a whole number from 0 to ${most}.`);
+  if (times > max) throw new InvalidArgumentError(`a whole number from 0 to ${max}.`);
   return times;
 };
 
@@ -54,7 +54,7 @@ export function parseKeyId(text: string): string {
 }
 
 /** As help says it. */
-export const PRINCIPAL = `this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`;
+export const PRINCIPAL_HELP = `this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`;
 
 /** A principal as the server has it. A key may be named by its id alone. */
 export function parsePrincipal(text: string): string {

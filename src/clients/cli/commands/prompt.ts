@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import type { DocumentPrompt, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { inForce } from "../terminal/changes.ts";
+import { propagationNote } from "../terminal/changes.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";
-import { act, type CommandContext } from "../command-context.ts";
-import { table } from "../terminal/table.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { formatTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 type PromptAnswer = Infer<typeof DocumentPrompt> & { readonly name?: string };
@@ -19,7 +19,7 @@ export function addPromptCommands(program: Command, terminal: Terminal): void {
     .description("List a tenant's prompts; those in code are not among them.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt list acme");
-  act(list, terminal, listPrompts);
+  runCommand(list, terminal, listPrompts);
 
   const get = prompt
     .command("get")
@@ -27,7 +27,7 @@ export function addPromptCommands(program: Command, terminal: Terminal): void {
     .argument("<tenant>")
     .argument("<name>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt get acme review > review.yaml");
-  act(get, terminal, getPrompt);
+  runCommand(get, terminal, getPrompt);
 
   const put = prompt
     .command("put")
@@ -52,7 +52,7 @@ review.yaml:
     - role: user
       content: { type: resource, uri: "file:///style-guide.md" }`,
     );
-  act(put, terminal, putPrompt);
+  runCommand(put, terminal, putPrompt);
 
   const remove = prompt
     .command("delete")
@@ -60,7 +60,7 @@ review.yaml:
     .argument("<tenant>")
     .argument("<name>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt delete acme review");
-  act(remove, terminal, deletePrompt);
+  runCommand(remove, terminal, deletePrompt);
 }
 
 async function listPrompts(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
@@ -71,7 +71,7 @@ async function listPrompts(context: CommandContext, [tenant]: readonly [string])
       const parameters = list.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(" ");
       return [name, parameters, description ?? title];
     });
-    return rows.length === 0 ? "" : table(["prompt", "arguments", "description"], rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(["prompt", "arguments", "description"], rows, context.terminal.stdout);
   });
 }
 
@@ -88,14 +88,15 @@ async function putPrompt(
   [tenant, name]: readonly [string, string],
   { file }: { file: string },
 ): Promise<void> {
-  const { value, sent } = await readDocument(file, context.terminal);
+  const { value, withPositions } = await readDocument(file, context.terminal);
   // What is in a file the server judges.
-  const asked = { params: { id: tenant, name }, body: value as Infer<typeof DocumentPrompt> };
-  const done = await sent(() => context.api.request("PUT /tenants/{id}/prompts/{name}", asked));
+  const args = { params: { id: tenant, name }, body: value as Infer<typeof DocumentPrompt> };
+  const done = await withPositions(() => context.api.request("PUT /tenants/{id}/prompts/{name}", args));
   context.show(done, () => {
-    return [`${name}: ${done.changed ? "written" : "unchanged"}`, ...inForce(done.effectiveAt, { waits: false })].join(
-      "\n",
-    );
+    return [
+      `${name}: ${done.changed ? "written" : "unchanged"}`,
+      ...propagationNote(done.effectiveAt, { waits: false }),
+    ].join("\n");
   });
 }
 

@@ -10,20 +10,20 @@ import { parsePriority } from "./option-values.ts";
 import { usageError } from "../exit.ts";
 import { findFiles, type LocalFile } from "../admin/local-files.ts";
 import { mimeTypeOf } from "../admin/media-type.ts";
-import { forEachOf } from "../admin/pool.ts";
-import { act, repeated, type CommandContext } from "../command-context.ts";
+import { forEachConcurrent } from "../admin/pool.ts";
+import { runCommand, collectOption, type CommandContext } from "../command-context.ts";
 import {
   fieldsOf,
-  storedResources,
-  type Fields,
-  type Stored,
-  type StoredResources,
+  createResourceClient,
+  type ResourceFields,
+  type ResourceInfo,
+  type ResourceClient,
 } from "../admin/stored-resources.ts";
-import { bytes, count } from "../terminal/table.ts";
+import { formatBytes, formatCount } from "../terminal/table.ts";
 import { readStdin, type Terminal } from "../terminal/terminal.ts";
 import {
-  AT_ONCE,
-  endWith,
+  TRANSFER_CONCURRENCY,
+  reportFailures,
   planUpload,
   reportText,
   runUpload,
@@ -71,9 +71,11 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     .option("--title <text>", "its title (one file)")
     .option("--description <text>", "what it is about (one file)")
     .option("--mime-type <type>", "instead of guessing it")
-    .option("--tag <tag>", "a tag; may be repeated", repeated)
+    .option("--tag <tag>", "a tag; may be repeated", collectOption)
     .addOption(
-      new Option("--audience <who>", "for whom; may be repeated").choices(["user", "assistant"]).argParser(repeated),
+      new Option("--audience <who>", "for whom; may be repeated")
+        .choices(["user", "assistant"])
+        .argParser(collectOption),
     )
     .option("--priority <number>", "how much it matters, 0 to 1", parsePriority)
     .option("--hidden", "also names that begin with a dot")
@@ -81,35 +83,35 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     .option("--force", "overwrite whatever is there")
     .option("--if-match <etag>", "only if it is still this version (one file)")
     .addHelpText("after", EXAMPLES);
-  act(put, terminal, putResources);
+  runCommand(put, terminal, putResources);
 }
 
-type Given = readonly [tenant: string, paths: readonly string[]];
+type PutArgs = readonly [tenant: string, paths: readonly string[]];
 
-async function putResources(context: CommandContext, [tenant, paths]: Given, options: PutOptions): Promise<void> {
+async function putResources(context: CommandContext, [tenant, paths]: PutArgs, options: PutOptions): Promise<void> {
   const { terminal } = context;
-  refuseWrongAudience(options);
+  rejectInvalidAudience(options);
   if (paths.includes("-")) {
     if (paths.length > 1) throw usageError("- (stdin) stands alone");
     return withStdin(terminal, options.uri, (file) => putFiles(context, tenant, [file], options));
   }
   const prefix = prefixOf(options);
-  const found = await findFiles(paths, { cwd: terminal.folder, prefix, hidden: options.hidden === true });
-  const files = forOneFile(found.files, options);
-  if (found.hidden > 0) context.note(`${count(found.hidden, "hidden name")} left out; --hidden takes them too`);
+  const scan = await findFiles(paths, { cwd: terminal.folder, prefix, hidden: options.hidden === true });
+  const files = applySingleFileOptions(scan.files, options);
+  if (scan.hidden > 0) context.note(`${formatCount(scan.hidden, "hidden name")} left out; --hidden takes them too`);
   if (files.length === 0) throw usageError(`${paths.join(" ")}: holds no files`);
   await putFiles(context, tenant, files, options);
 }
 
 async function putFiles(context: CommandContext, tenant: string, files: readonly LocalFile[], options: PutOptions) {
-  const resources = storedResources(context.api, tenant);
-  const stored = await storedNow(files, prefixOf(options), resources);
-  const sources = await describe(files, stored, options);
+  const resources = createResourceClient(context.api, tenant);
+  const stored = await findStored(files, prefixOf(options), resources);
+  const sources = await toUploadSources(files, stored, options);
   const plan = withIfMatch(await planUpload(sources, stored), options.ifMatch);
   if (options.dryRun === true) return showPlan(context, plan);
   const report = await runUpload(context, plan, resources, options.force);
   context.show(report, () => reportText(report));
-  endWith(context, report.failed);
+  reportFailures(context, report.failed);
 }
 
 /** The server stores schemes in lower case, and what it has is compared with this. */
@@ -117,11 +119,11 @@ function prefixOf({ prefix }: PutOptions): string {
   return prefix.replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
 }
 
-const SINGLE = ["uri", "name", "title", "description", "ifMatch"] as const;
+const SINGLE_FILE_OPTIONS = ["uri", "name", "title", "description", "ifMatch"] as const;
 
-function forOneFile(files: readonly LocalFile[], options: PutOptions): readonly LocalFile[] {
+function applySingleFileOptions(files: readonly LocalFile[], options: PutOptions): readonly LocalFile[] {
   const [first] = files;
-  const single = SINGLE.find((name) => options[name] !== undefined);
+  const single = SINGLE_FILE_OPTIONS.find((name) => options[name] !== undefined);
   if (single === undefined || first === undefined) return files;
   if (files.length > 1) {
     const flag = single === "ifMatch" ? "if-match" : single;
@@ -130,34 +132,38 @@ function forOneFile(files: readonly LocalFile[], options: PutOptions): readonly 
   return [{ ...first, uri: options.uri ?? first.uri }];
 }
 
-function refuseWrongAudience({ audience = [] }: PutOptions): void {
+function rejectInvalidAudience({ audience = [] }: PutOptions): void {
   const wrong = audience.find((who) => who !== "user" && who !== "assistant");
   if (wrong !== undefined) throw usageError(`--audience: user or assistant, not ${wrong}`);
 }
 
-async function storedNow(files: readonly LocalFile[], prefix: string, resources: StoredResources) {
-  const [only] = files;
-  if (only === undefined || files.length > 1) return resources.all(prefix);
-  const stored = await resources.find(only.uri);
-  return new Map(stored ? [[only.uri, stored]] : []);
+async function findStored(files: readonly LocalFile[], prefix: string, resources: ResourceClient) {
+  const [single] = files;
+  if (single === undefined || files.length > 1) return resources.all(prefix);
+  const stored = await resources.find(single.uri);
+  return new Map(stored ? [[single.uri, stored]] : []);
 }
 
-async function describe(
+async function toUploadSources(
   files: readonly LocalFile[],
-  stored: ReadonlyMap<string, Stored>,
+  stored: ReadonlyMap<string, ResourceInfo>,
   options: PutOptions,
 ): Promise<UploadSource[]> {
   const sources: UploadSource[] = [];
-  await forEachOf(files, AT_ONCE, async ({ uri, file, shown, name, size }) => {
+  await forEachConcurrent(files, TRANSFER_CONCURRENCY, async ({ uri, file, displayPath, name, size }) => {
     const mimeType = options.mimeType ?? (await mimeTypeOf(file));
-    const fields = fieldsFor({ name, mimeType }, stored.get(uri), options);
-    sources.push({ uri, file, shown, size, fields });
+    const fields = mergeFields({ name, mimeType }, stored.get(uri), options);
+    sources.push({ uri, file, displayPath, size, fields });
   });
   return sources;
 }
 
 /** Options win, then what is stored already, then what the file itself suggests. */
-function fieldsFor(file: { name: string; mimeType: string }, stored: Stored | undefined, options: PutOptions): Fields {
+function mergeFields(
+  file: { name: string; mimeType: string },
+  stored: ResourceInfo | undefined,
+  options: PutOptions,
+): ResourceFields {
   const { name, title, description, tag, audience, priority } = options;
   return {
     tags: [],
@@ -177,7 +183,7 @@ function withIfMatch(plan: UploadPlan, etag: string | undefined): UploadPlan {
   if (etag === undefined) return plan;
   const uploads = plan.uploads.map(({ source, stored }) => ({
     source,
-    stored: { ...(stored ?? ({} as Stored)), etag },
+    stored: { ...(stored ?? ({} as ResourceInfo)), etag },
   }));
   return { ...plan, uploads };
 }
@@ -189,10 +195,10 @@ function showPlan(context: CommandContext, plan: UploadPlan): void {
     type: source.fields.mimeType,
   }));
   context.show({ wouldUpload: wouldBe, unchanged: plan.unchanged, failed: plan.tooLarge }, () => {
-    const lines = wouldBe.map(({ uri, size, type }) => `${uri}  ${type}  ${bytes(size)}`);
-    return [...lines, `${count(lines.length, "file")} to upload, ${plan.unchanged} unchanged`].join("\n");
+    const lines = wouldBe.map(({ uri, size, type }) => `${uri}  ${type}  ${formatBytes(size)}`);
+    return [...lines, `${formatCount(lines.length, "file")} to upload, ${plan.unchanged} unchanged`].join("\n");
   });
-  endWith(context, plan.tooLarge);
+  reportFailures(context, plan.tooLarge);
 }
 
 /** Stdin is written to a file first, so that it is compared, retried and limited like any other file. */
@@ -203,7 +209,7 @@ async function withStdin(terminal: Terminal, uri: string | undefined, put: (file
     const body = await readStdin(terminal);
     const file = join(folder, `stdin${extname(uri)}`);
     await writeFile(file, body);
-    await put({ file, shown: "stdin", uri, name: uri, size: body.byteLength });
+    await put({ file, displayPath: "stdin", uri, name: uri, size: body.byteLength });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -9,14 +9,14 @@ import { CliError, usageError } from "../exit.ts";
 import { fileOf } from "../admin/local-files.ts";
 import { TargetFolder } from "../admin/target-folder.ts";
 import { looksLikeText } from "../admin/media-type.ts";
-import { forEachOf } from "../admin/pool.ts";
-import { ServerRefused } from "../terminal/problem.ts";
-import { act, confirm, type CommandContext } from "../command-context.ts";
-import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
+import { forEachConcurrent } from "../admin/pool.ts";
+import { ResponseError } from "../terminal/problem.ts";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
+import { createResourceClient, type ResourceClient } from "../admin/stored-resources.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { bytes, count, table, time } from "../terminal/table.ts";
+import { formatBytes, formatCount, formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { AT_ONCE } from "../admin/upload.ts";
+import { TRANSFER_CONCURRENCY } from "../admin/upload.ts";
 import { addPutCommand } from "./resource-put.ts";
 
 export function addResourceCommands(program: Command, terminal: Terminal): void {
@@ -45,7 +45,7 @@ that can be seen, except with --raw. Downloading a prefix again loads
 only what changed. It writes nothing unless every URI under it can be a file of its own in the folder, on any system: names that
 lead elsewhere, that Windows takes for devices, or that differ only in case are refused.`,
     );
-  act(get, terminal, getResource);
+  runCommand(get, terminal, getResource);
 
   const list = resource
     .command("list")
@@ -54,7 +54,7 @@ lead elsewhere, that Windows takes for devices, or that differ only in case are 
     .option("-p, --prefix <uri>", "only URIs that start with this")
     .option("--limit <count>", "at most so many", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry resource list acme --prefix file:///handbook/ --limit 20");
-  act(list, terminal, listResources);
+  runCommand(list, terminal, listResources);
 
   const remove = resource
     .command("delete")
@@ -71,7 +71,7 @@ Examples:
   tenantry resource delete acme file:///old.md file:///older.md
   tenantry resource delete acme --prefix file:///drafts/ --yes`,
     );
-  act(remove, terminal, deleteResources);
+  runCommand(remove, terminal, deleteResources);
 }
 
 interface GetOptions {
@@ -92,37 +92,41 @@ async function getResource(
   if (options.out === undefined) throw usageError("--prefix needs -o FOLDER");
   const prefix = options.prefix ?? "";
   const folder = resolve(context.terminal.folder, options.out);
-  const resources = storedResources(context.api, tenant);
+  const resources = createResourceClient(context.api, tenant);
   const target = new TargetFolder(folder, { hidden: options.hidden === true });
   const wanted = [...(await resources.all(prefix)).values()].map((stored) => {
     return { stored, root: folder, file: fileOf(target, prefix, stored.uri) };
   });
   const done = await download(context, wanted, resources);
   context.show({ folder, ...done }, () => {
-    return `${count(wanted.length, "file")} in ${folder}: ${done.loaded} loaded, ${done.unchanged} there already`;
+    return `${formatCount(wanted.length, "file")} in ${folder}: ${done.loaded} loaded, ${done.unchanged} there already`;
   });
 }
 
 async function getOne(
   context: CommandContext,
-  of: { tenant: string; uri: string },
+  resource: { tenant: string; uri: string },
   { out, raw }: GetOptions,
 ): Promise<void> {
-  const resources = storedResources(context.api, of.tenant);
-  const response = await resources.get(of.uri);
+  const resources = createResourceClient(context.api, resource.tenant);
+  const response = await resources.get(resource.uri);
   const body = new Uint8Array(await response.arrayBuffer());
   if (out !== undefined && out !== "-") {
-    const stored = { uri: of.uri, size: body.byteLength, sha256: createHash("sha256").update(body).digest("hex") };
+    const stored = {
+      uri: resource.uri,
+      size: body.byteLength,
+      sha256: createHash("sha256").update(body).digest("hex"),
+    };
     const file = resolve(context.terminal.folder, out);
-    const once = { ...resources, get: async () => new Response(body) };
-    await download(context, [{ stored, root: dirname(file), file }], once);
-    return context.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);
+    const singleUseClient = { ...resources, get: async () => new Response(body) };
+    await download(context, [{ stored, root: dirname(file), file }], singleUseClient);
+    return context.show({ file, size: body.byteLength }, () => `${out}: ${formatBytes(body.byteLength)}`);
   }
   const { stdout } = context.terminal;
   // What a pipe gets is data for the next program: a copy that differs from what is stored would be wrong.
   if (!stdout.isTTY || raw === true) return stdout.bytes(body);
   if (!looksLikeText(body)) {
-    throw usageError(`${of.uri} is binary (${bytes(body.byteLength)}): write it to a file with -o FILE`);
+    throw usageError(`${resource.uri} is binary (${formatBytes(body.byteLength)}): write it to a file with -o FILE`);
   }
   stdout.write(new TextDecoder().decode(body));
 }
@@ -145,12 +149,12 @@ async function listResources(
     const rows = stored.map((one) => [
       one.uri,
       one.mimeType,
-      bytes(one.size),
-      time(one.lastModified),
+      formatBytes(one.size),
+      formatTime(one.lastModified),
       one.tags.join(", "),
     ]);
     if (rows.length === 0) return "";
-    return table(["uri", "type", "size", "modified", "tags"], rows, context.terminal.stdout);
+    return formatTable(["uri", "type", "size", "modified", "tags"], rows, context.terminal.stdout);
   });
 }
 
@@ -162,42 +166,42 @@ interface DeleteOptions {
 
 async function deleteResources(
   context: CommandContext,
-  [tenant, given]: readonly [string, readonly string[]],
+  [tenant, uriArgs]: readonly [string, readonly string[]],
   { prefix, ifMatch, yes }: DeleteOptions,
 ): Promise<void> {
-  if (given.length > 0 === (prefix !== undefined)) throw usageError("give URIs, or --prefix");
-  if (ifMatch !== undefined && given.length !== 1) throw usageError("--if-match: needs exactly one URI");
-  const resources = storedResources(context.api, tenant);
-  const uris = prefix === undefined ? given : [...(await resources.all(prefix)).keys()];
+  if (uriArgs.length > 0 === (prefix !== undefined)) throw usageError("give URIs, or --prefix");
+  if (ifMatch !== undefined && uriArgs.length !== 1) throw usageError("--if-match: needs exactly one URI");
+  const resources = createResourceClient(context.api, tenant);
+  const uris = prefix === undefined ? uriArgs : [...(await resources.all(prefix)).keys()];
   if (prefix !== undefined && uris.length > 0) {
-    await confirm(context, `Delete ${count(uris.length, "resource")} under ${prefix} of ${tenant}`, yes);
+    await confirm(context, `Delete ${formatCount(uris.length, "resource")} under ${prefix} of ${tenant}`, yes);
   }
   const condition = ifMatch === undefined ? {} : { "if-match": ifMatch };
   let deleted = 0;
   try {
-    await forEachOf(uris, AT_ONCE, async (uri) => {
-      const gone = await removeOne(resources, uri, condition);
+    await forEachConcurrent(uris, TRANSFER_CONCURRENCY, async (uri) => {
+      const notFound = await removeIfExists(resources, uri, condition);
       // When a whole prefix is deleted, a resource that somebody else deleted meanwhile is no error.
-      if (gone && prefix === undefined) throw gone;
-      if (!gone) deleted += 1;
+      if (notFound && prefix === undefined) throw notFound;
+      if (!notFound) deleted += 1;
     });
   } catch (error) {
     if (!(error instanceof CliError) || uris.length === 1) throw error;
     throw new CliError(error.exit, `${error.message} (${deleted} of ${uris.length} deleted)`, { cause: error });
   }
-  context.show({ deleted }, () => `${count(deleted, "resource")} deleted`);
+  context.show({ deleted }, () => `${formatCount(deleted, "resource")} deleted`);
 }
 
-async function removeOne(
-  resources: StoredResources,
+async function removeIfExists(
+  resources: ResourceClient,
   uri: string,
   condition: Readonly<Record<string, string>>,
-): Promise<ServerRefused | undefined> {
+): Promise<ResponseError | undefined> {
   try {
     await resources.remove(uri, condition);
     return undefined;
   } catch (error) {
-    if (error instanceof ServerRefused && error.status === 404) return error;
+    if (error instanceof ResponseError && error.status === 404) return error;
     throw error;
   }
 }

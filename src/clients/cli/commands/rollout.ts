@@ -5,14 +5,14 @@ import type { Command } from "commander";
 import type { Infer, Rollout } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { changeLines } from "../terminal/changes.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { oneLine } from "../terminal/printable.ts";
-import { count, table, time } from "../terminal/table.ts";
+import { formatCount, formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { parseCount } from "./option-values.ts";
 
-type Shown = Infer<typeof Rollout>;
+type RolloutAnswer = Infer<typeof Rollout>;
 
 export function addRolloutCommands(program: Command, terminal: Terminal): void {
   const rollout = program
@@ -24,16 +24,16 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
     .description("List the latest rollouts, newest first.")
     .option("--limit <count>", "how many", parseCount, 20)
     .addHelpText("after", "\nExamples:\n  tenantry rollout list");
-  act(list, terminal, listRollouts);
+  runCommand(list, terminal, listRollouts);
 
   const show = rollout
     .command("show")
     .description("Show how far a rollout is.")
     .argument("<version>", "as rollout list shows it")
     .addHelpText("after", "\nExamples:\n  tenantry rollout show 1795900000000");
-  act(show, terminal, async (context, [version]: readonly [string]) => {
-    const found = await context.api.request("GET /rollouts/{version}", { params: { version } });
-    context.show(found, () => rolloutLines(found));
+  runCommand(show, terminal, async (context, [version]: readonly [string]) => {
+    const answer = await context.api.request("GET /rollouts/{version}", { params: { version } });
+    context.show(answer, () => rolloutLines(answer));
   });
 
   const stop = rollout
@@ -41,9 +41,9 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
     .description("Stop the rollout of a base. Tenants that have the new base keep it.")
     .argument("<version>", "as rollout list shows it")
     .addHelpText("after", "\nExamples:\n  tenantry rollout stop 1795900000000");
-  act(stop, terminal, async (context, [version]: readonly [string]) => {
-    const found = await context.api.request("POST /rollouts/{version}/stop", { params: { version } });
-    context.show(found, () => rolloutLines(found));
+  runCommand(stop, terminal, async (context, [version]: readonly [string]) => {
+    const answer = await context.api.request("POST /rollouts/{version}/stop", { params: { version } });
+    context.show(answer, () => rolloutLines(answer));
   });
 }
 
@@ -52,47 +52,47 @@ async function listRollouts(context: CommandContext, _args: readonly [], { limit
   if (rollouts.length === 0) context.note("No rollouts yet: tenantry block add or tenantry base rollout begins one.");
   context.show(rollouts, () => {
     const rows = rollouts.map(({ version, about, state, begun, tenants, missing, refused }) => {
-      return [version, about, state, time(begun), tenants, missing.length, refused.length];
+      return [version, about, state, formatTime(begun), tenants, missing.length, refused.length];
     });
     const titles = ["version", "about", "state", "begun", "tenants", "missing", "refused"];
-    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(titles, rows, context.terminal.stdout);
   });
 }
 
-export function rolloutLines(found: Shown): ReturnType<typeof changeLines> {
-  const { version, about, state, tenants, missing, refused, changes = [] } = found;
+export function rolloutLines(rollout: RolloutAnswer): ReturnType<typeof changeLines> {
+  const { version, about, state, tenants, missing, refused, changes = [] } = rollout;
   return [
-    `Rollout ${version}, ${about}: ${state}, ${count(tenants, "tenant")} visited`,
+    `Rollout ${version}, ${about}: ${state}, ${formatCount(tenants, "tenant")} visited`,
     ...changes.flatMap((one) => (one.changes.length === 0 ? [] : [one.tenant, ...changeLines(one.changes)])),
     ...refused.map((one) => oneLine(`refused: ${one.tenant}: ${one.error}`)),
     ...missing.map((id) => oneLine(`not reached: ${id}`)),
   ];
 }
 
-const LOOK_AGAIN_MS = 500;
-const NOTE_EVERY_MS = 10_000;
+const POLL_MS = 500;
+const NOTE_INTERVAL_MS = 10_000;
 
 /** The server goes on by itself: who stops looking stops nothing. Throws where it is not in force in every tenant. */
-export async function followRollout(context: CommandContext, version: number): Promise<Shown> {
-  let noted = Date.now();
+export async function followRollout(context: CommandContext, version: number): Promise<RolloutAnswer> {
+  let notedAt = Date.now();
   for (;;) {
-    const found = await context.api.request("GET /rollouts/{version}", { params: { version: String(version) } });
-    if (found.state === "done") return found;
-    if (found.state !== "running") throw notDone(found);
-    if (Date.now() >= noted + NOTE_EVERY_MS) {
-      noted = Date.now();
-      context.note(`${count(found.tenants, "tenant")} visited`);
+    const rollout = await context.api.request("GET /rollouts/{version}", { params: { version: String(version) } });
+    if (rollout.state === "done") return rollout;
+    if (rollout.state !== "running") throw incompleteError(rollout);
+    if (Date.now() >= notedAt + NOTE_INTERVAL_MS) {
+      notedAt = Date.now();
+      context.note(`${formatCount(rollout.tenants, "tenant")} visited`);
     }
-    await setTimeout(LOOK_AGAIN_MS);
+    await setTimeout(POLL_MS);
   }
 }
 
-function notDone({ state, missing, refused }: Shown): CliError {
+function incompleteError({ state, missing, refused }: RolloutAnswer): CliError {
   if (state === "stopped") return new CliError(EXIT.refused, "the rollout was stopped, perhaps by a newer one");
-  const unreached = `${count(missing.length, "tenant")} not reached: ${missing.join(", ")}. The server goes on trying`;
-  const said = [
+  const unreached = `${formatCount(missing.length, "tenant")} not reached: ${missing.join(", ")}. The server goes on trying`;
+  const reasons = [
     ...(missing.length === 0 ? [] : [unreached]),
     ...refused.map(({ tenant, error }) => `refused by ${tenant}: ${error}`),
   ];
-  return new CliError(EXIT.refused, `not in force in every tenant: ${said.join("; ")}`);
+  return new CliError(EXIT.refused, `not in force in every tenant: ${reasons.join("; ")}`);
 }

@@ -5,11 +5,11 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
-import { inForce, repeatText } from "../terminal/changes.ts";
+import { propagationNote, repeatText } from "../terminal/changes.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
-import { act, confirm, type CommandContext } from "../command-context.ts";
-import { table, time } from "../terminal/table.ts";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 
 interface SetOptions {
@@ -38,14 +38,14 @@ Examples:
 A line end at the very end is not part of the value. A tool reads it as ctx.secret("API_TOKEN"). A value that is replaced
 is not used anywhere any more when this returns.`,
     );
-  act(set, terminal, setSecret);
+  runCommand(set, terminal, setSecret);
 
   const list = secret
     .command("list")
     .description("List a tenant's secrets, without their values, which nothing shows.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry secret list acme");
-  act(list, terminal, listSecrets);
+  runCommand(list, terminal, listSecrets);
 
   const remove = secret
     .command("delete")
@@ -54,14 +54,14 @@ is not used anywhere any more when this returns.`,
     .argument("<name>", "as secret list shows it")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry secret delete acme API_TOKEN --yes");
-  act(remove, terminal, deleteSecret);
+  runCommand(remove, terminal, deleteSecret);
 }
 
-type Named = readonly [tenant: string, name: string];
+type SecretArgs = readonly [tenant: string, name: string];
 
 async function setSecret(
   context: CommandContext,
-  [tenant, name]: Named,
+  [tenant, name]: SecretArgs,
   { fromFile, wait }: SetOptions,
 ): Promise<void> {
   const value = await readValue(context.terminal, name, fromFile);
@@ -72,7 +72,7 @@ async function setSecret(
     query,
     body: { value },
   });
-  context.show(done, () => [`${name} of ${tenant} is set`, ...inForce(done.effectiveAt)].join("\n"));
+  context.show(done, () => [`${name} of ${tenant} is set`, ...propagationNote(done.effectiveAt)].join("\n"));
 }
 
 async function readValue(terminal: Terminal, name: string, file: string | undefined): Promise<string> {
@@ -80,19 +80,19 @@ async function readValue(terminal: Terminal, name: string, file: string | undefi
     const bytes = await readFile(resolve(terminal.folder, file)).catch((error: unknown) => {
       throw fileError(error, file);
     });
-    return textOf(bytes, file);
+    return decodeText(bytes, file);
   }
   if (file === undefined && isInteractive(terminal)) return askSecret(terminal, `Value of ${name}: `);
-  return textOf(await readStdin(terminal), "stdin");
+  return decodeText(await readStdin(terminal), "stdin");
 }
 
 /** Invalid UTF-8 is refused: with replaced characters it would be another secret. */
-function textOf(bytes: Uint8Array, from: string): string {
+function decodeText(bytes: Uint8Array, source: string): string {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw usageError(`${from}: is not UTF-8 text; base64 makes text of it`);
+    throw usageError(`${source}: is not UTF-8 text; base64 makes text of it`);
   }
   return text.replace(/\r?\n$/, "");
 }
@@ -101,12 +101,16 @@ async function listSecrets(context: CommandContext, [tenant]: readonly [string])
   const secrets = await collectPages(context.api.pages("GET /tenants/{id}/secrets", { params: { id: tenant } }));
   if (secrets.length === 0) context.note(`No secrets: tenantry secret set ${tenant} NAME sets one.`);
   context.show(secrets, () => {
-    const rows = secrets.map(({ name, updated }) => [name, time(updated)]);
-    return rows.length === 0 ? "" : table(["secret", "updated"], rows, context.terminal.stdout);
+    const rows = secrets.map(({ name, updated }) => [name, formatTime(updated)]);
+    return rows.length === 0 ? "" : formatTable(["secret", "updated"], rows, context.terminal.stdout);
   });
 }
 
-async function deleteSecret(context: CommandContext, [tenant, name]: Named, { yes }: { yes?: boolean }): Promise<void> {
+async function deleteSecret(
+  context: CommandContext,
+  [tenant, name]: SecretArgs,
+  { yes }: { yes?: boolean },
+): Promise<void> {
   await confirm(context, `Delete the secret ${name} of ${tenant}`, yes);
   const done = await context.api.withdraw("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
   // A mistyped name must not look like a secret that was deleted.

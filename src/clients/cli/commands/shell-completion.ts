@@ -55,43 +55,47 @@ export interface Candidate {
 }
 
 /** Names that a server knows: of tenants, or of the upstreams of one. */
-export type NamesOf = (kind: "tenant" | "upstream", tenant: string) => Promise<readonly string[]>;
+export type FindNames = (kind: "tenant" | "upstream", tenant: string) => Promise<readonly string[]>;
 
 /** What could stand in place of the last word. `names` is asked only where one is due. */
-export async function completeWords(program: Command, words: readonly string[], names: NamesOf): Promise<Candidate[]> {
+export async function completeWords(
+  program: Command,
+  words: readonly string[],
+  names: FindNames,
+): Promise<Candidate[]> {
   const last = words.at(-1) ?? "";
-  const position = walk(program, words.slice(0, -1));
-  const all = position.option ? optionValues(position.option) : await placeValues(position, last, names);
+  const position = parsePosition(program, words.slice(0, -1));
+  const all = position.option ? optionValues(position.option) : await argumentValues(position, last, names);
   return all.filter(({ word }) => word.startsWith(last));
 }
 
 interface Position {
   readonly command: Command;
   /** The arguments of the command before the word that is completed. */
-  readonly given: readonly string[];
+  readonly args: readonly string[];
   /** The option that the word is the value of. */
   readonly option: Option | undefined;
 }
 
-function walk(program: Command, words: readonly string[]): Position {
+function parsePosition(program: Command, words: readonly string[]): Position {
   let command = program;
-  const given: string[] = [];
+  const args: string[] = [];
   let option: Option | undefined;
   for (const word of words) {
-    const before: Option | undefined = option;
+    const valueOption: Option | undefined = option;
     option = undefined;
-    if (before) continue;
+    if (valueOption) continue;
     if (word.startsWith("-")) {
       option = word.includes("=")
         ? undefined
         : optionsOf(command).find((one) => takesValue(one) && [one.short, one.long].includes(word));
       continue;
     }
-    const next = given.length === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+    const next = args.length === 0 ? command.commands.find((one) => one.name() === word) : undefined;
     if (next) command = next;
-    else given.push(word);
+    else args.push(word);
   }
-  return { command, given, option };
+  return { command, args, option };
 }
 
 function takesValue(option: Option): boolean {
@@ -113,18 +117,18 @@ const KINDS: Readonly<Record<string, "tenant" | "upstream">> = {
   upstream: "upstream",
 };
 
-async function placeValues({ command, given }: Position, last: string, names: NamesOf): Promise<Candidate[]> {
+async function argumentValues({ command, args }: Position, last: string, names: FindNames): Promise<Candidate[]> {
   if (last.startsWith("-")) {
     const options = optionsOf(command).filter((one) => !one.hidden);
     return options.map((one) => ({ word: one.long ?? one.short ?? "", about: one.description }));
   }
-  if (command.commands.length > 0 && given.length === 0) {
+  if (command.commands.length > 0 && args.length === 0) {
     const shown = command.commands.filter((one) => !one.name().startsWith("_"));
     return shown.map((one) => ({ word: one.name(), about: one.summary() || one.description() }));
   }
-  const argument = command.registeredArguments[given.length];
+  const argument = command.registeredArguments[args.length];
   if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, about: "" }));
   const kind = KINDS[argument?.name() ?? ""];
   if (kind === undefined) return [];
-  return (await names(kind, given[0] ?? "")).map((word) => ({ word, about: kind }));
+  return (await names(kind, args[0] ?? "")).map((word) => ({ word, about: kind }));
 }

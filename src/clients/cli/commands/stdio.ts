@@ -3,16 +3,16 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { endpointUrl, mcpEndpoint } from "../mcp-endpoint.ts";
+import { endpointUrl, createMcpEndpoint } from "../mcp-endpoint.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { Bridge } from "../stdio/bridge.ts";
-import { findProject, findWrangler, isProject, keepServer } from "../local/keeper.ts";
+import { findProject, findWrangler, isProject, runServerProcess } from "../local/keeper.ts";
 import { readLines } from "../stdio/lines.ts";
 import { startLocalServer, type LocalServer } from "../local/local-server.ts";
-import { Outbox } from "../stdio/outbox.ts";
+import { MessageWriter } from "../stdio/outbox.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
 
 interface StdioOptions extends KeyOptions {
   readonly local?: true;
@@ -51,34 +51,36 @@ Clients of every revision are served, each message by the rules of its own. Lost
 without the client's knowledge. What happens is told on stderr; --quiet keeps that to errors. Ends with ${EXIT.ok} when the
 client closes stdin, and with ${EXIT.interrupted} by Ctrl+C or SIGTERM; a local server ends with it.`,
     );
-  act(stdio, terminal, runStdio);
+  runCommand(stdio, terminal, runStdio);
   const serve = program
     .command("__serve", { hidden: true })
     .argument("<project>")
     .argument("<state>")
     .argument("<port>");
-  serve.action(async (project: string, state: string, port: string) => keepServer(terminal, { project, state, port }));
+  serve.action(async (project: string, state: string, port: string) =>
+    runServerProcess(terminal, { project, state, port }),
+  );
 }
 
 async function runStdio(
   context: CommandContext,
-  [where]: readonly [string | undefined],
+  [endpointRef]: readonly [string | undefined],
   options: StdioOptions,
 ): Promise<void> {
   const { terminal } = context;
-  const key = await keyFor(terminal, options, "taken");
+  const key = await readKey(terminal, options, "taken");
   const local = await localServer(context, options);
   const base = local?.url ?? context.api.base;
   const log = (text: string) => context.log(text);
-  const skipped = (why: string) => log(`an event of the server is no message, and was skipped: ${why}`);
-  const endpoint = { ...mcpEndpoint(endpointUrl(base, where), key), skipped };
+  const logSkipped = (why: string) => log(`an event of the server is no message, and was skipped: ${why}`);
+  const endpoint = { ...createMcpEndpoint(endpointUrl(base, endpointRef), key), skipped: logSkipped };
   const end = new AbortController();
   const signal = AbortSignal.any([end.signal, terminal.signal]);
-  const outbox = new Outbox(terminal.stdout, signal);
-  if (local?.fault !== undefined) context.warn(`the Worker cannot serve yet: ${local.fault}`);
+  const writer = new MessageWriter(terminal.stdout, signal);
+  if (local?.error !== undefined) context.warn(`the Worker cannot serve yet: ${local.error}`);
   log(`serving ${endpoint.url} on stdin and stdout`);
   try {
-    const bridge = new Bridge({ endpoint, signal, log, write: async (text) => outbox.write(text) });
+    const bridge = new Bridge({ endpoint, signal, log, write: async (text) => writer.write(text) });
     await bridge.run(readLines(terminal.stdin as AsyncIterable<Buffer | string>, terminal.signal));
   } finally {
     end.abort();
@@ -95,7 +97,7 @@ async function localServer(context: CommandContext, options: StdioOptions): Prom
     }
     return undefined;
   }
-  if (context.namesServer) throw usageError("--local and --url: give one of them");
+  if (context.hasUrlOption) throw usageError("--local and --url: give one of them");
   const project = options.project === undefined ? findProject(terminal.cwd) : resolve(terminal.folder, options.project);
   if (!isProject(project)) throw usageError(`--project: there is no wrangler.toml in ${project}`);
   findWrangler(project);

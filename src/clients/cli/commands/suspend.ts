@@ -3,8 +3,8 @@
 
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { act, type CommandContext } from "../command-context.ts";
-import { parsePrincipal, PRINCIPAL } from "./option-values.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { parsePrincipal, PRINCIPAL_HELP } from "./option-values.ts";
 import { repeatText } from "../terminal/changes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -16,7 +16,7 @@ interface SuspendOptions {
 }
 
 export function addSuspendCommands(program: Command, terminal: Terminal): void {
-  const suspend = withTarget(program.command("suspend"), "suspend")
+  const suspend = addTargetOptions(program.command("suspend"), "suspend")
     .description("Stop a tenant, or a profile, a caller or a tool of it. When this returns, it is in force everywhere.")
     .requiredOption("-n, --note <text>", "what callers are told")
     .addHelpText(
@@ -30,9 +30,9 @@ Examples:
 
 tenant show lists what is suspended; resume ends it. tenantry block add stops a tool in every tenant. Who signed in has a principal in tenantry grant list.`,
     );
-  act(suspend, terminal, runSuspend);
+  runCommand(suspend, terminal, runSuspend);
 
-  const resume = withTarget(program.command("resume"), "resume")
+  const resume = addTargetOptions(program.command("resume"), "resume")
     .description("End a suspension.")
     .addHelpText(
       "after",
@@ -41,21 +41,21 @@ Examples:
   tenantry resume acme
   tenantry resume acme --tool note_delete`,
     );
-  act(resume, terminal, runResume);
+  runCommand(resume, terminal, runResume);
 }
 
-function withTarget(command: Command, verb: string): Command {
+function addTargetOptions(command: Command, verb: string): Command {
   return command
     .argument("<tenant>")
     .option("--profile <name>", `only ${verb} this profile`)
-    .option("--principal <id>", `only ${verb} ${PRINCIPAL}`, parsePrincipal)
+    .option("--principal <id>", `only ${verb} ${PRINCIPAL_HELP}`, parsePrincipal)
     .option("--tool <name>", `only ${verb} this tool`);
 }
 
 interface SuspendTarget {
   readonly kind: "tenant" | "profile" | "principal" | "tool";
   readonly name: string | undefined;
-  readonly shown: string;
+  readonly label: string;
 }
 
 function targetOf(tenant: string, options: SuspendOptions): SuspendTarget {
@@ -63,7 +63,7 @@ function targetOf(tenant: string, options: SuspendOptions): SuspendTarget {
   if (kinds.length > 1) throw usageError("give one of --profile, --principal and --tool");
   const kind = kinds[0] ?? "tenant";
   const name = kind === "tenant" ? undefined : options[kind];
-  return { kind, name, shown: name === undefined ? tenant : `${kind} ${name} of ${tenant}` };
+  return { kind, name, label: name === undefined ? tenant : `${kind} ${name} of ${tenant}` };
 }
 
 async function runSuspend(
@@ -71,25 +71,25 @@ async function runSuspend(
   [tenant]: readonly [string],
   options: SuspendOptions,
 ): Promise<void> {
-  const { kind, name, shown } = targetOf(tenant, options);
+  const { kind, name, label } = targetOf(tenant, options);
   const answer = await context.api.response("POST /tenants/{id}/suspensions", {
     params: { id: tenant },
     body: { kind, ...(name !== undefined && { name }), note: options.note ?? "" },
   });
   if (answer.status === 202) {
     const later = "its storage does not answer. The server suspends it as soon as it does";
-    throw new CliError(EXIT.refused, `${shown}: not confirmed: ${later}`);
+    throw new CliError(EXIT.refused, `${label}: not confirmed: ${later}`);
   }
   const done = (await answer.json()) as object;
-  context.show(done, () => `${shown}: suspended`);
+  context.show(done, () => `${label}: suspended`);
 }
 
 async function runResume(context: CommandContext, [tenant]: readonly [string], options: SuspendOptions): Promise<void> {
-  const { kind, name, shown } = targetOf(tenant, options);
+  const { kind, name, label } = targetOf(tenant, options);
   const params = { id: tenant, kind };
   const done = await (name === undefined
     ? context.api.withdraw("DELETE /tenants/{id}/suspensions/{kind}", { params })
     : context.api.withdraw("DELETE /tenants/{id}/suspensions/{kind}/{name}", { params: { ...params, name } }));
-  if (!done.changed) throw new CliError(EXIT.notFound, `${shown}: was not suspended`);
-  context.show(done, () => `${shown}: resumed${repeatText(done)}`);
+  if (!done.changed) throw new CliError(EXIT.notFound, `${label}: was not suspended`);
+  context.show(done, () => `${label}: resumed${repeatText(done)}`);
 }

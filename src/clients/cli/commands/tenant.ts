@@ -3,19 +3,19 @@
 import type { AdminRequest } from "../../../admin/admin-client.ts";
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { MadeTenant, SuspensionShape, TenantShape, Infer } from "../../../admin/contract.ts";
+import type { CreatedTenant, SuspensionShape, TenantShape, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
-import { nextStep, signInLines, unheededAuth } from "../admin/login-said.ts";
+import { nextStep, signInEntries, ignoredAuthText } from "../admin/login-said.ts";
 import { parseCount } from "./option-values.ts";
-import { act, confirm, type CommandContext } from "../command-context.ts";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
 import { warningLines } from "../terminal/changes.ts";
-import { facts, table, time } from "../terminal/table.ts";
-import { asTyped } from "../terminal/as-typed.ts";
+import { definitionList, formatTable, formatTime } from "../terminal/table.ts";
+import { rewriteInvocation } from "../terminal/as-typed.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = Infer<typeof TenantShape>;
-export type MadeAnswer = Infer<typeof MadeTenant>;
+export type CreatedTenantAnswer = Infer<typeof CreatedTenant>;
 type SuspensionAnswer = Infer<typeof SuspensionShape>;
 
 interface CreateOptions {
@@ -55,14 +55,14 @@ Examples:
 
 Region and jurisdiction are decided here and stay. Everything else can change: see tenantry help apply.`,
     );
-  act(create, terminal, createTenant);
+  runCommand(create, terminal, createTenant);
 
   const list = tenant
     .command("list")
     .description("List tenants.")
     .option("--limit <count>", "at most so many", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry tenant list\n  tenantry tenant list --json | jq -r '.[].id'");
-  act(list, terminal, listTenants);
+  runCommand(list, terminal, listTenants);
 
   const show = tenant
     .command("show")
@@ -72,7 +72,7 @@ Region and jurisdiction are decided here and stay. Everything else can change: s
       "after",
       "\nExamples:\n  tenantry tenant show acme\n  tenantry tenant show acme --json | jq .effective",
     );
-  act(show, terminal, showTenant);
+  runCommand(show, terminal, showTenant);
 
   const remove = tenant
     .command("delete")
@@ -80,31 +80,34 @@ Region and jurisdiction are decided here and stay. Everything else can change: s
     .argument("<tenant>")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry export acme -o acme-backup && tenantry tenant delete acme --yes");
-  act(remove, terminal, deleteTenant);
+  runCommand(remove, terminal, deleteTenant);
 }
 
 async function createTenant(context: CommandContext, [id]: readonly [string], options: CreateOptions): Promise<void> {
   const { file, title, mode, search, region, jurisdiction } = options;
-  const from = file === undefined ? undefined : await readTenantFile(file, context.terminal);
+  const tenantFile = file === undefined ? undefined : await readTenantFile(file, context.terminal);
   // An option that was not given is undefined, and must not replace what the file says.
-  const document = { ...from?.document, ...given({ title, mode, search }) };
-  const birth = { ...from?.birth, ...given({ region, jurisdiction }) };
+  const document = { ...tenantFile?.document, ...definedOptions({ title, mode, search }) };
+  const placement = { ...tenantFile?.placement, ...definedOptions({ region, jurisdiction }) };
   // What is in a file the server judges.
-  const body = { id, document, ...birth } as AdminRequest<"POST /tenants">["body"];
-  const make = () => context.api.request("POST /tenants", { body });
-  const made = await (from ? from.sent(make) : make());
-  noteUnheeded(context, made.effective);
-  context.show(made, () => [asTyped(createdText(made), context.terminal.env), ...warningLines(made)]);
+  const body = { id, document, ...placement } as AdminRequest<"POST /tenants">["body"];
+  const create = () => context.api.request("POST /tenants", { body });
+  const created = await (tenantFile ? tenantFile.withPositions(create) : create());
+  noteIgnoredAuth(context, created.effective);
+  context.show(created, () => [
+    rewriteInvocation(createdText(created), context.terminal.env),
+    ...warningLines(created),
+  ]);
 }
 
-function given(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function definedOptions(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** Nothing refuses it: a base may change the mode of its tenants later. */
-export function noteUnheeded(context: CommandContext, effective: Parameters<typeof unheededAuth>[0]): void {
-  const said = unheededAuth(effective);
-  if (said !== undefined) context.note(`Note: ${said}`);
+export function noteIgnoredAuth(context: CommandContext, effective: Parameters<typeof ignoredAuthText>[0]): void {
+  const text = ignoredAuthText(effective);
+  if (text !== undefined) context.note(`Note: ${text}`);
 }
 
 export function createdText({ id, url, effective }: TenantAnswer): string {
@@ -116,9 +119,9 @@ async function listTenants(context: CommandContext, _args: readonly [], options:
   if (tenants.length === 0) context.note("No tenants yet: tenantry tenant create ID makes one.");
   context.show(tenants, () => {
     const rows = tenants.map(({ id, created, state, suspended }) => {
-      return [id, suspended === true && state === "active" ? "suspended" : state, time(created)];
+      return [id, suspended === true && state === "active" ? "suspended" : state, formatTime(created)];
     });
-    return rows.length === 0 ? "" : table(["tenant", "state", "created"], rows, context.terminal.stdout);
+    return rows.length === 0 ? "" : formatTable(["tenant", "state", "created"], rows, context.terminal.stdout);
   });
 }
 
@@ -133,34 +136,34 @@ async function showTenant(context: CommandContext, [id]: readonly [string]): Pro
 
 function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer[]): string {
   const { own, effective } = tenant;
-  return facts([
+  return definitionList([
     ["tenant", tenant.id],
     ["title", effective.title],
     ["url", tenant.url],
     ["state", suspensions.some(({ kind, onItsWay }) => kind === "tenant" && !onItsWay) ? "suspended" : tenant.state],
     ["mode", effective.mode ?? "open"],
-    ...signInLines(tenant),
-    ["created", time(tenant.created)],
+    ...signInEntries(tenant),
+    ["created", formatTime(tenant.created)],
     ["region", tenant.region],
     ["jurisdiction", tenant.jurisdiction],
     ["revision", tenant.revision],
     ["extends", own.extends?.join(", ")],
     ["hostnames", effective.hostnames?.join(", ")],
-    ["profiles", names(effective.profiles)],
-    ["scopes", names(effective.scopes)],
-    ["prompts", names(effective.prompts)],
-    ["tools set", names(effective.tools)],
-    ["upstreams", names(effective.upstreams)],
+    ["profiles", namesIn(effective.profiles)],
+    ["scopes", namesIn(effective.scopes)],
+    ["prompts", namesIn(effective.prompts)],
+    ["tools set", namesIn(effective.tools)],
+    ["upstreams", namesIn(effective.upstreams)],
     ...suspensions.map(({ kind, name, note, since, onItsWay }) => {
       return [
         onItsWay ? "on its way" : "suspended",
-        `${kind === "tenant" ? "all of it" : `${kind} ${name}`} since ${time(since)}: ${note}`,
+        `${kind === "tenant" ? "all of it" : `${kind} ${name}`} since ${formatTime(since)}: ${note}`,
       ] as const;
     }),
   ]);
 }
 
-function names(map: Readonly<Record<string, unknown>> | undefined): string {
+function namesIn(map: Readonly<Record<string, unknown>> | undefined): string {
   return Object.keys(map ?? {}).join(", ");
 }
 
@@ -171,9 +174,9 @@ async function deleteTenant(
 ): Promise<void> {
   const params = { id };
   // Looks for the tenant first, so that a mistyped name is found before anybody is asked to confirm.
-  const shown = yes === true ? undefined : await context.api.request("GET /tenants/{id}", { params });
+  const existing = yes === true ? undefined : await context.api.request("GET /tenants/{id}", { params });
   await confirm(context, `Delete ${id} with everything it has`, yes);
   // Another one may have taken the name while somebody thought about it.
-  const done = await context.api.remove("DELETE /tenants/{id}", { params, query: { created: shown?.created } });
+  const done = await context.api.remove("DELETE /tenants/{id}", { params, query: { created: existing?.created } });
   context.show(done ?? { deleted: id }, () => `${id} is deleted`);
 }

@@ -3,9 +3,9 @@
 
 import { usageError } from "../exit.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
-import { meant } from "../../../protocol/nearest.ts";
+import { didYouMean } from "../../../protocol/nearest.ts";
 
-export interface ToolAbout {
+export interface ToolListEntry {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -29,7 +29,7 @@ export function parseArguments(
 }
 
 /** A sentence for each that the tool does not name. A schema may allow them, and then the server says nothing of them. */
-export function strayArguments(args: JsonObject, { name, inputSchema = {} }: ToolAbout): string[] {
+export function unknownArguments(args: JsonObject, { name, inputSchema = {} }: ToolListEntry): string[] {
   const { properties, additionalProperties, patternProperties } = inputSchema;
   if (
     !isObject(properties) ||
@@ -37,10 +37,10 @@ export function strayArguments(args: JsonObject, { name, inputSchema = {} }: Too
     ![undefined, false].includes(additionalProperties as false)
   )
     return [];
-  const known = Object.keys(properties);
+  const names = Object.keys(properties);
   return Object.keys(args)
-    .filter((key) => !known.includes(key))
-    .map((key) => `${name} has no argument ${key}${meant(key, known)}`);
+    .filter((key) => !names.includes(key))
+    .map((key) => `${name} has no argument ${key}${didYouMean(key, names)}`);
 }
 
 function parseJsonArgs(text: string): JsonObject {
@@ -78,7 +78,7 @@ function listOf(text: string, property: JsonObject): unknown[] {
 }
 
 /** `title text [tags...]`, as a shell would show it. */
-export function signatureOf({ inputSchema }: ToolAbout): string {
+export function signatureOf({ inputSchema }: ToolListEntry): string {
   const required = new Set((inputSchema?.required as string[] | undefined) ?? []);
   const keys = Object.keys((inputSchema?.properties as JsonObject | undefined) ?? {});
   return keys.map((key) => (required.has(key) ? key : `[${key}]`)).join(" ");

@@ -3,9 +3,9 @@
 
 import { Option, type Command } from "commander";
 import type { Infer, Upstream } from "../../../admin/contract.ts";
-import { repeated } from "../command-context.ts";
+import { collectOption } from "../command-context.ts";
 import { usageError } from "../exit.ts";
-import { parseMost, parseSeconds } from "./option-values.ts";
+import { parseUpTo, parseSeconds } from "./option-values.ts";
 
 type Document = Infer<typeof Upstream>;
 type Auth = NonNullable<Document["auth"]>;
@@ -56,7 +56,7 @@ export function addUpstreamOptions(command: Command): Command {
     .option("--service <name>", "a service that the tenant was granted, in place of a URL")
     .option("--path <path>", "where the service serves MCP; /mcp by default")
     .addOption(new Option("--era <era>", "which era it speaks; auto finds out").choices(["auto", "2025", "2026"]))
-    .option("--header <header>", "sent with every request, as Name: value; several times", repeated)
+    .option("--header <header>", "sent with every request, as Name: value; several times", collectOption)
     .option("--auth-url <url>", "where an access token is asked for, with OAuth client credentials")
     .option("--auth-client <id>", "the client's id there")
     .option("--auth-secret <secret>", "the client's secret there, as {{secret:NAME}}")
@@ -69,8 +69,8 @@ export function addUpstreamOptions(command: Command): Command {
     .option("--auth-scope <scope>", "the scopes that are asked for")
     .option("--auth-resource <url>", "what the token is for; the URL of the upstream by default")
     .option("--timeout <duration>", "how long a call may take, such as 30s", parseSeconds)
-    .option("--retry <times>", "how often more a read is sent that was not answered, 0 to 5", parseMost(5))
-    .option("--uri <prefix>", "what the URIs of its resources begin with; several times", repeated)
+    .option("--retry <times>", "how often more a read is sent that was not answered, 0 to 5", parseUpTo(5))
+    .option("--uri <prefix>", "what the URIs of its resources begin with; several times", collectOption)
     .addOption(
       new Option("--trust <trust>", "review: what it lists waits until you approve it").choices(["auto", "review"]),
     )
@@ -78,16 +78,16 @@ export function addUpstreamOptions(command: Command): Command {
 }
 
 /** What the flags say, but for `trust`, which stays what it was where no flag says it. */
-export function membersSaid(url: string | undefined, options: UpstreamOptions): Document {
+export function toUpstreamDocument(url: string | undefined, options: UpstreamOptions): Document {
   const { service, path, era, header, timeout, retry, uri, disabled } = options;
   if ((url === undefined) === (service === undefined)) throw usageError("give its URL, or --service and no URL");
-  const auth = authSaid(options);
+  const auth = toUpstreamAuth(options);
   return {
     ...(url !== undefined && { url }),
     ...(service !== undefined && { service }),
     ...(path !== undefined && { path }),
     ...(era !== undefined && { era }),
-    ...(header && { headers: headersIn(header) }),
+    ...(header && { headers: parseHeaders(header) }),
     ...(auth && { auth }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
     ...(retry !== undefined && { retry }),
@@ -96,11 +96,11 @@ export function membersSaid(url: string | undefined, options: UpstreamOptions): 
   };
 }
 
-function authSaid(options: UpstreamOptions): Auth | undefined {
+function toUpstreamAuth(options: UpstreamOptions): Auth | undefined {
   const { authUrl: tokenUrl, authClient: clientId, authSecret: clientSecret } = options;
   const { authMethod: method, authScope: scope, authResource: resource } = options;
-  const said = [tokenUrl, clientId, clientSecret, method, scope, resource];
-  if (said.every((value) => value === undefined)) return undefined;
+  const values = [tokenUrl, clientId, clientSecret, method, scope, resource];
+  if (values.every((value) => value === undefined)) return undefined;
   if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) {
     throw usageError("client credentials need --auth-url, --auth-client and --auth-secret");
   }
@@ -118,9 +118,9 @@ function authSaid(options: UpstreamOptions): Auth | undefined {
 }
 
 /** `Name: value`, as curl takes them. */
-function headersIn(given: readonly string[]): Record<string, string> {
+function parseHeaders(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    given.map((text) => {
+    texts.map((text) => {
       const [, name = "", value = ""] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
       if (name === "") throw usageError("--header: write Name: value");
       return [name, value] as const;

@@ -6,21 +6,21 @@ import {
   type Infer,
   type UpstreamShape,
   type UpstreamSummary,
-  type UpstreamTested,
+  type UpstreamTestResult,
 } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Screen } from "../terminal/output.ts";
 import { oneLine } from "../terminal/printable.ts";
-import { count, facts, table, time, width } from "../terminal/table.ts";
-import { whatHelps } from "../terminal/what-helps.ts";
+import { formatCount, definitionList, formatTable, formatTime, displayWidth } from "../terminal/table.ts";
+import { upstreamHints } from "../terminal/what-helps.ts";
 
-type Shown = Infer<typeof UpstreamShape>;
-type Listed = Infer<typeof UpstreamSummary>;
-type Tested = Infer<typeof UpstreamTested>;
-type Content = NonNullable<Shown["content"]>;
+type UpstreamAnswer = Infer<typeof UpstreamShape>;
+type UpstreamListItem = Infer<typeof UpstreamSummary>;
+type UpstreamTestAnswer = Infer<typeof UpstreamTestResult>;
+type Content = NonNullable<UpstreamAnswer["content"]>;
 
-const WAYS: Readonly<Record<Content["way"], string>> = {
+const ERA_TEXTS: Readonly<Record<Content["way"], string>> = {
   "2025": "2025",
   "2026": "2026",
   "http-sse": "2025, over HTTP+SSE",
@@ -35,26 +35,26 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
 }
 
 /** Why is what one looks for: it is not cut to the line, and stands below its upstream where the terminal is narrow. */
-function listText(upstreams: readonly Listed[], { isTTY, columns }: Screen): string {
+function listText(upstreams: readonly UpstreamListItem[], { isTTY, columns }: Screen): string {
   const titles = ["upstream", "state", "era", "tools", "prompts", "resources", "left out"];
   const rows = upstreams.map(({ id, state, content }) => [
     id,
     STATE_WORDS[state] ?? state,
-    content && (WAYS[content.way] ?? content.way),
+    content && (ERA_TEXTS[content.way] ?? content.way),
     content?.counts.tools,
     content?.counts.prompts,
     content && content.counts.resources + content.counts.resourceTemplates,
     content?.quarantined,
   ]);
-  const more = upstreams.map(({ lastRead, url, why }) => [time(lastRead), url, why]);
+  const more = upstreams.map(({ lastRead, url, why }) => [formatTime(lastRead), url, why]);
   const wide = { isTTY: false, columns: undefined };
-  const whole = table(
+  const whole = formatTable(
     [...titles, "last tried", "url", "why"],
     rows.map((row, at) => [...row, ...(more[at] ?? [])]),
     wide,
   );
-  if (!isTTY || whole.split("\n").every((line) => width(line) <= (columns || 80))) return whole;
-  const [title = "", ...lines] = table(titles, rows, wide).split("\n");
+  if (!isTTY || whole.split("\n").every((line) => displayWidth(line) <= (columns || 80))) return whole;
+  const [title = "", ...lines] = formatTable(titles, rows, wide).split("\n");
   const below = lines.map((line, at) => [line, ...(upstreams[at]?.why ? [`  ${oneLine(upstreams[at].why)}`] : [])]);
   return [title, ...below.flat()].join("\n");
 }
@@ -66,12 +66,12 @@ export async function showUpstream(
   const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
     params: { id: tenant, upstream: name },
   });
-  context.show(upstream, () => shownText(tenant, upstream, context.terminal.stdout));
+  context.show(upstream, () => upstreamText(tenant, upstream, context.terminal.stdout));
 }
 
-export function shownText(tenant: string, upstream: Shown, screen: Screen): string {
+export function upstreamText(tenant: string, upstream: UpstreamAnswer, screen: Screen): string {
   const { id, url, state, why, causes, since, lastRead, nextRead, reading, headers, setBy, trust, content } = upstream;
-  const about = facts([
+  const summary = definitionList([
     ["upstream", id],
     ["url", url],
     ["headers", headers.join(", ")],
@@ -79,69 +79,74 @@ export function shownText(tenant: string, upstream: Shown, screen: Screen): stri
     ["trust", trust === "auto" ? null : trust],
     ["state", STATE_WORDS[state] ?? state],
     ["why", why],
-    ["what helps", whatHelps(causes, { tenant, upstream: id })],
-    ["since", time(since)],
-    ...contentFacts(content),
+    ["what helps", upstreamHints(causes, { tenant, upstream: id })],
+    ["since", formatTime(since)],
+    ...contentEntries(content),
     ["names", content && hasNames(content) ? `${id}__NAME, each of them: tenantry call ${tenant}` : null],
-    ["last tried", time(lastRead)],
-    ["next read", reading ? "being read" : dueText(nextRead)],
+    ["last tried", formatTime(lastRead)],
+    ["next read", reading ? "being read" : nextReadText(nextRead)],
   ]);
-  return [about, ...leftOut(content, screen)].join("\n\n");
+  return [summary, ...omittedTables(content, screen)].join("\n\n");
 }
 
 const hasNames = ({ counts }: Content) => counts.tools + counts.prompts > 0;
 
 /** What is due is read when somebody asks the tenant for something: until then that moment may lie long ago. */
-function dueText(nextRead: string | null): string | null {
+function nextReadText(nextRead: string | null): string | null {
   const isDue = nextRead !== null && Date.parse(nextRead) <= Date.now();
-  return isDue ? "when the tenant is next asked for something" : time(nextRead);
+  return isDue ? "when the tenant is next asked for something" : formatTime(nextRead);
 }
 
-const HELPS_REFUSED = "the server's operator mends it; until then a profile hides it: tools.deny";
+const REFUSED_HINT = "the server's operator mends it; until then a profile hides it: tools.deny";
 
-export function testedText([tenant, name]: readonly [string, string], tested: Tested, screen: Screen): string {
-  const { works, fault, causes, milliseconds, server, content, refused = [] } = tested;
-  const about = facts([
+export function upstreamTestText(
+  [tenant, name]: readonly [string, string],
+  answer: UpstreamTestAnswer,
+  screen: Screen,
+): string {
+  const { works, fault, causes, milliseconds, server, content, refused = [] } = answer;
+  const summary = definitionList([
     ["upstream", name],
     ["works", works],
     ["why", fault],
-    ["what helps", whatHelps(causes, { tenant, upstream: name })],
+    ["what helps", upstreamHints(causes, { tenant, upstream: name })],
     ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
-    ...contentFacts(content),
+    ...contentEntries(content),
     ["took", `${milliseconds} ms`],
   ]);
-  const rows = refused.map((one) => [one.name, one.why, HELPS_REFUSED]);
-  const shown = rows.length === 0 ? [] : [table(["refused by clients", "why", "what helps"], rows, screen)];
-  return [about, ...shown, ...leftOut(content, screen)].join("\n\n");
+  const rows = refused.map((one) => [one.name, one.why, REFUSED_HINT]);
+  const refusedTables =
+    rows.length === 0 ? [] : [formatTable(["refused by clients", "why", "what helps"], rows, screen)];
+  return [summary, ...refusedTables, ...omittedTables(content, screen)].join("\n\n");
 }
 
-function contentFacts(content: Content | null): (readonly [string, string | null])[] {
+function contentEntries(content: Content | null): (readonly [string, string | null])[] {
   if (!content) return [];
   const { way, revision, counts, capped, skipped } = content;
   const lists = [
-    count(counts.tools, "tool"),
-    count(counts.prompts, "prompt"),
-    count(counts.resources, "resource"),
-    count(counts.resourceTemplates, "resource template"),
+    formatCount(counts.tools, "tool"),
+    formatCount(counts.prompts, "prompt"),
+    formatCount(counts.resources, "resource"),
+    formatCount(counts.resourceTemplates, "resource template"),
   ];
   return [
-    ["era", `${WAYS[way] ?? way} (${revision})`],
+    ["era", `${ERA_TEXTS[way] ?? way} (${revision})`],
     ["lists", lists.join(", ")],
     ["not read", capped],
-    ["skipped", skipped > 0 ? `${count(skipped, "event")} that no MCP message is in` : null],
+    ["skipped", skipped > 0 ? `${formatCount(skipped, "event")} that no MCP message is in` : null],
   ];
 }
 
 /** What is no word by itself. */
 const KINDS: Readonly<Record<string, string>> = { resourceTemplates: "resource templates" };
 
-function leftOut(content: Content | null, screen: Screen): string[] {
+function omittedTables(content: Content | null, screen: Screen): string[] {
   const { quarantined = [], unnamed = 0, flagged = [] } = content ?? {};
   const rows = quarantined.map(({ kind, name, why }) => [name, KINDS[kind] ?? kind, why]);
   const more = unnamed === 0 ? [] : [`and ${unnamed} more`];
-  const marked = flagged.map(({ kind, name, flags }) => [name, KINDS[kind] ?? kind, flags.join(", ")]);
+  const flaggedRows = flagged.map(({ kind, name, flags }) => [name, KINDS[kind] ?? kind, flags.join(", ")]);
   return [
-    ...(rows.length === 0 ? [] : [[table(["left out", "of", "why"], rows, screen), ...more].join("\n")]),
-    ...(marked.length === 0 ? [] : [table(["flagged", "of", "for"], marked, screen)]),
+    ...(rows.length === 0 ? [] : [[formatTable(["left out", "of", "why"], rows, screen), ...more].join("\n")]),
+    ...(flaggedRows.length === 0 ? [] : [formatTable(["flagged", "of", "for"], flaggedRows, screen)]),
   ];
 }

@@ -2,35 +2,35 @@
 // keep anything: an upstream is a member of the tenant's document.
 
 import type { Command } from "commander";
-import { act, confirm, type CommandContext } from "../command-context.ts";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { ServerRefused } from "../terminal/problem.ts";
-import { whileSpinning } from "../terminal/spinner.ts";
-import { count } from "../terminal/table.ts";
+import { ResponseError } from "../terminal/problem.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+import { formatCount } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { addUpstreamOptions, membersSaid, type UpstreamOptions } from "./upstream-options.ts";
-import { listUpstreams, showUpstream, shownText, testedText } from "./upstream-text.ts";
+import { addUpstreamOptions, toUpstreamDocument, type UpstreamOptions } from "./upstream-options.ts";
+import { listUpstreams, showUpstream, upstreamText, upstreamTestText } from "./upstream-text.ts";
 
 interface AddOptions extends UpstreamOptions {
   readonly replace?: boolean;
   readonly wait: boolean;
 }
 
-type Named = readonly [tenant: string, name: string];
+type UpstreamArgs = readonly [tenant: string, name: string];
 
-const UPSTREAM = ["<upstream>", "its id, with which the names of its tools begin"] as const;
+const UPSTREAM_ARGUMENT = ["<upstream>", "its id, with which the names of its tools begin"] as const;
 
 export function addUpstreamCommands(program: Command, terminal: Terminal): void {
   const upstream = program.command("upstream").description("Offer what other MCP servers have as a tenant's own.");
-  const named = (verb: string, about: string) =>
+  const addSubcommand = (verb: string, about: string) =>
     upstream
       .command(verb)
       .description(about)
       .argument("<tenant>")
-      .argument(...UPSTREAM);
+      .argument(...UPSTREAM_ARGUMENT);
 
-  const adding = named("add", "Add a server, read what it lists, and return when every client can use it.");
-  const add = addUpstreamOptions(adding.argument("[url]", "where it serves MCP; a service has --service instead"))
+  const addCommand = addSubcommand("add", "Add a server, read what it lists, and return when every client can use it.");
+  const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
     .option("--replace", "write over an upstream of this id; of what it was only its trust stays")
     .option("--no-wait", "return when it is written, and do not wait until it was read")
     .addHelpText(
@@ -46,22 +46,25 @@ Its tool search is listed as tracker__search: tenantry call acme shows them all.
 does. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can be read by whoever reads
 the document, and here by other programs of this machine.`,
     );
-  act(add, terminal, addUpstream);
+  runCommand(add, terminal, addUpstream);
 
   const list = upstream
     .command("list")
     .description("List a tenant's upstreams, how each is doing and how much it lists.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry upstream list acme");
-  act(list, terminal, listUpstreams);
+  runCommand(list, terminal, listUpstreams);
 
-  const show = named("show", "Show an upstream: its state and why, what it lists, what is left out of it.").addHelpText(
-    "after",
-    "\nExamples:\n  tenantry upstream show acme tracker",
-  );
-  act(show, terminal, showUpstream);
+  const show = addSubcommand(
+    "show",
+    "Show an upstream: its state and why, what it lists, what is left out of it.",
+  ).addHelpText("after", "\nExamples:\n  tenantry upstream show acme tracker");
+  runCommand(show, terminal, showUpstream);
 
-  const test = named("test", "Connect to an upstream now and say what it answers. Nothing of it is kept.").addHelpText(
+  const test = addSubcommand(
+    "test",
+    "Connect to an upstream now and say what it answers. Nothing of it is kept.",
+  ).addHelpText(
     "after",
     `
 Examples:
@@ -69,20 +72,20 @@ Examples:
 
 Ends with ${EXIT.refused} where it cannot be read, and where a known client would refuse something that it lists.`,
   );
-  act(test, terminal, testUpstream);
+  runCommand(test, terminal, testUpstream);
 
-  const refresh = named("refresh", "Read an upstream now, instead of when it is due.")
+  const refresh = addSubcommand("refresh", "Read an upstream now, instead of when it is due.")
     .option("--wait", "return when every part of the world has it")
     .addHelpText("after", "\nExamples:\n  tenantry upstream refresh acme tracker --wait");
-  act(refresh, terminal, refreshUpstream);
+  runCommand(refresh, terminal, refreshUpstream);
 
-  const remove = named("remove", "Take a tenant's own upstream away. When this returns, nobody can use it.")
+  const remove = addSubcommand("remove", "Take a tenant's own upstream away. When this returns, nobody can use it.")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry upstream remove acme tracker --yes");
-  act(remove, terminal, removeUpstream);
+  runCommand(remove, terminal, removeUpstream);
 }
 
-const at = (tenant: string, upstream: string) => ({ id: tenant, upstream });
+const upstreamParams = (tenant: string, upstream: string) => ({ id: tenant, upstream });
 
 async function addUpstream(
   context: CommandContext,
@@ -91,95 +94,110 @@ async function addUpstream(
 ): Promise<void> {
   const { api } = context;
   const { trust, replace } = options;
-  const said = membersSaid(url, options);
-  const there = await api.find("GET /tenants/{id}/upstreams/{upstream}", { params: at(tenant, name) });
+  const members = toUpstreamDocument(url, options);
+  const existing = await api.find("GET /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name) });
   // Of a base document it is no other one: then this is the tenant's own instead.
-  if (there?.setBy === "tenant" && replace !== true) {
-    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${there.url}: --replace writes over it`);
+  if (existing?.setBy === "tenant" && replace !== true) {
+    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${existing.url}: --replace writes over it`);
   }
   // Whoever names another URL must not end, without a word, the review of what is listed.
-  const isReviewed = (trust ?? there?.trust) === "review";
-  const json = isReviewed ? { ...said, trust: "review" as const } : said;
-  const gone = there && replace === true ? await membersGone(context, [tenant, name], json) : [];
-  await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: at(tenant, name), body: json });
-  if (gone.length > 0) context.note(`${name} had more, which is gone: ${gone.join(", ")}`);
+  const isReviewed = (trust ?? existing?.trust) === "review";
+  const json = isReviewed ? { ...members, trust: "review" as const } : members;
+  const removed = existing && replace === true ? await removedMembers(context, [tenant, name], json) : [];
+  await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name), body: json });
+  if (removed.length > 0) context.note(`${name} had more, which is gone: ${removed.join(", ")}`);
   if (isReviewed) context.note(`What waits for approval: tenantry upstream pending ${tenant} ${name}`);
   return showAdded(context, [tenant, name], options);
 }
 
 async function showAdded(
   context: CommandContext,
-  [tenant, name]: Named,
+  [tenant, name]: UpstreamArgs,
   { wait, disabled = false }: AddOptions,
 ): Promise<void> {
   if (wait && !disabled) return readNow(context, [tenant, name], { wait });
   const next = disabled ? "switched off" : `read when somebody next asks ${tenant}`;
-  const shown = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", { params: at(tenant, name) });
-  context.show(shown, () => `${name} of ${tenant} is added; it is ${next}`);
+  const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
+    params: upstreamParams(tenant, name),
+  });
+  context.show(upstream, () => `${name} of ${tenant} is added; it is ${next}`);
 }
 
 /** What the tenant's own document says of it, and `json` does not. */
-async function membersGone({ api }: CommandContext, [tenant, name]: Named, json: object): Promise<readonly string[]> {
+async function removedMembers(
+  { api }: CommandContext,
+  [tenant, name]: UpstreamArgs,
+  json: object,
+): Promise<readonly string[]> {
   const { own } = await api.request("GET /tenants/{id}", { params: { id: tenant } });
   return Object.keys(own.upstreams?.[name] ?? {}).filter(
     (member) => !Object.hasOwn(json, member) && member !== "trust",
   );
 }
 
-async function refreshUpstream(context: CommandContext, named: Named, { wait }: { wait?: boolean }): Promise<void> {
-  await readNow(context, named, { wait: wait === true });
+async function refreshUpstream(
+  context: CommandContext,
+  upstreamArgs: UpstreamArgs,
+  { wait }: { wait?: boolean },
+): Promise<void> {
+  await readNow(context, upstreamArgs, { wait: wait === true });
 }
 
-async function readNow(context: CommandContext, [tenant, name]: Named, { wait }: { wait: boolean }): Promise<void> {
-  const asked = { params: at(tenant, name), query: { wait: wait || undefined } };
-  const done = await spinning(context, `Reading ${name}`, () =>
-    context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", asked),
+async function readNow(
+  context: CommandContext,
+  [tenant, name]: UpstreamArgs,
+  { wait }: { wait: boolean },
+): Promise<void> {
+  const args = { params: upstreamParams(tenant, name), query: { wait: wait || undefined } };
+  const done = await withReadSpinner(context, `Reading ${name}`, () =>
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", args),
   );
-  context.show(done, () => shownText(tenant, done.upstream, context.terminal.stdout));
+  context.show(done, () => upstreamText(tenant, done.upstream, context.terminal.stdout));
   if (done.read) return;
   // What was said is on stdout; scripts see that nothing was read.
   throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
 }
 
-async function testUpstream(context: CommandContext, [tenant, name]: Named): Promise<void> {
-  const tested = await spinning(context, `Connecting to ${name}`, () =>
-    context.api.request("POST /tenants/{id}/upstreams/{upstream}/test", { params: at(tenant, name) }),
+async function testUpstream(context: CommandContext, [tenant, name]: UpstreamArgs): Promise<void> {
+  const answer = await withReadSpinner(context, `Connecting to ${name}`, () =>
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/test", { params: upstreamParams(tenant, name) }),
   );
-  context.show(tested, () => testedText([tenant, name], tested, context.terminal.stdout));
-  if (!tested.works) throw new CliError(EXIT.refused, `${name}: ${tested.fault ?? "it does not work"}`);
-  const { content, refused = [] } = tested;
+  context.show(answer, () => upstreamTestText([tenant, name], answer, context.terminal.stdout));
+  if (!answer.works) throw new CliError(EXIT.refused, `${name}: ${answer.fault ?? "it does not work"}`);
+  const { content, refused = [] } = answer;
   // What would break a client's list is left out of it.
   const broken = refused.length + (content?.quarantined.length ?? 0) + (content?.unnamed ?? 0);
-  if (broken > 0) throw new CliError(EXIT.refused, `${name}: clients refuse ${count(broken, "definition")} of it`);
+  if (broken > 0)
+    throw new CliError(EXIT.refused, `${name}: clients refuse ${formatCount(broken, "definition")} of it`);
 }
 
-function spinning<T>(context: CommandContext, text: string, work: () => Promise<T>): Promise<T> {
-  return whileSpinning(context.quiet || context.json ? undefined : context.terminal.stderr, text, work);
+function withReadSpinner<T>(context: CommandContext, text: string, work: () => Promise<T>): Promise<T> {
+  return withSpinner(context.quiet || context.json ? undefined : context.terminal.stderr, text, work);
 }
 
 async function removeUpstream(
   context: CommandContext,
-  [tenant, name]: Named,
+  [tenant, name]: UpstreamArgs,
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Remove the upstream ${name} of ${tenant}`, yes);
-  const params = at(tenant, name);
+  const params = upstreamParams(tenant, name);
   // Under the tenant's own there may be one of a base document or of the code, which serves on.
-  const under = async () => {
-    const there = await context.api.find("GET /tenants/{id}/upstreams/{upstream}", { params });
-    const from = there?.setBy === "code" ? "the code of the Worker" : "a base document";
+  const findInherited = async () => {
+    const existing = await context.api.find("GET /tenants/{id}/upstreams/{upstream}", { params });
+    const from = existing?.setBy === "code" ? "the code of the Worker" : "a base document";
     return (
-      there &&
-      `${name} of ${tenant} is there by ${from}, at ${there.url}: enabled: false in the tenant's own switches it off`
+      existing &&
+      `${name} of ${tenant} is there by ${from}, at ${existing.url}: enabled: false in the tenant's own switches it off`
     );
   };
   const done = await context.api
     .remove("DELETE /tenants/{id}/upstreams/{upstream}", { params })
     .catch(async (error: unknown) => {
-      const said = error instanceof ServerRefused && error.status === 404 ? await under() : undefined;
-      throw said === undefined ? error : new CliError(EXIT.conflict, said, { cause: error });
+      const inheritedText = error instanceof ResponseError && error.status === 404 ? await findInherited() : undefined;
+      throw inheritedText === undefined ? error : new CliError(EXIT.conflict, inheritedText, { cause: error });
     });
   context.show(done ?? null, () => `${name} of ${tenant} is removed`);
-  const left = await under();
-  if (left !== undefined) context.note(left);
+  const remaining = await findInherited();
+  if (remaining !== undefined) context.note(remaining);
 }

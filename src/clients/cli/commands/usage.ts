@@ -4,10 +4,10 @@ import { InvalidArgumentError, type Command } from "commander";
 import type { Infer, UsageLineShape } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { jsonLines } from "../admin/json-lines.ts";
-import { act, type CommandContext } from "../command-context.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
 import { usageError } from "../exit.ts";
 import { printableJson } from "../terminal/printable.ts";
-import { bytes, facts, table } from "../terminal/table.ts";
+import { formatBytes, definitionList, formatTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { parsePast } from "./option-values.ts";
 
@@ -40,7 +40,7 @@ Examples:
 
 With --json each line has an id: what is closed never changes, so a line that was taken before is the same.`,
     );
-  act(usage, terminal, showUsage);
+  runCommand(usage, terminal, showUsage);
 }
 
 function parseBy(text: string): UsageOptions["by"] {
@@ -48,24 +48,24 @@ function parseBy(text: string): UsageOptions["by"] {
   return text;
 }
 
-async function showUsage(context: CommandContext, [held]: readonly [string?], options: UsageOptions): Promise<void> {
-  if (held === undefined) await showCalls(context, options);
-  else await showHeld(context, held, options);
+async function showUsage(context: CommandContext, [tenant]: readonly [string?], options: UsageOptions): Promise<void> {
+  if (tenant === undefined) await showCalls(context, options);
+  else await showCurrentUsage(context, tenant, options);
 }
 
 /** What is there now: no time belongs to it. */
-async function showHeld(context: CommandContext, tenant: string, options: UsageOptions): Promise<void> {
-  const { tenant: other, from, to, by, closed } = options;
-  if (by !== "hour" || [other, from, to, closed].some((option) => option !== undefined)) {
+async function showCurrentUsage(context: CommandContext, tenant: string, options: UsageOptions): Promise<void> {
+  const { tenant: tenantOption, from, to, by, closed } = options;
+  if (by !== "hour" || [tenantOption, from, to, closed].some((option) => option !== undefined)) {
     throw usageError(`options are about what was called: tenantry usage --tenant ${tenant} --from 7d`);
   }
-  const held = await context.api.request("GET /tenants/{id}/usage", { params: { id: tenant } });
-  context.show(held, () =>
-    facts([
-      ["resources", held.resources],
-      ["stored", bytes(held.resourceBytes)],
-      ["keys", held.keys],
-      ["suspensions", held.suspensions],
+  const usage = await context.api.request("GET /tenants/{id}/usage", { params: { id: tenant } });
+  context.show(usage, () =>
+    definitionList([
+      ["resources", usage.resources],
+      ["stored", formatBytes(usage.resourceBytes)],
+      ["keys", usage.keys],
+      ["suspensions", usage.suspensions],
     ]),
   );
   context.note(
@@ -77,7 +77,7 @@ async function showCalls(context: CommandContext, options: UsageOptions): Promis
   const { tenant, from, to, by, closed } = options;
   if (from !== undefined && to !== undefined && from >= to) throw usageError(`--from ${from} is not before --to ${to}`);
   const query = { by, from, to, open: closed === undefined };
-  const tenants = tenant === undefined ? await everyTenant(context) : [tenant];
+  const tenants = tenant === undefined ? await listTenantIds(context) : [tenant];
   const sums = new Map<string, Line>();
   for (const id of tenants) {
     const answer = await context.api.response("GET /tenants/{id}/usage/calls", { params: { id }, query });
@@ -92,10 +92,10 @@ async function showCalls(context: CommandContext, options: UsageOptions): Promis
     .toSorted((one, other) => other.calls - one.calls)
     .map((one) => [one.tenant, one.kind, one.name, one.calls, one.errors, one.refused, one.bytesIn, one.bytesOut]);
   const titles = ["tenant", "kind", "name", "calls", "errors", "refused", "bytes in", "bytes out"];
-  context.terminal.stdout.lines([table(titles, rows, context.terminal.stdout)]);
+  context.terminal.stdout.lines([formatTable(titles, rows, context.terminal.stdout)]);
 }
 
-async function everyTenant({ api }: CommandContext): Promise<readonly string[]> {
+async function listTenantIds({ api }: CommandContext): Promise<readonly string[]> {
   const all = await collectPages(api.pages("GET /tenants", {}));
   return all.map(({ id }) => id);
 }

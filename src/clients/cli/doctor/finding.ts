@@ -9,20 +9,20 @@ export interface Finding {
   readonly mend?: string;
 }
 
-export function ok(step: string, said: string): Finding {
-  return { step, state: "ok", said };
+export function ok(step: string, detail: string): Finding {
+  return { step, state: "ok", said: detail };
 }
 
-export function note(step: string, said: string, mend: string): Finding {
-  return { step, state: "note", said, mend };
+export function note(step: string, detail: string, fix: string): Finding {
+  return { step, state: "note", said: detail, mend: fix };
 }
 
-export function failed(step: string, said: string, mend: string): Finding {
-  return { step, state: "failed", said, mend };
+export function failed(step: string, detail: string, fix: string): Finding {
+  return { step, state: "failed", said: detail, mend: fix };
 }
 
-export function skipped(step: string, said: string): Finding {
-  return { step, state: "skipped", said };
+export function skipped(step: string, detail: string): Finding {
+  return { step, state: "skipped", said: detail };
 }
 
 export function hasFailed(findings: readonly Finding[]): boolean {

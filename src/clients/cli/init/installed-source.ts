@@ -14,22 +14,23 @@ interface Manifest {
 /** As it stands in the `package.json` of `project`: paths lead from there. */
 export async function installedSource(project: string): Promise<string> {
   // `npx`, too, installs what it runs into a folder with a package.json.
-  const home = dirname(dirname(resolve(PACKAGE_FOLDER)));
-  if (!resolve(PACKAGE_FOLDER).endsWith(`${sep}node_modules${sep}tenantry`)) return pathFrom(project, PACKAGE_FOLDER);
-  const manifest = await manifestIn(home);
-  const wanted = manifest.dependencies?.["tenantry"] ?? manifest.devDependencies?.["tenantry"];
-  if (wanted?.startsWith("file:")) return pathFrom(project, resolve(home, wanted.slice("file:".length)));
-  return wanted ?? `^${VERSION}`;
+  const root = dirname(dirname(resolve(PACKAGE_FOLDER)));
+  if (!resolve(PACKAGE_FOLDER).endsWith(`${sep}node_modules${sep}tenantry`))
+    return fileSpecifier(project, PACKAGE_FOLDER);
+  const manifest = await readManifest(root);
+  const range = manifest.dependencies?.["tenantry"] ?? manifest.devDependencies?.["tenantry"];
+  if (range?.startsWith("file:")) return fileSpecifier(project, resolve(root, range.slice("file:".length)));
+  return range ?? `^${VERSION}`;
 }
 
 /** The versions that this release was tested with. */
 export async function testedVersions(names: readonly string[]): Promise<Record<string, string>> {
-  const { dependencies, devDependencies } = await manifestIn(PACKAGE_FOLDER);
+  const { dependencies, devDependencies } = await readManifest(PACKAGE_FOLDER);
   const versions = { ...dependencies, ...devDependencies };
   return Object.fromEntries(names.map((name) => [name, versions[name] ?? "latest"]));
 }
 
-async function manifestIn(folder: string): Promise<Manifest> {
+async function readManifest(folder: string): Promise<Manifest> {
   try {
     return JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
   } catch {
@@ -38,7 +39,7 @@ async function manifestIn(folder: string): Promise<Manifest> {
   }
 }
 
-export function pathFrom(project: string, to: string): string {
+export function fileSpecifier(project: string, to: string): string {
   const path = relative(project, to).split(sep).join("/");
   return `file:${path.startsWith("..") ? path : `./${path}`}`;
 }

@@ -1,7 +1,7 @@
 // Owns what a new project is made of: a Worker with a tool of its own, a test of that, and what wrangler wants to know. Pure:
 // secrets, names and versions are given. Refuses everything that a first day does not need; docs/ has that.
 
-export interface ProjectAbout {
+export interface ProjectOptions {
   /** Of the Worker and of the package: lower-case letters, digits and hyphens. */
   readonly name: string;
   /** What npm installs as tenantry: a version, or a tarball by its path. */
@@ -14,32 +14,32 @@ export interface ProjectAbout {
 
 const DEPENDENCIES = ["zod"];
 const DEV_DEPENDENCIES = ["@cloudflare/workers-types", "typescript", "vitest", "wrangler"];
-export const PINNED: readonly string[] = [...DEPENDENCIES, ...DEV_DEPENDENCIES];
+export const PINNED_PACKAGES: readonly string[] = [...DEPENDENCIES, ...DEV_DEPENDENCIES];
 
 /** What nobody but the owner may read. */
 export const SECRET_FILE = ".dev.vars";
 
 /** As it is written here: indented, so that nobody takes an import of the new project for one of ours. */
-function textOf(indented: string): string {
+function dedent(indented: string): string {
   return indented.slice(1).replaceAll(/^ {2}/gm, "");
 }
 
 /** By path, with slashes. */
-export function projectFiles(about: ProjectAbout): ReadonlyMap<string, string> {
+export function projectFiles(options: ProjectOptions): ReadonlyMap<string, string> {
   return new Map([
-    ["package.json", `${JSON.stringify(manifest(about), null, 2)}\n`],
+    ["package.json", `${JSON.stringify(createManifest(options), null, 2)}\n`],
     ["tsconfig.json", `${JSON.stringify(TYPESCRIPT, null, 2)}\n`],
-    ["wrangler.toml", WRANGLER.replace("NAME", about.name)],
-    [SECRET_FILE, `ADMIN_TOKEN=${about.adminToken}\nSECRETS_KEY=${about.secretsKey}\n`],
+    ["wrangler.toml", WRANGLER.replace("NAME", options.name)],
+    [SECRET_FILE, `ADMIN_TOKEN=${options.adminToken}\nSECRETS_KEY=${options.secretsKey}\n`],
     [".gitignore", ["node_modules/", ".wrangler/", ".tenantry/", SECRET_FILE, ""].join("\n")],
     ["src/tools.ts", TOOLS],
-    ["src/worker.ts", WORKER.replaceAll("NAME", about.name)],
+    ["src/worker.ts", WORKER.replaceAll("NAME", options.name)],
     ["test/tools.test.ts", TEST],
-    ["README.md", README.replaceAll("NAME", about.name)],
+    ["README.md", README.replaceAll("NAME", options.name)],
   ]);
 }
 
-function manifest({ name, source, versions }: ProjectAbout): unknown {
+function createManifest({ name, source, versions }: ProjectOptions): unknown {
   const pinned = (names: readonly string[]) => Object.fromEntries(names.map((one) => [one, versions[one] ?? "*"]));
   return {
     name,
@@ -75,7 +75,7 @@ const TYPESCRIPT = {
   include: ["src", "test"],
 };
 
-const WRANGLER = textOf(`
+const WRANGLER = dedent(`
   name = "NAME"
   main = "src/worker.ts"
   compatibility_date = "2026-10-01"
@@ -97,7 +97,7 @@ const WRANGLER = textOf(`
   enabled = true
 `);
 
-const TOOLS = textOf(`
+const TOOLS = dedent(`
   // A tool is one function. It knows no Worker, so test/tools.test.ts runs it in plain Node.
   import { defineTool } from "tenantry";
   import * as z from "zod";
@@ -113,7 +113,7 @@ const TOOLS = textOf(`
   });
 `);
 
-const WORKER = textOf(`
+const WORKER = dedent(`
   // The Worker: its tools, and the tenants that it begins with. More are made while it runs: npx tenantry tenant create
   import { admin, createWorker } from "tenantry";
   import { countWords } from "./tools.ts";
@@ -130,7 +130,7 @@ const WORKER = textOf(`
   });
 `);
 
-const TEST = textOf(`
+const TEST = dedent(`
   import { runTool } from "tenantry/testing";
   import { expect, test } from "vitest";
   import { countWords } from "../src/tools.ts";
@@ -147,7 +147,7 @@ const TEST = textOf(`
   });
 `);
 
-const README = textOf(`
+const README = dedent(`
   # NAME
 
   An MCP server for many tenants, on Cloudflare Workers, made with tenantry. Node 22 or newer.

@@ -9,7 +9,7 @@ import { writePrivate } from "./private-file.ts";
 export const DEFAULT_PORT = "8362";
 
 /** What wrangler is told by its environment, whatever a person's own says. */
-export const ENVIRONMENT = {
+export const WRANGLER_ENVIRONMENT = {
   // Without these wrangler asks the network for a place to pretend to be at, and waits for it.
   WRANGLER_SEND_METRICS: "false",
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
@@ -47,7 +47,7 @@ export function developmentSecrets(adminToken: string, secretsKey: string): Reco
 }
 
 /** The key is kept, because what was sealed with it is kept too and must stay readable. */
-export async function keepSecretsKey(file: string): Promise<string> {
+export async function loadOrCreateSecretsKey(file: string): Promise<string> {
   try {
     return (await readFile(file, "utf8")).trim();
   } catch {
@@ -57,24 +57,24 @@ export async function keepSecretsKey(file: string): Promise<string> {
   }
 }
 
-export interface Started {
+export interface ServerStatus {
   /** Why it cannot serve anybody, which is what it answers to every request; undefined where it serves. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
 }
 
 /** Undefined until a Worker of tenantry answers. One with a mistake answers too: it waits to be corrected. */
-export async function startedAt(origin: string): Promise<Started | undefined> {
+export async function probeServer(origin: string): Promise<ServerStatus | undefined> {
   try {
     const response = await fetch(new URL("/healthz", origin), { signal: AbortSignal.timeout(5000) });
-    if (response.ok) return { fault: undefined };
-    return isOurs(response) ? { fault: (await response.text()).trim() } : undefined;
+    if (response.ok) return { error: undefined };
+    return isTenantryError(response) ? { error: (await response.text()).trim() } : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** wrangler has error pages of its own, for a Worker that it cannot run yet; none of those says how it is cached. */
-function isOurs({ status, headers }: Response): boolean {
+function isTenantryError({ status, headers }: Response): boolean {
   const isPlain = headers.get("content-type")?.startsWith("text/plain") === true;
   return status === 500 && isPlain && headers.get("cache-control") === "no-store";
 }

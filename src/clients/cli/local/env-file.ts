@@ -15,24 +15,24 @@ export interface EnvFileOptions {
   /** wrangler's `--env`, which may have a `.dev.vars` of its own. */
   readonly environment?: string | undefined;
   /** Somebody names files: wrangler reads none by itself then. */
-  readonly isNamed?: boolean;
+  readonly hasOwnFiles?: boolean;
 }
 
 /** The arguments that give wrangler its files. They go last: the last file wins, and the secrets are in that. */
-export async function keepEnvFile(
+export async function writeEnvFile(
   options: EnvFileOptions,
   secrets: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const { isNamed = false } = options;
-  const own = isNamed ? undefined : await devVars(options);
-  await writePrivate(envFileOf(options), linesOf({ ...own, ...secrets }));
-  const usual = isNamed || own !== undefined ? [] : dotEnvFiles(options);
+  const { hasOwnFiles = false } = options;
+  const devVarsValues = hasOwnFiles ? undefined : await readDevVars(options);
+  await writePrivate(envFileOf(options), formatEnv({ ...devVarsValues, ...secrets }));
+  const defaults = hasOwnFiles || devVarsValues !== undefined ? [] : dotEnvFiles(options);
   // In the spelling that node itself does not know: it would read the files too, and end where one is not there.
-  return [...usual, envFileOf(options)].map((file) => `--envFile=${resolve(file)}`);
+  return [...defaults, envFileOf(options)].map((file) => `--envFile=${resolve(file)}`);
 }
 
 /** At once, because a process that ends waits for nothing. */
-export function dropEnvFile(options: EnvFileOptions): void {
+export function deleteEnvFile(options: EnvFileOptions): void {
   rmSync(envFileOf(options), { force: true });
 }
 
@@ -40,7 +40,7 @@ function envFileOf({ project, port }: EnvFileOptions): string {
   return join(project, ".wrangler", `development-vars-${port}`);
 }
 
-async function devVars({ project, environment }: EnvFileOptions): Promise<NodeJS.Dict<string> | undefined> {
+async function readDevVars({ project, environment }: EnvFileOptions): Promise<NodeJS.Dict<string> | undefined> {
   const names = environment === undefined ? [".dev.vars"] : [`.dev.vars.${environment}`, ".dev.vars"];
   for (const name of names) {
     const text = await readFile(join(project, name), "utf8").catch(() => undefined);
@@ -59,14 +59,14 @@ function dotEnvFiles({ project, environment }: EnvFileOptions): string[] {
 const PLAIN = /^[\w.,:;/+=@%^~!?*&|<>()[\]{}-]*$/;
 const QUOTES = ["'", "`", '"'];
 
-function linesOf(values: NodeJS.Dict<string>): string {
+function formatEnv(values: NodeJS.Dict<string>): string {
   return Object.entries(values)
-    .map(([name, value = ""]) => `${name}=${PLAIN.test(value) ? value : quoted(name, value)}\n`)
+    .map(([name, value = ""]) => `${name}=${PLAIN.test(value) ? value : quoteValue(name, value)}\n`)
     .join("");
 }
 
 /** wrangler puts variables in the place of what begins with a dollar sign, but not in `.dev.vars`. */
-function quoted(name: string, value: string): string {
+function quoteValue(name: string, value: string): string {
   const quote = QUOTES.find((mark) => !value.includes(mark));
   if (quote === undefined || value.endsWith("\\")) {
     throw usageError(`.dev.vars: ${name} ends in a backslash, or has each of the quotation marks ' " and \``);

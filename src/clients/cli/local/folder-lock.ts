@@ -5,11 +5,11 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, write
 import { join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
-import { isRunning, runOf, type Run } from "./run.ts";
+import { isRunning, processIdentityOf, type ProcessIdentity } from "./run.ts";
 
 interface Lock {
   readonly port: string;
-  readonly runs: readonly Run[];
+  readonly runs: readonly ProcessIdentity[];
 }
 
 export interface LockOptions {
@@ -26,9 +26,9 @@ export interface FolderLock {
 
 export function lockFolder(folder: string, { port, option }: LockOptions): FolderLock {
   const file = join(folder, "server.pid");
-  const draft = `${file}.${process.pid}`;
+  const temporary = `${file}.${process.pid}`;
   const write = (pids: readonly number[]) => {
-    writeFileSync(draft, JSON.stringify({ port, runs: pids.map(runOf) }));
+    writeFileSync(temporary, JSON.stringify({ port, runs: pids.map(processIdentityOf) }));
   };
   // The server is started afterwards and inherits it: what it stores lets its reader sign in.
   process.umask(0o077);
@@ -36,43 +36,43 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
     mkdirSync(folder, { recursive: true });
     chmodSync(folder, 0o700);
     write([process.pid]);
-    while (!isTaken(draft, file)) {
-      const { held, lock } = readLock(file);
-      if (held) throw inUse(folder, lock, held, option);
-      setAside(file, `${draft}.old`);
+    while (!tryAcquire(temporary, file)) {
+      const { holder, lock } = readLock(file);
+      if (holder) throw inUseError(folder, lock, holder, option);
+      removeStaleLock(file, `${temporary}.old`);
     }
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, folder);
   } finally {
-    drop(draft);
+    deleteTemporary(temporary);
   }
   return {
     share: (pid) => {
       write([process.pid, pid]);
-      renameSync(draft, file);
+      renameSync(temporary, file);
     },
     release: () => rmSync(file, { force: true }),
   };
 }
 
 /** Where the folder is a file, even this fails, and must not hide why. */
-function drop(draft: string): void {
+function deleteTemporary(temporary: string): void {
   try {
-    rmSync(draft, { force: true });
+    rmSync(temporary, { force: true });
   } catch {
     // What went wrong before it is said.
   }
 }
 
-function inUse(folder: string, { port }: Lock, { pid }: Run, option: string): CliError {
+function inUseError(folder: string, { port }: Lock, { pid }: ProcessIdentity, option: string): CliError {
   const at = port === "" ? "" : `, a server at port ${port}`;
   return usageError(`${folder} is in use by process ${pid}${at}; end that, or give ${option} another folder`);
 }
 
 /** A link is there with everything in it or not at all, and only one can be the first. */
-function isTaken(draft: string, file: string): boolean {
+function tryAcquire(temporary: string, file: string): boolean {
   try {
-    linkSync(draft, file);
+    linkSync(temporary, file);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -81,26 +81,26 @@ function isTaken(draft: string, file: string): boolean {
 }
 
 /** Somebody else may have done so, and have taken the folder: what was moved is looked at once more. */
-function setAside(file: string, aside: string): void {
+function removeStaleLock(file: string, backup: string): void {
   try {
-    renameSync(file, aside);
-    if (readLock(aside).held) linkSync(aside, file);
-    rmSync(aside, { force: true });
+    renameSync(file, backup);
+    if (readLock(backup).holder) linkSync(backup, file);
+    rmSync(backup, { force: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
 
-function readLock(file: string): { readonly lock: Lock; readonly held: Run | undefined } {
-  const lock = lockIn(file);
-  return { lock, held: lock.runs.find(isRunning) };
+function readLock(file: string): { readonly lock: Lock; readonly holder: ProcessIdentity | undefined } {
+  const lock = parseLockFile(file);
+  return { lock, holder: lock.runs.find(isRunning) };
 }
 
-function lockIn(file: string): Lock {
+function parseLockFile(file: string): Lock {
   try {
     const lock = JSON.parse(readFileSync(file, "utf8")) as Partial<Lock> | number;
     // A release before this one wrote the process alone.
-    if (typeof lock === "number") return { port: "", runs: [runOf(lock)] };
+    if (typeof lock === "number") return { port: "", runs: [processIdentityOf(lock)] };
     return { port: lock.port ?? "", runs: lock.runs ?? [] };
   } catch {
     // It is gone, or nothing that any release has written.

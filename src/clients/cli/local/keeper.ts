@@ -6,70 +6,79 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { developmentOptions, developmentSecrets, ENVIRONMENT, keepSecretsKey, LOCAL_VARS } from "./development.ts";
-import { dropEnvFile, keepEnvFile } from "./env-file.ts";
+import {
+  developmentOptions,
+  developmentSecrets,
+  WRANGLER_ENVIRONMENT,
+  loadOrCreateSecretsKey,
+  LOCAL_VARS,
+} from "./development.ts";
+import { deleteEnvFile, writeEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
-import { dropDevelopmentToken, keepDevelopmentToken, WRANGLER_FILES } from "./token-file.ts";
+import { deleteDevelopmentToken, writeDevelopmentToken, WRANGLER_FILES } from "./token-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { ENTRY, PACKAGE_FOLDER } from "../own-place.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-const STOPPED_WITHIN_MS = 3000;
-export interface KeptServer {
+const STOP_TIMEOUT_MS = 3000;
+export interface ServerProcessOptions {
   readonly project: string;
   readonly state: string;
   readonly port: string;
 }
 
 /** Runs the server until stdin ends, which is when the bridge is gone. */
-export async function keepServer(terminal: Terminal, { project, state, port }: KeptServer): Promise<void> {
+export async function runServerProcess(
+  terminal: Terminal,
+  { project, state, port }: ServerProcessOptions,
+): Promise<void> {
   const wrangler = findWrangler(project);
   const lock = lockFolder(state, { port, option: "--state" });
   try {
     // A person who types a command does not mean the server that a client has to itself.
-    const token = await keepDevelopmentToken(project, port, false);
-    const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
-    const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
-    const child = start(wrangler, ["dev", ...argumentsFor(state, port), ...LOCAL_VARS, ...files], project);
+    const token = await writeDevelopmentToken(project, port, false);
+    const secretsKey = await loadOrCreateSecretsKey(join(state, "secrets-key"));
+    const files = await writeEnvFile({ project, port }, developmentSecrets(token, secretsKey));
+    const child = spawnWrangler(wrangler, ["dev", ...wranglerArguments(state, port), ...LOCAL_VARS, ...files], project);
     if (child.pid !== undefined) lock.share(child.pid);
-    for (const said of [child.stdout, child.stderr]) {
-      said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
     }
-    await untilOver(child, terminal);
+    await waitForExit(child, terminal);
   } finally {
-    dropDevelopmentToken(project, port);
-    dropEnvFile({ project, port });
+    deleteDevelopmentToken(project, port);
+    deleteEnvFile({ project, port });
     lock.release();
   }
 }
 
-function argumentsFor(state: string, port: string): string[] {
+function wranglerArguments(state: string, port: string): string[] {
   const options = Object.entries(developmentOptions(port, state)).map(([name, value]) => `--${name}=${value}`);
   return ["--ip=127.0.0.1", ...options];
 }
 
 /** In a process group of its own: wrangler starts other processes, and all of them must be ended together. */
-function start(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
-  const env = { ...process.env, ...ENVIRONMENT };
+function spawnWrangler(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
+  const env = { ...process.env, ...WRANGLER_ENVIRONMENT };
   const detached = process.platform !== "win32";
   return spawn(process.execPath, [wrangler, ...args], { cwd, env, detached, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-async function untilOver(child: ChildProcess, { stdin, signal }: Terminal): Promise<void> {
-  const ended = once(child, "exit");
-  const end = () => {
+async function waitForExit(child: ChildProcess, { stdin, signal }: Terminal): Promise<void> {
+  const exited = once(child, "exit");
+  const stop = () => {
     child.kill("SIGTERM");
-    setTimeout(() => endGroup(child), STOPPED_WITHIN_MS).unref();
+    setTimeout(() => killGroup(child), STOP_TIMEOUT_MS).unref();
   };
-  for (const event of ["end", "close", "error"] as const) stdin.once(event, end);
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
+  for (const event of ["end", "close", "error"] as const) stdin.once(event, stop);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
   stdin.resume();
-  await ended;
-  endGroup(child);
+  await exited;
+  killGroup(child);
 }
 
-function endGroup(child: ChildProcess): void {
+function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
     if (process.platform === "win32") child.kill("SIGKILL");

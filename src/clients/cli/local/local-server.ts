@@ -7,73 +7,75 @@ import { createServer, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, EXIT } from "../exit.ts";
 import { ENTRY } from "../own-place.ts";
-import { startedAt, type Started } from "./development.ts";
+import { probeServer, type ServerStatus } from "./development.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-const READY_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 100;
-const STOPPED_WITHIN_MS = 5000;
-const OUTPUT_KEPT = 4000;
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 100;
+const STOP_TIMEOUT_MS = 5000;
+const MAX_OUTPUT_CHARACTERS = 4000;
 
-export interface LocalServer extends Started {
+export interface LocalServer extends ServerStatus {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-export interface LocalOptions {
+export interface LocalServerOptions {
   readonly project: string;
   readonly state: string;
   readonly quiet: boolean;
 }
 
-export async function startLocalServer(terminal: Terminal, options: LocalOptions): Promise<LocalServer> {
+export async function startLocalServer(terminal: Terminal, options: LocalServerOptions): Promise<LocalServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const keeper = spawnKeeper(terminal, [options.project, options.state, String(port)]);
-  const output = follow(keeper, terminal, options.quiet);
-  const gone = once(keeper, "exit");
+  const serverProcess = spawnServerProcess(terminal, [options.project, options.state, String(port)]);
+  const output = forwardOutput(serverProcess, terminal, options.quiet);
+  const exited = once(serverProcess, "exit");
   const stop = async () => {
-    keeper.stdin?.end();
+    serverProcess.stdin?.end();
     // The keeper kills a server that does not stop. If the keeper itself does not stop, it is not waited for.
-    await Promise.race([gone, sleep(STOPPED_WITHIN_MS, undefined, { ref: false })]);
-    keeper.unref();
+    await Promise.race([exited, sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    serverProcess.unref();
   };
   try {
-    const { fault } = await untilStarted(url, keeper, terminal.signal);
-    return { url, fault, stop };
+    const { error } = await waitUntilStarted(url, serverProcess, terminal.signal);
+    return { url, error, stop };
   } catch (error) {
     await stop();
-    if (!(error instanceof NotReady)) throw error;
+    if (!(error instanceof NotReadyError)) throw error;
     throw new CliError(EXIT.unreachable, [error.message, output()].filter(Boolean).join(": "));
   }
 }
 
-class NotReady extends Error {}
+class NotReadyError extends Error {}
 
-function spawnKeeper({ env, cwd }: Terminal, args: readonly string[]): ChildProcess {
+function spawnServerProcess({ env, cwd }: Terminal, args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [ENTRY, "__serve", "--", ...args], { cwd, env, stdio: ["pipe", "ignore", "pipe"] });
 }
 
 /** What the server says goes to stderr; its last words explain why it did not start. */
-function follow(keeper: ChildProcess, terminal: Terminal, quiet: boolean): () => string {
-  let kept = "";
-  keeper.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
-    kept = (kept + chunk).slice(-OUTPUT_KEPT);
+function forwardOutput(serverProcess: ChildProcess, terminal: Terminal, quiet: boolean): () => string {
+  let output = "";
+  serverProcess.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS);
     if (!quiet) terminal.stderr.write(chunk);
   });
-  keeper.stdin?.on("error", () => {});
-  return () => kept.trim().replace(/^tenantry: /, "");
+  serverProcess.stdin?.on("error", () => {});
+  return () => output.trim().replace(/^tenantry: /, "");
 }
 
-async function untilStarted(url: string, keeper: ChildProcess, signal: AbortSignal): Promise<Started> {
-  const deadline = Date.now() + READY_WITHIN_MS;
+async function waitUntilStarted(url: string, serverProcess: ChildProcess, signal: AbortSignal): Promise<ServerStatus> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
-    const started = await startedAt(url);
-    if (started !== undefined) return started;
+    const status = await probeServer(url);
+    if (status !== undefined) return status;
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
-    if (keeper.exitCode !== null || keeper.signalCode !== null) throw new NotReady("the local server did not start");
-    if (Date.now() > deadline) throw new NotReady(`the local server did not answer in ${READY_WITHIN_MS / 1000} s`);
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    if (serverProcess.exitCode !== null || serverProcess.signalCode !== null)
+      throw new NotReadyError("the local server did not start");
+    if (Date.now() > deadline)
+      throw new NotReadyError(`the local server did not answer in ${START_TIMEOUT_MS / 1000} s`);
+    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 

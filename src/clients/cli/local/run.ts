@@ -3,18 +3,18 @@
 
 import { readFileSync } from "node:fs";
 
-export interface Run {
+export interface ProcessIdentity {
   readonly pid: number;
   readonly began: string;
 }
 
-export function runOf(pid: number): Run {
-  return { pid, began: beginOf(pid) };
+export function processIdentityOf(pid: number): ProcessIdentity {
+  return { pid, began: startTimeOf(pid) };
 }
 
-export function isRunning({ pid, began }: Run): boolean {
-  const now = beginOf(pid);
-  return now === began && now !== ENDED && isAlive(pid);
+export function isRunning({ pid, began }: ProcessIdentity): boolean {
+  const now = startTimeOf(pid);
+  return now === began && now !== EXITED && isAlive(pid);
 }
 
 function isAlive(pid: number): boolean {
@@ -26,15 +26,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const ENDED = "ended";
+const EXITED = "ended";
 
 /** Where the system tells it: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the field starttime. */
-function beginOf(pid: number): string {
+function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     // It has ended, and nobody has asked how: in a container often nobody ever does.
-    return state === "Z" || state === "X" ? ENDED : (fields[18] ?? "");
+    return state === "Z" || state === "X" ? EXITED : (fields[18] ?? "");
   } catch {
     return "";
   }

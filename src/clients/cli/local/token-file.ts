@@ -7,7 +7,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { writePrivate } from "./private-file.ts";
-import { isRunning, runOf } from "./run.ts";
+import { isRunning, processIdentityOf } from "./run.ts";
 
 const FOLDER = ".wrangler";
 const PREFIX = "development-token-";
@@ -19,32 +19,32 @@ const TOML_PORT = /^\[dev\][^\n]*\n(?:(?!\[).*\n)*?[ \t]*port[ \t]*=[ \t]*(\d+)/
 const JSON_PORT = /"dev"\s*:\s*\{[^{}]*?"port"\s*:\s*(\d+)/;
 
 /** `isFound`: a command that names no server means this one. */
-export async function keepDevelopmentToken(folder: string, port: string, isFound: boolean): Promise<string> {
+export async function writeDevelopmentToken(folder: string, port: string, isDefault: boolean): Promise<string> {
   const token = randomBytes(24).toString("base64url");
-  const { pid, began } = runOf(process.pid);
-  await writePrivate(fileOf(folder, port), isFound ? `${token}\n${pid}\n${began}\n` : `${token}\n`);
+  const { pid, began } = processIdentityOf(process.pid);
+  await writePrivate(tokenFileOf(folder, port), isDefault ? `${token}\n${pid}\n${began}\n` : `${token}\n`);
   return token;
 }
 
 /** At once, because a process that ends waits for nothing. */
-export function dropDevelopmentToken(folder: string, port: string): void {
-  rmSync(fileOf(folder, port), { force: true });
+export function deleteDevelopmentToken(folder: string, port: string): void {
+  rmSync(tokenFileOf(folder, port), { force: true });
 }
 
 /** Of the server at this port that was started in this folder or one above. */
-export async function developmentToken(cwd: string, port: string): Promise<string | undefined> {
-  for (const folder of upwards(cwd)) {
-    const text = await readFile(fileOf(folder, port), "utf8").catch(() => undefined);
+export async function readDevelopmentToken(cwd: string, port: string): Promise<string | undefined> {
+  for (const folder of ancestorsOf(cwd)) {
+    const text = await readFile(tokenFileOf(folder, port), "utf8").catch(() => undefined);
     if (text !== undefined) return text.split("\n")[0];
   }
   return undefined;
 }
 
 /** The owner's token of a project whose Worker `wrangler dev` runs, in this folder or one above. */
-export async function tokenInDevVars(
+export async function readDevVarsToken(
   cwd: string,
 ): Promise<{ readonly token: string; readonly file: string } | undefined> {
-  for (const folder of upwards(cwd)) {
+  for (const folder of ancestorsOf(cwd)) {
     const file = join(folder, ".dev.vars");
     const text = await readFile(file, "utf8").catch(() => undefined);
     if (text === undefined) continue;
@@ -55,8 +55,8 @@ export async function tokenInDevVars(
 }
 
 /** The port that the wrangler file of this folder, or of the nearest one above, says under `[dev]`. */
-export async function portOfWrangler(cwd: string): Promise<string | undefined> {
-  for (const folder of upwards(cwd)) {
+export async function readWranglerPort(cwd: string): Promise<string | undefined> {
+  for (const folder of ancestorsOf(cwd)) {
     for (const name of WRANGLER_FILES) {
       const text = await readFile(join(folder, name), "utf8").catch(() => undefined);
       if (text !== undefined) return (name.endsWith(".toml") ? TOML_PORT : JSON_PORT).exec(text)?.[1];
@@ -66,28 +66,28 @@ export async function portOfWrangler(cwd: string): Promise<string | undefined> {
 }
 
 /** The ports of the servers that run, of the nearest folder that has any. */
-export async function runningPorts(cwd: string): Promise<readonly string[]> {
-  for (const folder of upwards(cwd)) {
+export async function findRunningPorts(cwd: string): Promise<readonly string[]> {
+  for (const folder of ancestorsOf(cwd)) {
     const names = await readdir(join(folder, FOLDER)).catch(() => []);
     const ports = names.filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
-    const running = await Promise.all(ports.map((port) => isServed(fileOf(folder, port))));
-    const found = ports.filter((port, at) => running[at] === true && /^\d+$/.test(port));
-    if (found.length > 0) return found.toSorted((a, b) => Number(a) - Number(b));
+    const running = await Promise.all(ports.map((port) => isServerRunning(tokenFileOf(folder, port))));
+    const runningHere = ports.filter((port, at) => running[at] === true && /^\d+$/.test(port));
+    if (runningHere.length > 0) return runningHere.toSorted((a, b) => Number(a) - Number(b));
   }
   return [];
 }
 
-async function isServed(file: string): Promise<boolean> {
+async function isServerRunning(file: string): Promise<boolean> {
   const text = await readFile(file, "utf8").catch(() => "");
   const [, pid = "", began = ""] = text.split("\n");
   return isRunning({ pid: Number(pid), began });
 }
 
-function fileOf(folder: string, port: string): string {
+function tokenFileOf(folder: string, port: string): string {
   return join(folder, FOLDER, PREFIX + port);
 }
 
-function upwards(cwd: string): readonly string[] {
-  const above = dirname(cwd);
-  return above === cwd ? [cwd] : [cwd, ...upwards(above)];
+function ancestorsOf(cwd: string): readonly string[] {
+  const parent = dirname(cwd);
+  return parent === cwd ? [cwd] : [cwd, ...ancestorsOf(parent)];
 }

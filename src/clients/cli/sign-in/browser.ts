@@ -7,7 +7,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 type Env = Terminal["env"];
 
 /** A program that opens the address that follows its arguments; undefined: nobody here would see what it opens. */
-export function openerOf(env: Env, platform: string = process.platform): readonly string[] | undefined {
+export function browserCommand(env: Env, platform: string = process.platform): readonly string[] | undefined {
   if (env["BROWSER"]) return [env["BROWSER"]];
   if (env["SSH_CONNECTION"] || env["SSH_TTY"]) return undefined;
   if (platform === "darwin") return ["open"];

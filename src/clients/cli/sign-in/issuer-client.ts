@@ -6,7 +6,7 @@ import type { Infer, OperatorClientShape } from "../../../admin/contract.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { isLoopback } from "../server-url.ts";
 import { oneLine } from "../terminal/printable.ts";
-import { unreachable } from "../terminal/problem.ts";
+import { unreachableError } from "../terminal/problem.ts";
 
 export type SignInClient = Infer<typeof OperatorClientShape>;
 
@@ -17,7 +17,7 @@ export interface Tokens {
   readonly expires: number;
   readonly refreshToken?: string | undefined;
   /** As the issuer calls whoever signed in. */
-  readonly called?: string | undefined;
+  readonly accountName?: string | undefined;
 }
 
 export interface CodeRequest {
@@ -25,30 +25,30 @@ export interface CodeRequest {
   readonly url: string;
   readonly state: string;
   /** With what came back. */
-  redeem(parameters: URLSearchParams): Promise<Tokens>;
+  exchangeCode(parameters: URLSearchParams): Promise<Tokens>;
 }
 
-const WITHIN_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 export class IssuerClient {
-  readonly #about: SignInClient;
+  readonly #settings: SignInClient;
   readonly #signal: AbortSignal;
   readonly #client: oauth.Client;
 
-  constructor(about: SignInClient, signal: AbortSignal) {
-    this.#about = about;
+  constructor(settings: SignInClient, signal: AbortSignal) {
+    this.#settings = settings;
     this.#signal = signal;
-    this.#client = { client_id: about.clientId };
+    this.#client = { client_id: settings.clientId };
   }
 
   /** What a browser is to be asked for a code, which comes back to `redirectUri`. */
-  async ask(redirectUri: string): Promise<CodeRequest> {
-    const { scopes, clientId } = this.#about;
+  async createCodeRequest(redirectUri: string): Promise<CodeRequest> {
+    const { scopes, clientId } = this.#settings;
     const server = await this.#metadata();
     const verifier = oauth.generateRandomCodeVerifier();
     const state = oauth.generateRandomState();
     const nonce = scopes.includes("openid") ? oauth.generateRandomNonce() : undefined;
-    const url = this.#secure(server.authorization_endpoint);
+    const url = this.#requireHttps(server.authorization_endpoint);
     const parameters = {
       response_type: "code",
       client_id: clientId,
@@ -64,31 +64,31 @@ export class IssuerClient {
     return {
       url: url.href,
       state,
-      redeem: (answered) =>
-        this.#spoken(async () => {
+      exchangeCode: (callbackParameters) =>
+        this.#withErrors(async () => {
           // State, and `iss` where the server says it: the answer of another server is not taken to this one.
-          const valid = oauth.validateAuthResponse(server, this.#client, answered, state);
+          const valid = oauth.validateAuthResponse(server, this.#client, callbackParameters, state);
           const options = { ...this.#options(), additionalParameters: this.#resource() };
           const response = await oauth.authorizationCodeGrantRequest(
             ...([server, this.#client, oauth.None(), valid, redirectUri, verifier, options] as const),
           );
           const checks = nonce === undefined ? {} : { expectedNonce: nonce };
           const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, checks);
-          return this.#tokensOf(tokens) ?? this.#gaveNone("the scopes in OPERATORS have to have openid");
+          return this.#tokensOf(tokens) ?? this.#throwNoToken("the scopes in OPERATORS have to have openid");
         }),
     };
   }
 
   /** `good`: what goes on being sent where the answer has no other; an ID token may be left out of it. */
-  async refresh(refreshToken: string, good?: Pick<Tokens, "token" | "expires">): Promise<Tokens> {
+  async refresh(refreshToken: string, current?: Pick<Tokens, "token" | "expires">): Promise<Tokens> {
     const server = await this.#metadata();
-    return this.#spoken(async () => {
+    return this.#withErrors(async () => {
       const options = { ...this.#options(), additionalParameters: this.#resource() };
       const response = await oauth.refreshTokenGrantRequest(server, this.#client, oauth.None(), refreshToken, options);
-      const answered = await oauth.processRefreshTokenResponse(server, this.#client, response);
-      const { refresh_token: next = refreshToken } = answered;
-      const tokens = this.#tokensOf(answered) ?? good ?? this.#gaveNone("run tenantry login again");
-      return { ...tokens, refreshToken: next };
+      const tokenResponse = await oauth.processRefreshTokenResponse(server, this.#client, response);
+      const { refresh_token: nextRefreshToken = refreshToken } = tokenResponse;
+      const tokens = this.#tokensOf(tokenResponse) ?? current ?? this.#throwNoToken("run tenantry login again");
+      return { ...tokens, refreshToken: nextRefreshToken };
     });
   }
 
@@ -96,7 +96,7 @@ export class IssuerClient {
   async revoke(refreshToken: string): Promise<boolean> {
     const server = await this.#metadata();
     if (server.revocation_endpoint === undefined) return false;
-    return this.#spoken(async () => {
+    return this.#withErrors(async () => {
       const hint = { token_type_hint: "refresh_token" };
       const options = { ...this.#options(), additionalParameters: hint };
       const response = await oauth.revocationRequest(server, this.#client, oauth.None(), refreshToken, options);
@@ -107,71 +107,71 @@ export class IssuerClient {
 
   /** Where both are, OpenID's says more. */
   async #metadata(): Promise<oauth.AuthorizationServer> {
-    const issuer = this.#secure(this.#about.issuer);
-    const server = await this.#spoken(async () => {
+    const issuer = this.#requireHttps(this.#settings.issuer);
+    const server = await this.#withErrors(async () => {
       const read = async (algorithm: "oidc" | "oauth2") =>
         oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, { ...this.#options(), algorithm }));
       return read("oidc").catch(() => read("oauth2"));
     });
-    if (server.issuer === this.#about.issuer) return server;
+    if (server.issuer === this.#settings.issuer) return server;
     // In another spelling it would pass for one that no other server named.
-    throw new CliError(EXIT.refused, oneLine(`${server.issuer} is named ${this.#about.issuer}; nothing was sent`));
+    throw new CliError(EXIT.refused, oneLine(`${server.issuer} is named ${this.#settings.issuer}; nothing was sent`));
   }
 
   #options() {
-    const isLocal = isLoopback(this.#about.issuer);
+    const isLocal = isLoopback(this.#settings.issuer);
     return {
-      signal: () => AbortSignal.any([this.#signal, AbortSignal.timeout(WITHIN_MS)]),
+      signal: () => AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)]),
       [oauth.allowInsecureRequests]: isLocal,
     };
   }
 
   /** https://datatracker.ietf.org/doc/html/rfc8707 */
   #resource(): Record<string, string> {
-    const { audience = "" } = this.#about;
+    const { audience = "" } = this.#settings;
     return /^https?:/.test(audience) ? { resource: audience } : {};
   }
 
-  #secure(endpoint = ""): URL {
+  #requireHttps(endpoint = ""): URL {
     const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
     if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.href))) return url;
     const what = endpoint === "" ? "names no page at which to sign in" : `has ${endpoint}, which is no https URL`;
-    throw new CliError(EXIT.refused, oneLine(`${this.#about.issuer} ${what}: ask whoever runs the server`));
+    throw new CliError(EXIT.refused, oneLine(`${this.#settings.issuer} ${what}: ask whoever runs the server`));
   }
 
   /** undefined: none of them is for the server. */
-  #tokensOf(answered: oauth.TokenEndpointResponse): Tokens | undefined {
-    const { clientId, audience } = this.#about;
-    const { access_token: access, id_token: id, refresh_token: refreshToken, expires_in: seconds = 300 } = answered;
+  #tokensOf(response: oauth.TokenEndpointResponse): Tokens | undefined {
+    const { clientId, audience } = this.#settings;
+    const { access_token: access, id_token: id, refresh_token: refreshToken, expires_in: seconds = 300 } = response;
     const token = (audience === undefined && id) || access;
-    const claims = claimsOf(token);
+    const claims = decodeClaims(token);
     if (![claims["aud"]].flat().includes(audience ?? clientId)) return undefined;
-    const { exp, email, preferred_username: username, sub } = { ...claims, ...(id !== undefined && claimsOf(id)) };
-    const called = [email, username, sub].find((one) => typeof one === "string");
-    const ends = claims["exp"] ?? exp;
-    const expires = typeof ends === "number" ? ends * 1000 : Date.now() + seconds * 1000;
-    return { token, expires, called, ...(refreshToken !== undefined && { refreshToken }) };
+    const { exp, email, preferred_username: username, sub } = { ...claims, ...(id !== undefined && decodeClaims(id)) };
+    const accountName = [email, username, sub].find((one) => typeof one === "string");
+    const expiry = claims["exp"] ?? exp;
+    const expires = typeof expiry === "number" ? expiry * 1000 : Date.now() + seconds * 1000;
+    return { token, expires, accountName, ...(refreshToken !== undefined && { refreshToken }) };
   }
 
-  #gaveNone(advice: string): never {
-    const { issuer, audience } = this.#about;
+  #throwNoToken(advice: string): never {
+    const { issuer, audience } = this.#settings;
     const what = audience === undefined ? "ID token" : `access token for ${audience}`;
-    throw new SignInRefused(EXIT.notAuthorised, oneLine(`${issuer} gave no ${what}: ${advice}`));
+    throw new SignInError(EXIT.notAuthorised, oneLine(`${issuer} gave no ${what}: ${advice}`));
   }
 
-  async #spoken<T>(work: () => Promise<T>): Promise<T> {
+  async #withErrors<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (error instanceof CliError) throw error;
       if (this.#signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
-      throw refusalOf(error, this.#about.issuer);
+      throw toSignInError(error, this.#settings.issuer);
     }
   }
 }
 
 /** Of a token that another one verifies; nothing where it cannot be read. */
-function claimsOf(token: string): Record<string, unknown> & { readonly sub?: string } {
+function decodeClaims(token: string): Record<string, unknown> & { readonly sub?: string } {
   try {
     const [, payload = ""] = token.split(".");
     return JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Record<string, unknown>;
@@ -181,16 +181,18 @@ function claimsOf(token: string): Record<string, unknown> & { readonly sub?: str
 }
 
 /** Thrown where the server says no: another attempt of the same is of no use. */
-export class SignInRefused extends CliError {}
+export class SignInError extends CliError {}
 
-function refusalOf(error: unknown, issuer: string): CliError {
+function toSignInError(error: unknown, issuer: string): CliError {
   if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
-    const { error: code, error_description: about } = error;
-    const said = about === undefined ? code : `${code}: ${about}`;
-    return new SignInRefused(EXIT.notAuthorised, oneLine(`${issuer} refused (${said}): run tenantry login again`));
+    const { error: code, error_description: description } = error;
+    const detail = description === undefined ? code : `${code}: ${description}`;
+    return new SignInError(EXIT.notAuthorised, oneLine(`${issuer} refused (${detail}): run tenantry login again`));
   }
-  const isAnswer = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError;
-  if (!isAnswer && !(error instanceof oauth.WWWAuthenticateChallengeError)) return unreachable(error, issuer);
+  const isUnusableResponse =
+    error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError;
+  if (!isUnusableResponse && !(error instanceof oauth.WWWAuthenticateChallengeError))
+    return unreachableError(error, issuer);
   const message = `${issuer} answered what cannot be used (${error.message}): ask whoever runs it`;
   return new CliError(EXIT.refused, oneLine(message), { cause: error });
 }

@@ -17,48 +17,48 @@ const HEADERS = {
   connection: "close",
 };
 
-export interface Redirected {
+export interface Redirect {
   readonly parameters: URLSearchParams;
   /** What the browser shows; once. */
-  answer(text: string): void;
+  respond(text: string): void;
 }
 
-export interface Loopback {
+export interface LoopbackServer {
   readonly port: number;
   readonly redirectUri: string;
   /** Rejects with the reason of the signal. */
-  redirected(state: string, signal: AbortSignal): Promise<Redirected>;
+  waitForRedirect(state: string, signal: AbortSignal): Promise<Redirect>;
   close(): void;
 }
 
 /** `port`: 0 for any that is free. */
-export async function openLoopback(wanted: number): Promise<Loopback> {
-  let take: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+export async function startLoopbackServer(requestedPort: number): Promise<LoopbackServer> {
+  let handleRedirect: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   const server = createServer((request, response) => {
-    if (take?.(request, response) === true) return;
-    show(response, 404, "Nothing is here, or nothing any more.");
+    if (handleRedirect?.(request, response) === true) return;
+    respondHtml(response, 404, "Nothing is here, or nothing any more.");
   });
-  server.listen(wanted, "127.0.0.1");
+  server.listen(requestedPort, "127.0.0.1");
   try {
     await once(server, "listening");
   } catch (error) {
-    throw usageError(`--port ${wanted}: ${(error as Error).message}`);
+    throw usageError(`--port ${requestedPort}: ${(error as Error).message}`);
   }
   const { port } = server.address() as AddressInfo;
   return {
     port,
     redirectUri: `http://127.0.0.1:${port}${PATH}`,
-    redirected: (state, signal) =>
+    waitForRedirect: (state, signal) =>
       new Promise((resolve, reject) => {
         const stop = () => reject(signal.reason as Error);
         if (signal.aborted) stop();
         signal.addEventListener("abort", stop, { once: true });
-        take = (request, response) => {
-          const parameters = parametersOf(request);
-          if (!parameters || !isSame(parameters.get("state") ?? "", state)) return false;
-          take = undefined;
+        handleRedirect = (request, response) => {
+          const parameters = callbackParameters(request);
+          if (!parameters || !isSameSecret(parameters.get("state") ?? "", state)) return false;
+          handleRedirect = undefined;
           signal.removeEventListener("abort", stop);
-          resolve({ parameters, answer: (text) => show(response, 200, text) });
+          resolve({ parameters, respond: (text) => respondHtml(response, 200, text) });
           return true;
         };
       }),
@@ -69,18 +69,18 @@ export async function openLoopback(wanted: number): Promise<Loopback> {
   };
 }
 
-function parametersOf({ method, url = "" }: IncomingMessage): URLSearchParams | undefined {
+function callbackParameters({ method, url = "" }: IncomingMessage): URLSearchParams | undefined {
   const [path, query = ""] = url.split("?", 2);
   return method === "GET" && path === PATH ? new URLSearchParams(query) : undefined;
 }
 
-function isSame(one: string, other: string): boolean {
+function isSameSecret(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** `text` is ours, with the URL that a person gave: nothing in it is a page's, or a server's. */
-function show(response: ServerResponse, status: number, text: string): void {
+function respondHtml(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, HEADERS);
   response.end(`<!doctype html><html lang="en"><title>tenantry</title><p>${text}</p></html>\n`);
 }

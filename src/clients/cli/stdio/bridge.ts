@@ -2,146 +2,150 @@
 // came. Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
 
 import { ERRORS } from "../../../protocol/errors.ts";
-import { BatchAnswer } from "./batch-answer.ts";
+import { BatchResponse } from "./batch-answer.ts";
 import { deferred } from "./deferred.ts";
-import { mcpReason } from "../terminal/mcp-problem.ts";
+import { mcpErrorMessage } from "../terminal/mcp-problem.ts";
 import { Bridge2025 } from "./bridge-2025.ts";
 import { Bridge2026 } from "./bridge-2026.ts";
-import { OpenCalls, type LocalCall } from "./calls.ts";
+import { OpenRequests, type OpenRequest } from "./calls.ts";
 import type { Line } from "./lines.ts";
 import {
   errorText,
-  readLocalLine,
-  unreadable,
-  type Garbage,
+  parseLocalLine,
+  invalidLine,
+  type InvalidMessage,
   type LocalBatch,
   type LocalMessage,
   type LocalNotification,
   type LocalRequest,
   type LocalResponse,
 } from "./local-message.ts";
-import type { Wiring } from "./wiring.ts";
+import type { BridgeOptions } from "./wiring.ts";
 
-const LAST_ANSWERS_MS = 3000;
-const MAX_TOLD = 1000;
+const DRAIN_TIMEOUT_MS = 3000;
+const MAX_FORWARDING = 1000;
 
 export class Bridge {
-  readonly #wiring: Wiring;
-  readonly #calls: OpenCalls;
+  readonly #options: BridgeOptions;
+  readonly #openRequests: OpenRequests;
   readonly #era2025: Bridge2025;
   readonly #era2026: Bridge2026;
   /** `initialize` or `notifications/initialized` while it is on its way: everything after it must wait. */
-  #gate: Promise<void> = Promise.resolve();
+  #handshake: Promise<void> = Promise.resolve();
   /** Batches that wait for the handshake, or are being taken: nobody counts their calls yet. */
   #batches: Promise<unknown> = Promise.resolve();
   /** How many notifications and responses are on their way to the server. */
-  #told = 0;
+  #forwarding = 0;
   #speaks2026 = false;
 
-  constructor(wiring: Wiring) {
-    this.#wiring = wiring;
-    this.#calls = new OpenCalls(wiring.signal);
-    this.#era2025 = new Bridge2025(wiring);
-    this.#era2026 = new Bridge2026(wiring);
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+    this.#openRequests = new OpenRequests(options.signal);
+    this.#era2025 = new Bridge2025(options);
+    this.#era2026 = new Bridge2026(options);
   }
 
   /** What is no part of a batch is a line of its own. */
-  readonly #alone = async (text?: string): Promise<void> => {
-    if (text !== undefined) await this.#wiring.write(text);
+  readonly #writeLine = async (text?: string): Promise<void> => {
+    if (text !== undefined) await this.#options.write(text);
   };
 
   /** Settles when the client has closed its end and open requests are answered, or have had a moment to be. */
   async run(lines: AsyncIterable<Line>): Promise<void> {
     for await (const line of lines)
-      await this.#take("text" in line ? readLocalLine(line.text) : unreadable(line.broken));
-    await this.#lastAnswers();
-    await this.#era2025.goodbye();
+      await this.#handle("text" in line ? parseLocalLine(line.text) : invalidLine(line.broken));
+    await this.#drain();
+    await this.#era2025.endSession();
   }
 
-  async #lastAnswers(): Promise<void> {
-    const { promise: enough, resolve } = deferred();
-    const timer = setTimeout(resolve, LAST_ANSWERS_MS);
-    this.#wiring.signal.addEventListener("abort", () => resolve(), { once: true });
-    if (this.#wiring.signal.aborted) resolve();
-    const answered = this.#gate.then(() => this.#batches).then(() => this.#calls.drained());
-    await Promise.race([answered, enough]);
+  async #drain(): Promise<void> {
+    const { promise: timeout, resolve } = deferred();
+    const timer = setTimeout(resolve, DRAIN_TIMEOUT_MS);
+    this.#options.signal.addEventListener("abort", () => resolve(), { once: true });
+    if (this.#options.signal.aborted) resolve();
+    const drained = this.#handshake.then(() => this.#batches).then(() => this.#openRequests.drained());
+    await Promise.race([drained, timeout]);
     clearTimeout(timer);
   }
 
   /** Settles when the next line may be read, which is long before the answer. */
-  async #take(sent: LocalMessage | LocalBatch | Garbage, batch?: BatchAnswer): Promise<void> {
-    if (sent.kind === "garbage") return this.#refuse(sent, batch?.expect());
+  async #handle(message: LocalMessage | LocalBatch | InvalidMessage, batch?: BatchResponse): Promise<void> {
+    if (message.kind === "garbage") return this.#reject(message, batch?.expect());
     // Which revision it is in, and so whether that has batches, is known after the handshake.
-    if (sent.kind === "batch") {
-      this.#batches = Promise.all([this.#batches, this.#inTurn(async () => this.#takeBatch(sent))]);
+    if (message.kind === "batch") {
+      this.#batches = Promise.all([this.#batches, this.#afterHandshake(async () => this.#handleBatch(message))]);
       return;
     }
-    if (sent.revision !== undefined) this.#speaks2026 = true;
-    if (sent.kind === "request") return this.#takeRequest(sent, batch?.expect());
-    if (sent.method === "notifications/cancelled" && (await this.#cancel2026(sent))) return;
-    if (this.#told >= MAX_TOLD) return this.#wiring.log(`${sent.method || "a response"} is dropped: too many wait`);
-    this.#told += 1;
-    const work = this.#inTurn(async () => this.#tell(sent)).finally(() => {
-      this.#told -= 1;
+    if (message.revision !== undefined) this.#speaks2026 = true;
+    if (message.kind === "request") return this.#handleRequest(message, batch?.expect());
+    if (message.method === "notifications/cancelled" && (await this.#cancel2026(message))) return;
+    if (this.#forwarding >= MAX_FORWARDING)
+      return this.#options.log(`${message.method || "a response"} is dropped: too many wait`);
+    this.#forwarding += 1;
+    const work = this.#afterHandshake(async () => this.#forward(message)).finally(() => {
+      this.#forwarding -= 1;
     });
-    if (sent.method === "notifications/initialized") this.#gate = work;
+    if (message.method === "notifications/initialized") this.#handshake = work;
   }
 
   /** Each of its messages goes to the server by itself, so that progress comes back meanwhile. */
-  async #takeBatch({ messages }: LocalBatch): Promise<void> {
-    const { batches, revision } = this.#era2025.dialect;
-    const isHello = messages.some((one) => one.kind === "request" && one.method === "initialize");
-    const why = isHello ? "initialize must not be part of a batch" : `revision ${revision} has no batches`;
-    if (!batches || isHello) return this.#refuse({ kind: "garbage", code: ERRORS.invalidRequest.code, why, id: null });
-    const batch = new BatchAnswer(this.#wiring.write);
-    for (const message of messages) await this.#take(message, batch);
-    await batch.seal();
+  async #handleBatch({ messages }: LocalBatch): Promise<void> {
+    const { batches, version: revision } = this.#era2025.revision;
+    const hasInitialize = messages.some((one) => one.kind === "request" && one.method === "initialize");
+    const why = hasInitialize ? "initialize must not be part of a batch" : `revision ${revision} has no batches`;
+    if (!batches || hasInitialize)
+      return this.#reject({ kind: "garbage", code: ERRORS.invalidRequest.code, why, id: null });
+    const batch = new BatchResponse(this.#options.write);
+    for (const message of messages) await this.#handle(message, batch);
+    await batch.close();
   }
 
-  async #takeRequest(sent: LocalRequest, over = this.#alone): Promise<void> {
-    const call = this.#calls.begin(sent, over);
+  async #handleRequest(request: LocalRequest, respond = this.#writeLine): Promise<void> {
+    const call = this.#openRequests.begin(request, respond);
     if (!call) {
-      this.#wiring.log(`${sent.method} is refused: too many requests wait for an answer`);
+      this.#options.log(`${request.method} is refused: too many requests wait for an answer`);
       const why = "too many requests wait for an answer";
-      return over(errorText(sent.id, why));
+      return respond(errorText(request.id, why));
     }
-    const era = sent.revision === undefined ? this.#era2025 : this.#era2026;
-    const work = this.#inTurn(async () => (call.isOpen ? era.request(call) : undefined));
-    if (sent.method === "initialize") this.#gate = work;
+    const era = request.revision === undefined ? this.#era2025 : this.#era2026;
+    const work = this.#afterHandshake(async () => (call.isOpen ? era.request(call) : undefined));
+    if (request.method === "initialize") this.#handshake = work;
   }
 
   /** Does the work after the handshake that may be on its way. Never rejects. */
-  async #inTurn(work: () => Promise<void>): Promise<void> {
+  async #afterHandshake(work: () => Promise<void>): Promise<void> {
     try {
-      await this.#gate;
+      await this.#handshake;
       await work();
     } catch (error) {
-      if (!this.#wiring.signal.aborted) this.#wiring.log(mcpReason(error, this.#wiring.endpoint));
+      if (!this.#options.signal.aborted) this.#options.log(mcpErrorMessage(error, this.#options.endpoint));
     }
   }
 
-  async #tell(sent: LocalNotification | LocalResponse): Promise<void> {
-    if (sent.revision !== undefined) return this.#era2026.tell(sent);
-    if (!this.#era2025.isOpen && this.#speaks2026) return this.#wiring.log(`${sent.method || "a response"} is ignored`);
+  async #forward(message: LocalNotification | LocalResponse): Promise<void> {
+    if (message.revision !== undefined) return this.#era2026.forward(message);
+    if (!this.#era2025.isOpen && this.#speaks2026)
+      return this.#options.log(`${message.method || "a response"} is ignored`);
     try {
-      await this.#era2025.tell(sent);
+      await this.#era2025.forward(message);
     } finally {
       // The server is told first. After that nobody wants an answer, whether the server gives one or not.
-      if (sent.method === "notifications/cancelled") await this.#calls.find(sent.params.requestId)?.cancel();
+      if (message.method === "notifications/cancelled")
+        await this.#openRequests.find(message.params.requestId)?.cancel();
     }
   }
 
   /** In era 2026 closing a request cancels it, so the server is told nothing. */
   async #cancel2026({ params }: LocalNotification | LocalResponse): Promise<boolean> {
-    const call: LocalCall | undefined = this.#calls.find(params.requestId);
-    if (call?.sent.revision === undefined) return false;
+    const call: OpenRequest | undefined = this.#openRequests.find(params.requestId);
+    if (call?.request.revision === undefined) return false;
     await call.cancel();
     return true;
   }
 
-  async #refuse({ code, why, id }: Garbage, over = this.#alone): Promise<void> {
-    this.#wiring.log(why);
+  async #reject({ code, why, id }: InvalidMessage, respond = this.#writeLine): Promise<void> {
+    this.#options.log(why);
     // Era 2026 has no responses without an id, so there the log must do.
-    await over(id !== null || !this.#speaks2026 ? errorText(id, why, code) : undefined);
+    await respond(id !== null || !this.#speaks2026 ? errorText(id, why, code) : undefined);
   }
 }

@@ -7,43 +7,43 @@ import type { RequestId } from "../../../protocol/jsonrpc.ts";
 import { oneLine } from "../terminal/printable.ts";
 import { errorText, responseText, type LocalRequest } from "./local-message.ts";
 
-const MAX_CALLS = 1000;
+const MAX_REQUESTS = 1000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
-type Over = (text?: string) => Promise<void>;
+type Respond = (text?: string) => Promise<void>;
 
-export class LocalCall {
+export class OpenRequest {
   readonly id: RequestId;
-  readonly sent: LocalRequest;
-  readonly #calls: OpenCalls;
+  readonly request: LocalRequest;
+  readonly #requests: OpenRequests;
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
   /** Where its answer goes; told also of an end without one. */
-  readonly over: Over;
+  readonly respond: Respond;
 
-  constructor(calls: OpenCalls, sent: LocalRequest, stop: AbortSignal, over: Over) {
-    this.id = sent.id;
-    this.sent = sent;
-    this.over = over;
-    this.#calls = calls;
-    this.signal = AbortSignal.any([this.#abort.signal, stop]);
+  constructor(requests: OpenRequests, request: LocalRequest, bridgeSignal: AbortSignal, respond: Respond) {
+    this.id = request.id;
+    this.request = request;
+    this.respond = respond;
+    this.#requests = requests;
+    this.signal = AbortSignal.any([this.#abort.signal, bridgeSignal]);
   }
 
   get isOpen(): boolean {
-    return this.#calls.has(this);
+    return this.#requests.has(this);
   }
 
   async answer(response: ResponseMessage): Promise<void> {
-    await this.#calls.end(this, responseText(this.id, response));
+    await this.#requests.end(this, responseText(this.id, response));
   }
 
   async fail(why: string): Promise<void> {
-    await this.#calls.end(this, errorText(this.id, oneLine(why)));
+    await this.#requests.end(this, errorText(this.id, oneLine(why)));
   }
 
   /** A cancelled request gets no answer, not even an error. */
   async cancel(): Promise<void> {
-    await this.#calls.end(this);
+    await this.#requests.end(this);
     this.#abort.abort();
   }
 
@@ -53,43 +53,44 @@ export class LocalCall {
   }
 }
 
-export class OpenCalls {
-  readonly #open = new Set<LocalCall>();
-  readonly #stop: AbortSignal;
+export class OpenRequests {
+  readonly #open = new Set<OpenRequest>();
+  readonly #bridgeSignal: AbortSignal;
   #characters = 0;
   #idle = deferred();
 
-  constructor(stop: AbortSignal) {
-    this.#stop = stop;
+  constructor(bridgeSignal: AbortSignal) {
+    this.#bridgeSignal = bridgeSignal;
   }
 
   /** Undefined where too many are open already. */
-  begin(sent: LocalRequest, over: Over): LocalCall | undefined {
-    if (this.#open.size >= MAX_CALLS || this.#characters + sent.text.length > MAX_CHARACTERS) return undefined;
-    const call = new LocalCall(this, sent, this.#stop, over);
+  begin(request: LocalRequest, respond: Respond): OpenRequest | undefined {
+    if (this.#open.size >= MAX_REQUESTS || this.#characters + request.text.length > MAX_CHARACTERS) return undefined;
+    const call = new OpenRequest(this, request, this.#bridgeSignal, respond);
     this.#open.add(call);
-    this.#characters += sent.text.length;
+    this.#characters += request.text.length;
     return call;
   }
 
-  find(id: unknown): LocalCall | undefined {
+  find(id: unknown): OpenRequest | undefined {
     return [...this.#open].find((call) => call.id === id);
   }
 
-  has(call: LocalCall): boolean {
+  has(call: OpenRequest): boolean {
     return this.#open.has(call);
   }
 
-  async end(call: LocalCall, text?: string): Promise<void> {
+  async end(call: OpenRequest, text?: string): Promise<void> {
     if (!this.#open.delete(call)) return;
-    this.#characters -= call.sent.text.length;
-    await call.over(text);
+    this.#characters -= call.request.text.length;
+    await call.respond(text);
     this.#idle.resolve();
     this.#idle = deferred();
   }
 
   /** Settles when all are answered except subscriptions, which stay open for as long as the client lives. */
   async drained(): Promise<void> {
-    while ([...this.#open].some(({ sent }) => sent.method !== "subscriptions/listen")) await this.#idle.promise;
+    while ([...this.#open].some(({ request: sent }) => sent.method !== "subscriptions/listen"))
+      await this.#idle.promise;
   }
 }

@@ -58,14 +58,14 @@ function decode(pieces: readonly Uint8Array[]): string | undefined {
 /** A read of stdin cannot be interrupted, so at an abort it is left pending and nobody waits for it. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, void> {
   const reader = input[Symbol.asyncIterator]();
-  let stop = () => {};
-  const abort = () => stop();
+  let finish = () => {};
+  const abort = () => finish();
   signal.addEventListener("abort", abort, { once: true });
   try {
     while (!signal.aborted) {
       // Racing each read against one long-lived promise would keep in memory all that was ever read.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
-        stop = () => resolve(undefined);
+        finish = () => resolve(undefined);
         reader.next().then(resolve, reject);
       });
       if (next === undefined || next.done === true) return;

@@ -8,7 +8,7 @@ import { ERRORS } from "../../../protocol/errors.ts";
 import { errorResponse, isObject, parseMessage, type JsonObject, type RequestId } from "../../../protocol/jsonrpc.ts";
 import { META } from "../../../protocol/meta.ts";
 
-interface Written {
+interface LocalMessageBase {
   readonly text: string;
   /** Empty for a response. */
   readonly method: string;
@@ -17,23 +17,23 @@ interface Written {
   readonly revision: string | undefined;
 }
 
-export interface LocalRequest extends Written {
+export interface LocalRequest extends LocalMessageBase {
   readonly kind: "request";
   readonly id: RequestId;
 }
 
-export interface LocalNotification extends Written {
+export interface LocalNotification extends LocalMessageBase {
   readonly kind: "notification";
 }
 
-export interface LocalResponse extends Written {
+export interface LocalResponse extends LocalMessageBase {
   readonly kind: "response";
   readonly id: RequestId;
 }
 
 export type LocalMessage = LocalRequest | LocalNotification | LocalResponse;
 
-export interface Garbage {
+export interface InvalidMessage {
   readonly kind: "garbage";
   readonly code: number;
   readonly why: string;
@@ -42,22 +42,22 @@ export interface Garbage {
 
 export interface LocalBatch {
   readonly kind: "batch";
-  readonly messages: readonly (LocalMessage | Garbage)[];
+  readonly messages: readonly (LocalMessage | InvalidMessage)[];
 }
 
-export function readLocalLine(text: string): LocalMessage | LocalBatch | Garbage {
+export function parseLocalLine(text: string): LocalMessage | LocalBatch | InvalidMessage {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return unreadable("a line is not JSON");
+    return invalidLine("a line is not JSON");
   }
   const texts = Array.isArray(value) && value.length > 0 ? arrayElements(text, MAX_BATCH) : undefined;
-  if (!texts) return readLocalMessage(text, value);
-  return { kind: "batch", messages: texts.map((one) => readLocalMessage(one, JSON.parse(one))) };
+  if (!texts) return parseLocalMessage(text, value);
+  return { kind: "batch", messages: texts.map((one) => parseLocalMessage(one, JSON.parse(one))) };
 }
 
-function readLocalMessage(text: string, value: unknown): LocalMessage | Garbage {
+function parseLocalMessage(text: string, value: unknown): LocalMessage | InvalidMessage {
   const parsed = parseMessage(value);
   if (parsed.kind === "invalid") {
     const why = `a line is not one JSON-RPC message: ${parsed.why}`;
@@ -65,15 +65,15 @@ function readLocalMessage(text: string, value: unknown): LocalMessage | Garbage 
   }
   if (parsed.kind === "response") return { ...parsed, text, method: "", params: {}, revision: undefined };
   const params = parsed.params ?? {};
-  return { ...parsed, text, params, revision: claimOf(params) };
+  return { ...parsed, text, params, revision: claimedRevisionOf(params) };
 }
 
-function claimOf(params: JsonObject): string | undefined {
+function claimedRevisionOf(params: JsonObject): string | undefined {
   const claim = isObject(params._meta) ? params._meta[META.protocolVersion] : undefined;
   return typeof claim === "string" ? claim : undefined;
 }
 
-export function unreadable(why: string): Garbage {
+export function invalidLine(why: string): InvalidMessage {
   return { kind: "garbage", code: ERRORS.parseError.code, why, id: null };
 }
 
@@ -82,8 +82,8 @@ export function errorText(id: RequestId | null, why: string, code: number = ERRO
 }
 
 /** The response as it came, or with the request's own id where a server refused without reading that far. */
-export function responseText(id: RequestId, { id: given, text, result, error }: ResponseMessage): string {
-  if (given === id) return text;
+export function responseText(id: RequestId, { id: responseId, text, result, error }: ResponseMessage): string {
+  if (responseId === id) return text;
   const body = result === undefined ? `"error":${error}` : `"result":${result}`;
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`;
 }

@@ -5,7 +5,7 @@ import { deferred } from "./deferred.ts";
 import type { Output } from "../terminal/output.ts";
 import { escapedJson } from "../terminal/printable.ts";
 
-export class Outbox {
+export class MessageWriter {
   readonly #output: Pick<Output, "write" | "drained">;
   readonly #signal: AbortSignal;
   #tail: Promise<void> = Promise.resolve();
@@ -19,11 +19,11 @@ export class Outbox {
   async write(text: string): Promise<void> {
     // In JSON a line break can only stand between tokens, so a space means the same.
     const line = `${escapedJson(text.replaceAll(/[\r\n]+/g, " "))}\n`;
-    this.#tail = this.#tail.then(() => this.#put(line));
+    this.#tail = this.#tail.then(() => this.#writeLine(line));
     return this.#tail;
   }
 
-  async #put(line: string): Promise<void> {
+  async #writeLine(line: string): Promise<void> {
     if (this.#signal.aborted || this.#output.write(line)) return;
     const { promise, resolve } = deferred();
     const abort = () => resolve();

@@ -6,15 +6,15 @@ import type { LocalRequest } from "./local-message.ts";
 const MAX_SUBSCRIPTIONS = 10_000;
 const MAX_QUESTIONS = 1000;
 
-export type Repeated = Pick<LocalRequest, "method" | "params">;
+export type ReplayableRequest = Pick<LocalRequest, "method" | "params">;
 
-export class Remembered {
+export class SessionState {
   #level: JsonObject | undefined;
   readonly #subscriptions = new Map<unknown, JsonObject>();
   readonly #questions = new Set<RequestId>();
 
   /** To be told of each request that succeeded. */
-  learn({ method, params }: Repeated): void {
+  recordRequest({ method, params }: ReplayableRequest): void {
     if (method === "logging/setLevel") this.#level = params;
     if (method === "resources/unsubscribe") this.#subscriptions.delete(params.uri);
     if (method === "resources/subscribe" && this.#subscriptions.size < MAX_SUBSCRIPTIONS) {
@@ -23,7 +23,7 @@ export class Remembered {
   }
 
   /** What to ask of a new session, so that it does what the lost one did. */
-  toRepeat(): Repeated[] {
+  requestsToReplay(): ReplayableRequest[] {
     const level = this.#level === undefined ? [] : [{ method: "logging/setLevel", params: this.#level }];
     const subscriptions = [...this.#subscriptions.values()];
     return [...level, ...subscriptions.map((params) => ({ method: "resources/subscribe", params }))];
@@ -45,7 +45,7 @@ export class Remembered {
   }
 
   /** The client has begun another session itself, which owes the old one nothing. */
-  forget(): void {
+  reset(): void {
     this.#level = undefined;
     this.#subscriptions.clear();
     this.#questions.clear();

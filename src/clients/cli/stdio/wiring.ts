@@ -4,10 +4,10 @@ import { McpFault, type HttpFacts } from "../../../mcp-client/fault.ts";
 import { rpcErrorOf, type ResponseMessage } from "../../../mcp-client/message.ts";
 import { ERRORS } from "../../../protocol/errors.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
-import { mcpReason } from "../terminal/mcp-problem.ts";
-import type { LocalCall } from "./calls.ts";
+import { mcpErrorMessage } from "../terminal/mcp-problem.ts";
+import type { OpenRequest } from "./calls.ts";
 
-export interface Wiring {
+export interface BridgeOptions {
   readonly endpoint: McpEndpoint;
   /** The text of a message, to the local client. */
   readonly write: (text: string) => Promise<void>;
@@ -18,8 +18,8 @@ export interface Wiring {
 }
 
 /** What the client is told too, and few clients show: a server that lets nobody in, or has no such tenant. */
-export function logRefusal(
-  { endpoint, log }: Wiring,
+export function logRejection(
+  { endpoint, log }: BridgeOptions,
   method: string,
   response: ResponseMessage,
   http: HttpFacts,
@@ -27,20 +27,24 @@ export function logRefusal(
   const error = rpcErrorOf(response);
   if (error === undefined) return;
   // In era 2026 an unknown method is a 404 as well, which clients ask for to learn what a server can do.
-  const isAtTheDoor = http.status === 401 || (http.status === 404 && error.code !== ERRORS.methodNotFound.code);
-  if (method !== "initialize" && !isAtTheDoor) return;
-  log(`${method}: ${mcpReason(new McpFault({ kind: "refused", http, error: response, sent: "yes" }), endpoint)}`);
+  const isAccessError = http.status === 401 || (http.status === 404 && error.code !== ERRORS.methodNotFound.code);
+  if (method !== "initialize" && !isAccessError) return;
+  log(`${method}: ${mcpErrorMessage(new McpFault({ kind: "refused", http, error: response, sent: "yes" }), endpoint)}`);
 }
 
 /** Every call gets its answer, whatever happens to the work behind it. */
-export async function answering(wiring: Wiring, call: LocalCall, work: () => Promise<void>): Promise<void> {
+export async function ensureResponse(
+  options: BridgeOptions,
+  call: OpenRequest,
+  work: () => Promise<void>,
+): Promise<void> {
   let why = "no answer came";
   try {
     await work();
   } catch (error) {
-    why = mcpReason(error, wiring.endpoint);
+    why = mcpErrorMessage(error, options.endpoint);
   }
-  if (!call.isOpen || wiring.signal.aborted) return;
-  wiring.log(`${call.sent.method}: ${why}`);
+  if (!call.isOpen || options.signal.aborted) return;
+  options.log(`${call.request.method}: ${why}`);
   await call.fail(why);
 }

@@ -6,13 +6,16 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Any command of ours; what is said of "a tenantry server" is none. */
 const COMMAND = /(?<![\w./@-])(?:npx )?tenantry (?!server\b)(?=[a-z])/g;
 
-export function asTyped(text: string, env: Environment): string {
-  const called = calledBy(env);
-  return called === undefined ? text : text.replaceAll(COMMAND, `${called} `);
+export function rewriteInvocation(text: string, env: Environment): string {
+  const invocation = detectInvocation(env);
+  return invocation === undefined ? text : text.replaceAll(COMMAND, `${invocation} `);
 }
 
 /** npm says which script it runs, and of `npx` the whole line. */
-function calledBy({ npm_lifecycle_event: script, npm_lifecycle_script: line = "" }: Environment): string | undefined {
+function detectInvocation({
+  npm_lifecycle_event: script,
+  npm_lifecycle_script: line = "",
+}: Environment): string | undefined {
   if (script === "tenantry") return "npm run -s tenantry --";
   return script === "npx" && /^["']?tenantry\b/.test(line) ? "npx tenantry" : undefined;
 }

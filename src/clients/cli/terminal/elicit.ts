@@ -4,7 +4,7 @@
 
 import type { ServerQuestion } from "../../../mcp-client/questions.ts";
 import type { JsonObject } from "../../../protocol/jsonrpc.ts";
-import { hintOf, typed, type FormField } from "./form-field.ts";
+import { inputHint, parseFieldAnswer, type FormField } from "./form-field.ts";
 import { oneLine } from "./printable.ts";
 import { ask, askOrEnd, type Terminal } from "./terminal.ts";
 
@@ -13,10 +13,10 @@ export async function answerAtTerminal(
   { method, params }: Pick<ServerQuestion, "method" | "params">,
   terminal: Terminal,
 ): Promise<JsonObject | undefined> {
-  return method === "elicitation/create" ? answer(params, terminal) : undefined;
+  return method === "elicitation/create" ? answerRequest(params, terminal) : undefined;
 }
 
-async function answer(params: JsonObject, terminal: Terminal): Promise<JsonObject> {
+async function answerRequest(params: JsonObject, terminal: Terminal): Promise<JsonObject> {
   terminal.stderr.write(`${typeof params.message === "string" ? params.message : ""}\n`);
   if (params.mode === "url") {
     const reply = await ask(terminal, `Open ${oneLine(String(params.url))} and come back. Done? [y/N] `);
@@ -40,15 +40,15 @@ const DECLINE = ":decline";
 const DECLINED = Symbol("declined");
 
 async function askField(key: string, field: FormField, required: boolean, terminal: Terminal): Promise<unknown> {
-  const about = [field.title ?? key, field.description, hintOf(field), required ? "required" : undefined];
-  const question = `${oneLine(about.filter(Boolean).join(", "))}: `;
+  const parts = [field.title ?? key, field.description, inputHint(field), required ? "required" : undefined];
+  const question = `${oneLine(parts.filter(Boolean).join(", "))}: `;
   for (;;) {
     const reply = await askOrEnd(terminal, question);
     if (reply === undefined || reply === DECLINE) return DECLINED;
     if (reply === "" && (!required || field.default !== undefined)) return field.default;
-    const answered = reply === "" ? { wrong: "an answer is required" } : typed(reply, field);
-    if ("value" in answered) return answered.value;
-    terminal.stderr.write(`${oneLine(`${key}: ${answered.wrong}; ${DECLINE} declines the form`)}\n`);
+    const parsed = reply === "" ? { wrong: "an answer is required" } : parseFieldAnswer(reply, field);
+    if ("value" in parsed) return parsed.value;
+    terminal.stderr.write(`${oneLine(`${key}: ${parsed.wrong}; ${DECLINE} declines the form`)}\n`);
   }
 }
 

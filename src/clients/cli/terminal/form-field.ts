@@ -26,9 +26,9 @@ interface Choice {
 }
 
 /** `wrong`: the rule that the answer breaks, as the end of a sentence. */
-export type Typed = { readonly value: unknown } | { readonly wrong: string };
+export type ParsedAnswer = { readonly value: unknown } | { readonly wrong: string };
 
-export function hintOf(field: FormField): string | undefined {
+export function inputHint(field: FormField): string | undefined {
   const { type, items } = field;
   const choices = choicesOf(field) ?? (items && choicesOf(items));
   if (choices) return `${choices.join(" | ")}${type === "array" ? ", comma-separated" : ""}`;
@@ -37,47 +37,52 @@ export function hintOf(field: FormField): string | undefined {
 }
 
 /** What a person typed, as the value that the field wants. */
-export function typed(reply: string, field: FormField): Typed {
-  if (field.type === "boolean") return booleanOf(reply);
-  if (field.type === "number" || field.type === "integer") return numberOf(reply, field);
-  if (field.type === "array") return listOf(reply, field);
-  return textOf(reply, field);
+export function parseFieldAnswer(reply: string, field: FormField): ParsedAnswer {
+  if (field.type === "boolean") return parseBoolean(reply);
+  if (field.type === "number" || field.type === "integer") return parseNumber(reply, field);
+  if (field.type === "array") return parseItems(reply, field);
+  return parseText(reply, field);
 }
 
-function booleanOf(reply: string): Typed {
+function parseBoolean(reply: string): ParsedAnswer {
   if (/^(?:y|yes|true|1)$/i.test(reply)) return { value: true };
   return /^(?:n|no|false|0)$/i.test(reply) ? { value: false } : { wrong: "must be y or n" };
 }
 
-function numberOf(reply: string, { type, minimum, maximum }: FormField): Typed {
+function parseNumber(reply: string, { type, minimum, maximum }: FormField): ParsedAnswer {
   const value = Number(reply);
   if (!Number.isFinite(value)) return { wrong: "must be a number" };
   if (type === "integer" && !Number.isInteger(value)) return { wrong: "must be a whole number" };
-  return withinOr({ value }, value, [minimum, maximum], "");
+  return checkRange({ value }, value, [minimum, maximum], "");
 }
 
-function listOf(reply: string, { items = {}, minItems, maxItems }: FormField): Typed {
+function parseItems(reply: string, { items = {}, minItems, maxItems }: FormField): ParsedAnswer {
   const value = reply.split(",").map((item) => item.trim());
   for (const item of value) {
-    const one = typed(item, items);
-    if ("wrong" in one) return { wrong: `${item}: ${one.wrong}` };
+    const parsed = parseFieldAnswer(item, items);
+    if ("wrong" in parsed) return { wrong: `${item}: ${parsed.wrong}` };
   }
-  return withinOr({ value }, value.length, [minItems, maxItems], " choices");
+  return checkRange({ value }, value.length, [minItems, maxItems], " choices");
 }
 
-function textOf(reply: string, field: FormField): Typed {
+function parseText(reply: string, field: FormField): ParsedAnswer {
   const choices = choicesOf(field);
   if (choices) return choices.includes(reply) ? { value: reply } : { wrong: `must be one of ${choices.join(", ")}` };
   const { format = "", minLength, maxLength } = field;
   const rule = FORMATS[format];
-  if (rule && !rule.fits(reply)) return { wrong: `must be ${rule.name}` };
-  return withinOr({ value: reply }, Array.from(reply).length, [minLength, maxLength], " characters");
+  if (rule && !rule.matches(reply)) return { wrong: `must be ${rule.name}` };
+  return checkRange({ value: reply }, Array.from(reply).length, [minLength, maxLength], " characters");
 }
 
-function withinOr(good: Typed, size: number, [least, most]: readonly (number | undefined)[], unit: string): Typed {
-  if (least !== undefined && size < least) return { wrong: `must be at least ${least}${unit}` };
-  if (most !== undefined && size > most) return { wrong: `must be at most ${most}${unit}` };
-  return good;
+function checkRange(
+  answer: ParsedAnswer,
+  size: number,
+  [min, max]: readonly (number | undefined)[],
+  unit: string,
+): ParsedAnswer {
+  if (min !== undefined && size < min) return { wrong: `must be at least ${min}${unit}` };
+  if (max !== undefined && size > max) return { wrong: `must be at most ${max}${unit}` };
+  return answer;
 }
 
 function choicesOf({ enum: plain, oneOf, anyOf }: FormField): readonly string[] | undefined {
@@ -85,15 +90,15 @@ function choicesOf({ enum: plain, oneOf, anyOf }: FormField): readonly string[] 
 }
 
 /** No stricter than any server: what they let through here the server may still refuse. */
-const FORMATS: Readonly<Record<string, { readonly name: string; readonly fits: (text: string) => boolean }>> = {
-  email: { name: "an address such as ada@example.com", fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text) },
-  uri: { name: "a URI such as https://example.com", fits: (text) => URL.canParse(text) },
+const FORMATS: Readonly<Record<string, { readonly name: string; readonly matches: (text: string) => boolean }>> = {
+  email: { name: "an address such as ada@example.com", matches: (text) => /^[^\s@]+@[^\s@]+$/.test(text) },
+  uri: { name: "a URI such as https://example.com", matches: (text) => URL.canParse(text) },
   date: {
     name: "a date such as 2026-07-28",
-    fits: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
+    matches: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
   },
   "date-time": {
     name: "a time such as 2026-07-28T09:00:00Z",
-    fits: (text) => /^\d{4}-\d\d-\d\d[Tt ]/.test(text) && !Number.isNaN(Date.parse(text)),
+    matches: (text) => /^\d{4}-\d\d-\d\d[Tt ]/.test(text) && !Number.isNaN(Date.parse(text)),
   },
 };

@@ -6,51 +6,55 @@ import { rpcErrorOf, type ResponseMessage } from "../../../mcp-client/message.ts
 import { isObject } from "../../../protocol/jsonrpc.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
-import { brokenOff, ServerRefused, unreachable } from "./problem.ts";
+import { connectionLostError, ResponseError, unreachableError } from "./problem.ts";
 import { oneLine } from "./printable.ts";
 
 /** The server answered with a JSON-RPC error: the method did not do what it was asked. */
-export class McpRefused extends ServerRefused {
+export class McpResponseError extends ResponseError {
   readonly code: number;
   /** The server behind the endpoint that could not be asked; undefined: the endpoint itself refused, or that server. */
-  readonly unasked: string | undefined;
+  readonly unreachableServer: string | undefined;
 
-  constructor(status: number, message: string, { code, unasked }: Pick<McpRefused, "code" | "unasked">) {
+  constructor(
+    status: number,
+    message: string,
+    { code, unreachableServer }: Pick<McpResponseError, "code" | "unreachableServer">,
+  ) {
     super(status, message);
     this.code = code;
-    this.unasked = unasked;
+    this.unreachableServer = unreachableServer;
   }
 }
 
-type About = Pick<McpEndpoint, "url" | "keyFrom">;
+type EndpointSource = Pick<McpEndpoint, "url" | "keySource">;
 
 /** A fault as the error that a command ends with. An error that is no `McpFault` is returned as it is. */
-export function mcpProblem(error: unknown, endpoint: About): unknown {
+export function toCliError(error: unknown, endpoint: EndpointSource): unknown {
   if (!(error instanceof McpFault)) return error;
   const { fault, cause } = error;
   if (fault.kind === "cancelled") return new CliError(EXIT.interrupted, "interrupted", { cause });
   if (cause !== undefined) {
-    if (fault.kind === "lost" && fault.sent !== "no") return brokenOff(cause, endpoint.url);
-    if (fault.kind === "lost" || fault.kind === "unreachable") return unreachable(cause, endpoint.url);
+    if (fault.kind === "lost" && fault.sent !== "no") return connectionLostError(cause, endpoint.url);
+    if (fault.kind === "lost" || fault.kind === "unreachable") return unreachableError(cause, endpoint.url);
   }
-  return problemOf(fault, sentenceOf(fault, endpoint.url) + hintOf(fault, endpoint));
+  return createCliError(fault, faultMessage(fault, endpoint.url) + credentialHint(fault, endpoint));
 }
 
-function problemOf(fault: Fault, said: string): CliError {
+function createCliError(fault: Fault, message: string): CliError {
   if (fault.kind === "refused") {
     const { code = 0, data } = rpcErrorOf(fault.error) ?? {};
-    return new McpRefused(fault.http.status, said, { code, unasked: unaskedIn(data) });
+    return new McpResponseError(fault.http.status, message, { code, unreachableServer: unreachableServerIn(data) });
   }
-  if (fault.kind === "violation" && fault.rule === "tooManyRounds") return new CliError(EXIT.refused, said);
+  if (fault.kind === "violation" && fault.rule === "tooManyRounds") return new CliError(EXIT.refused, message);
   // A stream that ends early says something about the connection, any other answer something about the server.
   const status = isStream(fault) ? undefined : httpStatusOf(fault);
-  return status === undefined ? new CliError(EXIT.unreachable, said) : new ServerRefused(status, said);
+  return status === undefined ? new CliError(EXIT.unreachable, message) : new ResponseError(status, message);
 }
 
 /** The message of that error, for a log. */
-export function mcpReason(error: unknown, endpoint: About): string {
-  const problem = mcpProblem(error, endpoint);
-  return problem instanceof Error ? problem.message : String(problem);
+export function mcpErrorMessage(error: unknown, endpoint: EndpointSource): string {
+  const cliError = toCliError(error, endpoint);
+  return cliError instanceof Error ? cliError.message : String(cliError);
 }
 
 /** Why a stream that will be opened again was lost, without the URL: the log names it once. */
@@ -58,11 +62,12 @@ export function dropReason(fault: Fault): string {
   return fault.kind === "unanswered" ? "the stream ended" : describeFault(fault);
 }
 
-function sentenceOf(fault: Fault, url: string): string {
-  if (fault.kind === "refused") return refusalOf(fault.error);
+function faultMessage(fault: Fault, url: string): string {
+  if (fault.kind === "refused") return rpcErrorText(fault.error);
   if (fault.kind === "violation") return `${url} answered what is not MCP: ${fault.detail}`;
   if (fault.kind === "redirect") return `${url} sends us on to ${fault.location ?? "nowhere"}`;
-  if (fault.kind === "unresumable") return `the stream broke and cannot be resumed: ${sentenceOf(fault.why, url)}`;
+  if (fault.kind === "unresumable")
+    return `the stream broke and cannot be resumed: ${faultMessage(fault.lastFault, url)}`;
   if (isStream(fault)) return `${url}: the stream ended without an answer`;
   if (fault.kind === "unanswered") return `${url} answered nothing`;
   if (!("http" in fault)) return `${url}: ${describeFault(fault)}`;
@@ -70,20 +75,20 @@ function sentenceOf(fault: Fault, url: string): string {
 }
 
 /** An endpoint that asks other servers says in `data` which one it was, and perhaps why. */
-function refusalOf(error: ResponseMessage): string {
+function rpcErrorText(error: ResponseMessage): string {
   const { message, data } = rpcErrorOf(error) ?? {};
   const { server, why, timeoutMs } = isObject(data) ? data : {};
   const limit = typeof timeoutMs === "number" ? `timeoutMs is ${timeoutMs}` : undefined;
-  const of = typeof server === "string" && !message?.includes(server) ? [server, why ?? limit] : [];
-  const where = of.filter((text) => typeof text === "string").join(": ");
-  return oneLine((message || "refused without a word") + (where && ` (${where})`));
+  const parts = typeof server === "string" && !message?.includes(server) ? [server, why ?? limit] : [];
+  const suffix = parts.filter((text) => typeof text === "string").join(": ");
+  return oneLine((message || "refused without a word") + (suffix && ` (${suffix})`));
 }
 
 /** docs/gateway-calls.md: what the gateway found wrong is a `fault`; with a server's own error goes `originalError`. */
-function unaskedIn(data: unknown): string | undefined {
+function unreachableServerIn(data: unknown): string | undefined {
   const { server, fault, originalError } = isObject(data) ? data : {};
-  const isUnasked = typeof server === "string" && typeof fault === "string" && originalError === undefined;
-  return isUnasked ? server : undefined;
+  const isGatewayFault = typeof server === "string" && typeof fault === "string" && originalError === undefined;
+  return isGatewayFault ? server : undefined;
 }
 
 function isStream(fault: Fault): boolean {
@@ -91,18 +96,18 @@ function isStream(fault: Fault): boolean {
 }
 
 /** By RFC 9728: a server that says where its metadata are takes tokens of an authorization server, perhaps beside keys. */
-const SAYS_WHERE_TO_LOG_IN = /\bresource_metadata=/i;
-const LOG_IN =
+const RESOURCE_METADATA = /\bresource_metadata=/i;
+const LOGIN_HINT =
   "people log in here with an MCP client that opens a browser; this command takes an access token, or a key where the tenant takes keys";
 
-function hintOf(fault: Fault, { keyFrom }: About): string {
+function credentialHint(fault: Fault, { keySource }: EndpointSource): string {
   if (!("http" in fault) || fault.http.status !== 401) return "";
-  if (SAYS_WHERE_TO_LOG_IN.test(fault.http.wwwAuthenticate ?? "")) {
-    return keyFrom !== undefined
-      ? ` (${LOG_IN})`
-      : ` (no key or token: ${LOG_IN}: set TENANTRY_KEY or give --key-file)`;
+  if (RESOURCE_METADATA.test(fault.http.wwwAuthenticate ?? "")) {
+    return keySource !== undefined
+      ? ` (${LOGIN_HINT})`
+      : ` (no key or token: ${LOGIN_HINT}: set TENANTRY_KEY or give --key-file)`;
   }
-  return keyFrom === undefined
+  return keySource === undefined
     ? " (no key: set TENANTRY_KEY or give --key-file)"
-    : ` (the key of ${keyFrom} was refused)`;
+    : ` (the key of ${keySource} was refused)`;
 }

@@ -15,7 +15,7 @@ export interface ByteStream {
 export const COLORS = { red: 31, green: 32, yellow: 33 } as const;
 
 /** A text of any number of lines, or a single line in a colour. */
-export type ShownLine = string | { readonly color: keyof typeof COLORS; readonly text: string };
+export type OutputLine = string | { readonly color: keyof typeof COLORS; readonly text: string };
 
 export interface Screen {
   readonly isTTY: boolean;
@@ -26,7 +26,7 @@ export interface Output extends Screen {
   /** False says that the buffer is full: `drained` says when it is not. */
   write(text: string): boolean;
   /** With a line end after the last one. */
-  lines(lines: readonly ShownLine[]): void;
+  lines(lines: readonly OutputLine[]): void;
   /** In the place of what was drawn so before, where a person sits there. */
   redraw(line: string): void;
   /** Whatever they hold. */
@@ -37,7 +37,7 @@ export interface Output extends Screen {
 export function createOutput(stream: ByteStream, env: Readonly<Record<string, string | undefined>>): Output {
   const isTTY = stream.isTTY === true;
   const hasColors = isTTY && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
-  const shown = (line: ShownLine): string => {
+  const render = (line: OutputLine): string => {
     if (typeof line === "string") return printable(line);
     const text = oneLine(line.text);
     return hasColors ? `\u001b[${COLORS[line.color]}m${text}\u001b[0m` : text;
@@ -50,7 +50,7 @@ export function createOutput(stream: ByteStream, env: Readonly<Record<string, st
     },
     write: (text) => stream.write(printable(text)) !== false,
     lines: (lines) => {
-      const text = lines.map(shown).join("\n");
+      const text = lines.map(render).join("\n");
       if (text !== "") stream.write(text.endsWith("\n") ? text : `${text}\n`);
     },
     redraw: (line) => {

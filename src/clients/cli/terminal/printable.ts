@@ -5,14 +5,14 @@
 const UNSAFE =
   /\r\n|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]/g;
 const LINE_BREAK = /[\r\n\u2028\u2029]/;
-const PICTURES = 0x2400;
+const CONTROL_PICTURES = 0x2400;
 
 /** With something to see in the place of each such character. Line ends and tabs stay. */
 export function printable(text: string): string {
   return text.replaceAll(UNSAFE, (char) => {
     if (char === "\r\n") return "\n";
     const code = char.charCodeAt(0);
-    return code < 0x20 ? String.fromCharCode(PICTURES + code) : "\ufffd";
+    return code < 0x20 ? String.fromCharCode(CONTROL_PICTURES + code) : "\ufffd";
   });
 }
 
@@ -25,7 +25,7 @@ export function oneLine(text: string): string {
 
 /** The same JSON: in a string of it such a character may be written as an escape, and elsewhere there is none. */
 export function escapedJson(json: string): string {
-  return json.replaceAll(UNSAFE, (char) => (char === "\r\n" ? "\n" : escapeOf(char)));
+  return json.replaceAll(UNSAFE, (char) => (char === "\r\n" ? "\n" : jsonEscape(char)));
 }
 
 export function printableJson(value: unknown, indent?: number): string {
@@ -38,6 +38,6 @@ export function isPrintable(text: string): boolean {
 }
 
 /** As JSON and YAML write it in double quotes. */
-function escapeOf(char: string): string {
+function jsonEscape(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

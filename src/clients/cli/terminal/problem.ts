@@ -7,9 +7,9 @@ import { oneLine } from "./printable.ts";
 
 type ProblemDocument = Partial<Infer<typeof Problem>>;
 /** A member of what was sent, and what holds for it. `at`: where it stands in a file. */
-export type RefusedMember = NonNullable<ProblemDocument["errors"]>[number] & { readonly at?: string };
+export type MemberError = NonNullable<ProblemDocument["errors"]>[number] & { readonly position?: string };
 
-const EXITS: Readonly<Record<number, ExitCode>> = {
+const EXIT_BY_STATUS: Readonly<Record<number, ExitCode>> = {
   401: EXIT.notAuthorised,
   403: EXIT.notAuthorised,
   404: EXIT.notFound,
@@ -22,39 +22,39 @@ const EXITS: Readonly<Record<number, ExitCode>> = {
 
 const MAX_PROBLEM_CHARACTERS = 2000;
 
-export class ServerRefused extends CliError {
+export class ResponseError extends CliError {
   readonly status: number;
 
   constructor(status: number, message: string) {
-    super(EXITS[status] ?? EXIT.refused, message);
+    super(EXIT_BY_STATUS[status] ?? EXIT.refused, message);
     this.status = status;
   }
 }
 
 /** It names the members of what was sent that break a rule. */
-export class RulesBroken extends ServerRefused {
+export class ValidationError extends ResponseError {
   readonly title: string;
-  readonly rules: readonly RefusedMember[];
+  readonly memberErrors: readonly MemberError[];
 
-  constructor(status: number, title: string, rules: readonly RefusedMember[]) {
-    const said = rules.map(({ field, rule, at }) => {
-      const place = at === undefined ? field : `${field} (${at})`;
-      return field === "" ? rule : `${place}: ${rule}`;
+  constructor(status: number, title: string, memberErrors: readonly MemberError[]) {
+    const texts = memberErrors.map(({ field, rule, position: at }) => {
+      const location = at === undefined ? field : `${field} (${at})`;
+      return field === "" ? rule : `${location}: ${rule}`;
     });
-    super(status, oneLine(`${title}: ${said.join("; ")}`).slice(0, MAX_PROBLEM_CHARACTERS));
+    super(status, oneLine(`${title}: ${texts.join("; ")}`).slice(0, MAX_PROBLEM_CHARACTERS));
     this.title = title;
-    this.rules = rules;
+    this.memberErrors = memberErrors;
   }
 }
 
-export async function serverRefusal(response: Response): Promise<ServerRefused> {
+export async function toResponseError(response: Response): Promise<ResponseError> {
   const text = await response.text().catch(() => "");
   const problem = parseProblem(text, response.headers.get("content-type"));
   const { errors = [] } = problem ?? {};
   // They stand in place of the detail, because they say what to change.
-  if (errors.length > 0) return new RulesBroken(response.status, titleOf(problem), errors);
-  const what = problem === undefined ? foreignAnswer(response) : sentenceOf(problem, response.status);
-  return new ServerRefused(response.status, oneLine(what).slice(0, MAX_PROBLEM_CHARACTERS));
+  if (errors.length > 0) return new ValidationError(response.status, titleOf(problem), errors);
+  const errorMessage = problem === undefined ? unexpectedResponseText(response) : problemText(problem, response.status);
+  return new ResponseError(response.status, oneLine(errorMessage).slice(0, MAX_PROBLEM_CHARACTERS));
 }
 
 function parseProblem(text: string, contentType: string | null): ProblemDocument | undefined {
@@ -69,16 +69,16 @@ function parseProblem(text: string, contentType: string | null): ProblemDocument
 
 const titleOf = ({ title = "" }: ProblemDocument = {}) => title.replace(/\.$/, "");
 
-function sentenceOf(problem: ProblemDocument, status: number): string {
+function problemText(problem: ProblemDocument, status: number): string {
   const { detail, requestId } = problem;
-  const said = [titleOf(problem), detail].filter(Boolean).join(": ");
-  return status >= 500 && requestId !== undefined ? `${said} (request ${requestId})` : said;
+  const text = [titleOf(problem), detail].filter(Boolean).join(": ");
+  return status >= 500 && requestId !== undefined ? `${text} (request ${requestId})` : text;
 }
 
-function foreignAnswer(response: Response): string {
+function unexpectedResponseText(response: Response): string {
   const { status, url } = response;
-  const to = response.headers.get("location");
-  if (status >= 300 && status < 400) return `${url} sends us on to ${to ?? "nowhere"}: give that as --url`;
+  const location = response.headers.get("location");
+  if (status >= 300 && status < 400) return `${url} sends us on to ${location ?? "nowhere"}: give that as --url`;
   const type = response.headers.get("content-type") ?? "no content type";
   const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
   const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
@@ -86,7 +86,7 @@ function foreignAnswer(response: Response): string {
 }
 
 /** The error that tells a person what it means that `fetch` threw. */
-export function unreachable(error: unknown, base: string): CliError {
+export function unreachableError(error: unknown, base: string): CliError {
   const why = reasonOf(error);
   const hint =
     codeOf(error) === "ECONNREFUSED"
@@ -96,11 +96,11 @@ export function unreachable(error: unknown, base: string): CliError {
 }
 
 /** The same for a connection that broke after the request had left. */
-export function brokenOff(error: unknown, url: string): CliError {
+export function connectionLostError(error: unknown, url: string): CliError {
   const why = reasonOf(error);
-  if (NEVER_LEFT.has(why)) return unreachable(error, url);
-  const said = `${url}: ${why} before the answer had come; what was asked may have been done`;
-  return new CliError(EXIT.unreachable, oneLine(said), { cause: error });
+  if (NOT_SENT.has(why)) return unreachableError(error, url);
+  const message = `${url}: ${why} before the answer had come; what was asked may have been done`;
+  return new CliError(EXIT.unreachable, oneLine(message), { cause: error });
 }
 
 function reasonOf(error: unknown): string {
@@ -110,7 +110,7 @@ function reasonOf(error: unknown): string {
 const NO_TLS = "it speaks no TLS; http:// in place of https://?";
 
 /** Nothing leaves before both sides speak TLS, nor for a port that `fetch` refuses, for which Node has no code. */
-const NEVER_LEFT: ReadonlySet<string> = new Set([NO_TLS, "bad port"]);
+const NOT_SENT: ReadonlySet<string> = new Set([NO_TLS, "bad port"]);
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
@@ -129,13 +129,13 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Whether the connection broke in a way that another attempt may mend. */
-export function isTransient(error: unknown): boolean {
+export function isTransientNetworkError(error: unknown): boolean {
   return ["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"].includes(codeOf(error));
 }
 
 function codeOf(error: unknown): string {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const { code } = at as NodeJS.ErrnoException;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
     if (typeof code === "string") return code;
   }
   return "";
@@ -143,6 +143,6 @@ function codeOf(error: unknown): string {
 
 function lastMessage(error: unknown): string {
   let message = String(error);
-  for (let at = error; at instanceof Error; at = at.cause) message = at.message || message;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) message = cause.message || message;
   return message;
 }

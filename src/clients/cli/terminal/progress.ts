@@ -1,10 +1,10 @@
 // Owns the progress line: on a terminal one line that redraws itself, elsewhere nothing.
 
-import { bytes, cut } from "./table.ts";
+import { formatBytes, truncate } from "./table.ts";
 import type { Output } from "./output.ts";
 
 const REDRAW_MS = 100;
-const BAR = 20;
+const BAR_WIDTH = 20;
 
 export interface ProgressLine {
   addBytes(count: number): void;
@@ -12,7 +12,7 @@ export interface ProgressLine {
   end(): void;
 }
 
-export interface Work {
+export interface ProgressTask {
   readonly verb: string;
   readonly files: number;
   /** What they are called; "files" when absent. */
@@ -22,16 +22,20 @@ export interface Work {
 }
 
 /** Without an output nothing is drawn. */
-export function createProgressLine(output: Output | undefined, work: Work, now: () => number = Date.now): ProgressLine {
-  const began = now();
-  let drawn = -Infinity;
+export function createProgressLine(
+  output: Output | undefined,
+  task: ProgressTask,
+  now: () => number = Date.now,
+): ProgressLine {
+  const startedAt = now();
+  let drawnAt = -Infinity;
   let files = 0;
   let sent = 0;
   const draw = (force: boolean) => {
-    if (output?.isTTY !== true || (!force && now() - drawn < REDRAW_MS)) return;
-    drawn = now();
-    const line = progressLine(work, { files, bytes: Math.min(sent, work.bytes) }, now() - began);
-    output.redraw(cut(line, (output.columns || 80) - 1));
+    if (output?.isTTY !== true || (!force && now() - drawnAt < REDRAW_MS)) return;
+    drawnAt = now();
+    const line = formatProgress(task, { files, bytes: Math.min(sent, task.bytes) }, now() - startedAt);
+    output.redraw(truncate(line, (output.columns || 80) - 1));
   };
   return {
     addBytes: (count) => {
@@ -40,21 +44,21 @@ export function createProgressLine(output: Output | undefined, work: Work, now: 
     },
     addFile: () => {
       files += 1;
-      draw(files === work.files);
+      draw(files === task.files);
     },
     end: () => {
-      if (drawn > -Infinity) output?.redraw("");
+      if (drawnAt > -Infinity) output?.redraw("");
     },
   };
 }
 
-function progressLine(work: Work, done: { files: number; bytes: number }, milliseconds: number): string {
-  const part = work.bytes === 0 ? done.files / work.files : done.bytes / work.bytes;
-  const full = Math.round(part * BAR);
-  const bar = `[${"#".repeat(full)}${"-".repeat(BAR - full)}]`;
+function formatProgress(task: ProgressTask, done: { files: number; bytes: number }, milliseconds: number): string {
+  const part = task.bytes === 0 ? done.files / task.files : done.bytes / task.bytes;
+  const full = Math.round(part * BAR_WIDTH);
+  const bar = `[${"#".repeat(full)}${"-".repeat(BAR_WIDTH - full)}]`;
   const speed = done.bytes / Math.max(0.001, milliseconds / 1000);
-  const left = speed > 0 ? Math.ceil((work.bytes - done.bytes) / speed) : 0;
-  const eta = milliseconds > 1000 && left > 0 ? `, ${left} s left` : "";
-  const sizes = work.what !== undefined ? "" : `, ${bytes(done.bytes)} of ${bytes(work.bytes)}`;
-  return `${work.verb} ${bar} ${done.files}/${work.files} ${work.what ?? "files"}${sizes}${eta}`;
+  const secondsLeft = speed > 0 ? Math.ceil((task.bytes - done.bytes) / speed) : 0;
+  const eta = milliseconds > 1000 && secondsLeft > 0 ? `, ${secondsLeft} s left` : "";
+  const sizes = task.what !== undefined ? "" : `, ${formatBytes(done.bytes)} of ${formatBytes(task.bytes)}`;
+  return `${task.verb} ${bar} ${done.files}/${task.files} ${task.what ?? "files"}${sizes}${eta}`;
 }

@@ -2,21 +2,21 @@
 // seconds that have passed. Elsewhere than on a terminal: nothing.
 
 import type { Output } from "./output.ts";
-import { cut } from "./table.ts";
+import { truncate } from "./table.ts";
 
 const TURN_MS = 120;
 const FRAMES = ["|", "/", "-", "\\"];
 
 /** Without an output nothing is drawn. The line is gone when the work ends, however it does. */
-export async function whileSpinning<T>(output: Output | undefined, text: string, work: () => Promise<T>): Promise<T> {
+export async function withSpinner<T>(output: Output | undefined, text: string, work: () => Promise<T>): Promise<T> {
   if (output?.isTTY !== true) return work();
-  const began = Date.now();
+  const startedAt = Date.now();
   let turns = 0;
   const draw = () => {
-    const seconds = Math.floor((Date.now() - began) / 1000);
+    const seconds = Math.floor((Date.now() - startedAt) / 1000);
     const frame = FRAMES[turns % FRAMES.length];
     turns += 1;
-    output.redraw(cut(`${frame} ${text}${seconds === 0 ? "" : `, ${seconds} s`}`, (output.columns || 80) - 1));
+    output.redraw(truncate(`${frame} ${text}${seconds === 0 ? "" : `, ${seconds} s`}`, (output.columns || 80) - 1));
   };
   draw();
   const timer = setInterval(draw, TURN_MS);

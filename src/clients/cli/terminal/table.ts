@@ -12,7 +12,7 @@ const WIDE =
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Columns as wide as their widest cell; on a terminal the last one is cut to the line. */
-export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], screen: Screen): string {
+export function formatTable(titles: readonly string[], rows: readonly (readonly Cell[])[], screen: Screen): string {
   const numeric = titles.map((_, column) => rows.every((row) => typeof row[column] === "number"));
   const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
   const widths = titles.map((_, column) => Math.max(...widthsOf(lines, column)));
@@ -22,7 +22,7 @@ export function table(titles: readonly string[], rows: readonly (readonly Cell[]
     .map((cells) =>
       cells
         .map((cell, column) => {
-          if (column === titles.length - 1 && !numeric[column]) return cut(cell, last);
+          if (column === titles.length - 1 && !numeric[column]) return truncate(cell, last);
           return pad(cell, widths[column] ?? 0, numeric[column] === true && rows.length > 0);
         })
         .join(GAP)
@@ -32,14 +32,14 @@ export function table(titles: readonly string[], rows: readonly (readonly Cell[]
 }
 
 function* widthsOf(lines: readonly (readonly string[])[], column: number): Generator<number> {
-  for (const cells of lines) yield width(cells[column] ?? "");
+  for (const cells of lines) yield displayWidth(cells[column] ?? "");
 }
 
 /** Lines of `name   value` about one thing; what has no value is left out. */
-export function facts(pairs: readonly (readonly [name: string, cell: Cell])[]): string {
-  const shown = pairs.filter(([, cell]) => cell !== undefined && cell !== null && cell !== "");
-  const widest = Math.max(...shown.map(([name]) => name.length));
-  return shown.map(([name, cell]) => `${name.padEnd(widest)}${GAP}${cellText(cell)}`).join("\n");
+export function definitionList(pairs: readonly (readonly [name: string, cell: Cell])[]): string {
+  const rows = pairs.filter(([, cell]) => cell !== undefined && cell !== null && cell !== "");
+  const widest = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, cell]) => `${name.padEnd(widest)}${GAP}${cellText(cell)}`).join("\n");
 }
 
 function cellText(cell: Cell): string {
@@ -49,31 +49,31 @@ function cellText(cell: Cell): string {
 }
 
 function pad(text: string, to: number, right: boolean): string {
-  const space = " ".repeat(Math.max(0, to - width(text)));
+  const space = " ".repeat(Math.max(0, to - displayWidth(text)));
   return right ? space + text : text + space;
 }
 
 /** How many columns a text takes on a terminal: Chinese characters and emoji take two. */
-export function width(text: string): number {
+export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
   return columns;
 }
 
-export function cut(text: string, columns: number): string {
-  if (width(text) <= columns) return text;
-  let kept = "";
+export function truncate(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let result = "";
   let used = 1;
   for (const { segment } of graphemes.segment(text)) {
-    used += width(segment);
+    used += displayWidth(segment);
     if (used > columns) break;
-    kept += segment;
+    result += segment;
   }
-  return `${kept}…`;
+  return `${result}…`;
 }
 
-export function bytes(size: number): string {
+export function formatBytes(size: number): string {
   if (size < 1024) return `${size} B`;
   const power = Math.min(3, Math.floor(Math.log2(size) / 10));
   const scaled = size / 1024 ** power;
@@ -81,17 +81,17 @@ export function bytes(size: number): string {
 }
 
 /** An ISO 8601 time without its milliseconds, which nobody reads. */
-export function time(iso: string | null | undefined): string | null {
+export function formatTime(iso: string | null | undefined): string | null {
   return iso?.replace(/\.\d+Z$/, "Z") ?? null;
 }
 
 /** `1 file`, `2 files`. */
-export function count(number: number, noun: string): string {
+export function formatCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 const MAX_VALUE = 160;
 
 export function shortJson(value: unknown): string {
-  return cut(oneLine(JSON.stringify(value) ?? "nothing"), MAX_VALUE);
+  return truncate(oneLine(JSON.stringify(value) ?? "nothing"), MAX_VALUE);
 }

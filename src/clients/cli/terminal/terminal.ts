@@ -6,7 +6,7 @@ import { CliError, EXIT } from "../exit.ts";
 import { createOutput, type ByteStream, type Output } from "./output.ts";
 
 /** What the process around it offers. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly stdout: ByteStream;
   readonly stderr: ByteStream;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-export interface Terminal extends Omit<Surroundings, "stdout" | "stderr"> {
+export interface Terminal extends Omit<ProcessContext, "stdout" | "stderr"> {
   readonly stdout: Output;
   readonly stderr: Output;
   /** Where the person is: what they write as a path begins there. */
@@ -25,7 +25,7 @@ export interface Terminal extends Omit<Surroundings, "stdout" | "stderr"> {
 }
 
 /** Behind it nobody reaches a stream but through an `Output`. */
-export function openTerminal({ stdout, stderr, ...rest }: Surroundings): Terminal {
+export function createTerminal({ stdout, stderr, ...rest }: ProcessContext): Terminal {
   // npm runs a script in the folder of its package.json.
   const npm = rest.env["npm_lifecycle_event"] === "tenantry" ? rest.env["INIT_CWD"] : undefined;
   return {
@@ -60,8 +60,8 @@ export async function askOrEnd(terminal: Terminal, question: string): Promise<st
 /** Like `ask`, but what is typed is not shown. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   terminal.stderr.write(question);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: terminal.stdin, output: nowhere, terminal: true });
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: terminal.stdin, output: discard, terminal: true });
   // While input is hidden the terminal is in raw mode, in which Ctrl+C is no signal but a character.
   const interrupt = new Promise<never>((_resolve, reject) => {
     lines.once("SIGINT", () => reject(new CliError(EXIT.interrupted, "interrupted")));
@@ -79,7 +79,7 @@ function linesOf(lines: Interface): AsyncIterator<string> {
 }
 
 async function nextLine(reader: AsyncIterator<string>, signal: AbortSignal): Promise<string | undefined> {
-  const { promise: interrupted, reject } = interruption();
+  const { promise: interrupted, reject } = createInterrupt();
   signal.addEventListener("abort", reject);
   try {
     const line = await Promise.race([reader.next(), interrupted]);
@@ -89,10 +89,10 @@ async function nextLine(reader: AsyncIterator<string>, signal: AbortSignal): Pro
   }
 }
 
-function interruption(): { promise: Promise<never>; reject: () => void } {
+function createInterrupt(): { promise: Promise<never>; reject: () => void } {
   let reject = () => {};
-  const promise = new Promise<never>((_resolve, refuse) => {
-    reject = () => refuse(new CliError(EXIT.interrupted, "interrupted"));
+  const promise = new Promise<never>((_resolve, rejectPromise) => {
+    reject = () => rejectPromise(new CliError(EXIT.interrupted, "interrupted"));
   });
   return { promise, reject };
 }

@@ -3,22 +3,22 @@
 
 import type { Cause, CauseCode } from "../../../protocol/cause.ts";
 
-export interface AtUpstream {
+export interface UpstreamLocation {
   readonly tenant: string;
   readonly upstream: string;
 }
 
-type Help = string | ((at: AtUpstream, name: string) => string);
+type Hint = string | ((at: UpstreamLocation, name: string) => string);
 
-const refresh = ({ tenant, upstream }: AtUpstream) => `tenantry upstream refresh ${tenant} ${upstream}`;
+const refreshCommand = ({ tenant, upstream }: UpstreamLocation) => `tenantry upstream refresh ${tenant} ${upstream}`;
 
-const HELP: Readonly<Record<CauseCode, Help>> = {
-  "not-read-yet": (at) => `${refresh(at)}, or ask the tenant for something`,
-  "catalog-unusable": (at) => `another release has written it: ${refresh(at)}`,
-  "secret-missing": (at, name) => `tenantry secret set ${at.tenant} ${name}, then ${refresh(at)}`,
+const HINTS: Readonly<Record<CauseCode, Hint>> = {
+  "not-read-yet": (at) => `${refreshCommand(at)}, or ask the tenant for something`,
+  "catalog-unusable": (at) => `another release has written it: ${refreshCommand(at)}`,
+  "secret-missing": (at, name) => `tenantry secret set ${at.tenant} ${name}, then ${refreshCommand(at)}`,
   "token-missing": "auth: its tokenUrl, clientId, clientSecret, scope or resource; the log of the token endpoint",
   "credential-refused": (at) =>
-    `it wants a credential, in headers or auth; or the one it has is wrong or has ended: set the secret anew, then ${refresh(at)}`,
+    `it wants a credential, in headers or auth; or the one it has is wrong or has ended: set the secret anew, then ${refreshCommand(at)}`,
   "no-endpoint": "the URL is not its endpoint: most servers end in /mcp or /sse",
   overloaded: "it has too much to do, and is asked again when it said: ask its operator for more",
   "server-failed": "the server's own failure: its log",
@@ -42,14 +42,14 @@ const HELP: Readonly<Record<CauseCode, Help>> = {
 };
 
 /** A later server may give a code that has no help here. */
-type Given = Pick<Cause, "name"> & { readonly code: string };
+type CauseLike = Pick<Cause, "name"> & { readonly code: string };
 
 /** undefined: nothing is known that helps. */
-export function whatHelps(causes: readonly Given[], at: AtUpstream): string | undefined {
-  const helps = causes.flatMap(({ code, name = "" }) => {
-    const help = Object.hasOwn(HELP, code) ? HELP[code as CauseCode] : undefined;
-    if (help === undefined) return [];
-    return [typeof help === "string" ? help : help(at, name)];
+export function upstreamHints(causes: readonly CauseLike[], location: UpstreamLocation): string | undefined {
+  const hints = causes.flatMap(({ code, name = "" }) => {
+    const hint = Object.hasOwn(HINTS, code) ? HINTS[code as CauseCode] : undefined;
+    if (hint === undefined) return [];
+    return [typeof hint === "string" ? hint : hint(location, name)];
   });
-  return helps.length === 0 ? undefined : [...new Set(helps)].join(". ");
+  return hints.length === 0 ? undefined : [...new Set(hints)].join(". ");
 }

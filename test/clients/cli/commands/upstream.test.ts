@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { Upstream } from "../../../../src/admin/document-schema.ts";
 import { jsonSchemaOf } from "../../../../src/admin/contract-json-schema.ts";
-import { faultsOf } from "../../../../src/admin/validate.ts";
+import { validationErrors } from "../../../../src/admin/validate.ts";
 import { commandLine } from "../../../support/command-line.ts";
 
 const URL = "https://mcp.example.com/mcp";
@@ -168,7 +168,7 @@ describe("the flags of add", () => {
   });
 
   test("write what the schema of a document takes", () => {
-    expect(faultsOf(Upstream, WRITTEN)).toEqual([]);
+    expect(validationErrors(Upstream, WRITTEN)).toEqual([]);
   });
 
   test.each([

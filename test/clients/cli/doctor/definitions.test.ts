@@ -1,14 +1,14 @@
 // What clients mind in a list of tools, each shown by the smallest tool that has it.
 
 import { expect, test } from "vitest";
-import { judgeTools } from "../../../../src/clients/cli/doctor/definitions.ts";
+import { checkTools } from "../../../../src/clients/cli/doctor/definitions.ts";
 
 const annotations = { readOnlyHint: true };
 const inputSchema = { type: "object" };
 const GOOD = { name: "note_list", description: "Lists the notes.", annotations, inputSchema };
 
 test("a list with nothing to mind is said to be so, once", () => {
-  const [finding, ...more] = judgeTools([GOOD, { ...GOOD, name: "note_read" }], "acme");
+  const [finding, ...more] = checkTools([GOOD, { ...GOOD, name: "note_read" }], "acme");
   expect(more).toEqual([]);
   expect(finding).toEqual({ step: "definitions", state: "ok", said: "nothing that a client would mind" });
 });
@@ -26,7 +26,7 @@ test.each([
   ["alternatives at the top", { inputSchema: { type: "object", anyOf: [{}] } }, "failed", "combined schemas"],
 ])("%s is found, with the name and what mends it", (_what, change, state, step) => {
   const tool = { ...GOOD, ...change };
-  const findings = judgeTools([GOOD, { ...GOOD, name: "other" }, tool], "acme");
+  const findings = checkTools([GOOD, { ...GOOD, name: "other" }, tool], "acme");
   expect(findings.map((one) => [one.state, one.step])).toContainEqual([state, step]);
   const found = findings.find((one) => one.step === step);
   expect(found?.said).toContain(`: ${tool.name}`);
@@ -35,17 +35,17 @@ test.each([
 
 test("the longest name that fits behind the server's is not minded, and the next one is", () => {
   const longest = 64 - "mcp__acme__".length;
-  expect(judgeTools([{ ...GOOD, name: "n".repeat(longest) }], "acme")[0]?.state).toBe("ok");
-  expect(judgeTools([{ ...GOOD, name: "n".repeat(longest + 1) }], "acme")[0]?.state).toBe("note");
+  expect(checkTools([{ ...GOOD, name: "n".repeat(longest) }], "acme")[0]?.state).toBe("ok");
+  expect(checkTools([{ ...GOOD, name: "n".repeat(longest + 1) }], "acme")[0]?.state).toBe("note");
 });
 
 test("a name that is listed twice, and more tools than clients take, are found", () => {
-  expect(judgeTools([GOOD, GOOD], "acme")).toMatchObject([{ state: "failed", said: "listed twice: note_list" }]);
+  expect(checkTools([GOOD, GOOD], "acme")).toMatchObject([{ state: "failed", said: "listed twice: note_list" }]);
   const many = Array.from({ length: 61 }, (_, number) => ({ ...GOOD, name: `tool_${number}` }));
-  expect(judgeTools(many, "acme")).toMatchObject([{ step: "number of tools", said: "61" }]);
+  expect(checkTools(many, "acme")).toMatchObject([{ step: "number of tools", said: "61" }]);
 });
 
 test("a finding says the first of many names, and how many more there are", () => {
   const dotted = Array.from({ length: 7 }, (_, number) => ({ ...GOOD, name: `t.${number}` }));
-  expect(judgeTools(dotted, "acme")[0]?.said).toMatch(/: t\.0, t\.1, t\.2, t\.3, t\.4 and 2 more$/);
+  expect(checkTools(dotted, "acme")[0]?.said).toMatch(/: t\.0, t\.1, t\.2, t\.3, t\.4 and 2 more$/);
 });

@@ -2,13 +2,13 @@
 
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { Outbox } from "../../../../src/clients/cli/stdio/outbox.ts";
+import { MessageWriter } from "../../../../src/clients/cli/stdio/outbox.ts";
 
 test("nothing more is written until a full stdout is drained", async () => {
   const written: string[] = [];
   const drain = new EventEmitter();
   const write = (chunk: string) => written.push(chunk) !== 1;
-  const outbox = new Outbox(
+  const outbox = new MessageWriter(
     { write, drained: (listener) => void drain.once("drain", listener) },
     new AbortController().signal,
   );

@@ -1,7 +1,7 @@
 // Commands in messages are typed as they stand: `npm run` in a checkout, `npx` in a project. A result is nobody's message.
 
 import { expect, test } from "vitest";
-import { asTyped } from "../../../../src/clients/cli/terminal/as-typed.ts";
+import { rewriteInvocation } from "../../../../src/clients/cli/terminal/as-typed.ts";
 import { commandLine } from "../../../support/command-line.ts";
 
 const CHECKOUT = { npm_lifecycle_event: "tenantry" };
@@ -24,7 +24,7 @@ test.each<[string, Record<string, string>, string]>([
     "tenantry key list acme",
   ],
 ])("%s, by %o", (text, env, typed) => {
-  expect(asTyped(text, env)).toBe(typed);
+  expect(rewriteInvocation(text, env)).toBe(typed);
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   "./tenantry-0.1.0.tgz",
   '"tenantry", "stdio"',
 ])("%s names no command", (text) => {
-  expect(asTyped(text, CHECKOUT)).toBe(text);
+  expect(rewriteInvocation(text, CHECKOUT)).toBe(text);
 });
 
 test("errors, notes and help are said so; what is printed is not touched", async () => {

@@ -1,7 +1,14 @@
 // How values look to a person.
 
 import { describe, expect, test } from "vitest";
-import { bytes, cut, facts, shortJson, table, width } from "../../../../src/clients/cli/terminal/table.ts";
+import {
+  formatBytes,
+  truncate,
+  definitionList,
+  shortJson,
+  formatTable,
+  displayWidth,
+} from "../../../../src/clients/cli/terminal/table.ts";
 import { oneLine, printable } from "../../../../src/clients/cli/terminal/printable.ts";
 
 const pipe = { isTTY: false, columns: undefined };
@@ -10,7 +17,7 @@ const terminal = { isTTY: true, columns: 40 };
 describe("a table", () => {
   test("aligns text left and numbers right, and shows nothing as a dash", () => {
     expect(
-      table(
+      formatTable(
         ["name", "count", "last"],
         [
           ["a", 1, null],
@@ -23,7 +30,7 @@ describe("a table", () => {
 
   test("counts columns, not code units", () => {
     expect(
-      table(
+      formatTable(
         ["a", "b"],
         [
           ["日本", "x"],
@@ -39,25 +46,25 @@ describe("a table", () => {
 
   test("is cut to the width of a terminal, never in a pipe", () => {
     const rows = [["name", "x".repeat(100)]];
-    const lines = table(["a", "b"], rows, terminal).split("\n");
+    const lines = formatTable(["a", "b"], rows, terminal).split("\n");
     expect(lines[1]).toHaveLength(40);
     expect(lines[1]?.endsWith("…")).toBe(true);
-    expect(table(["a", "b"], rows, pipe)).toContain("x".repeat(100));
+    expect(formatTable(["a", "b"], rows, pipe)).toContain("x".repeat(100));
   });
 
   test("keeps every value on its line and without control characters", () => {
-    expect(table(["a"], [["one\r\n two\u001b[31m\u0000"]], pipe)).toBe("A\none two␛[31m␀");
+    expect(formatTable(["a"], [["one\r\n two\u001b[31m\u0000"]], pipe)).toBe("A\none two␛[31m␀");
   });
 
   test("of 100,000 rows does not take long", () => {
     const rows = Array.from({ length: 100_000 }, (_, row) => [`file:///${row}`, row]);
-    expect(table(["uri", "size"], rows, pipe).split("\n")).toHaveLength(100_001);
+    expect(formatTable(["uri", "size"], rows, pipe).split("\n")).toHaveLength(100_001);
   });
 });
 
 test("facts leave out what is not there", () => {
   expect(
-    facts([
+    definitionList([
       ["a", 1],
       ["long", "x"],
       ["gone", null],
@@ -74,13 +81,13 @@ test.each([
   [25 * 1024 * 1024, "25 MiB"],
   [5 * 1024 ** 4, "5120 GiB"],
 ])("%i bytes are %s", (size, shown) => {
-  expect(bytes(size)).toBe(shown);
+  expect(formatBytes(size)).toBe(shown);
 });
 
 test("cutting counts the dots and never splits a character", () => {
-  expect(cut("abc", 3)).toBe("abc");
-  expect(cut("abcd", 3)).toBe("ab…");
-  expect(width(cut("日本日本", 4))).toBeLessThanOrEqual(4);
+  expect(truncate("abc", 3)).toBe("abc");
+  expect(truncate("abcd", 3)).toBe("ab…");
+  expect(displayWidth(truncate("日本日本", 4))).toBeLessThanOrEqual(4);
   expect(shortJson({ a: "x".repeat(1000) })).toHaveLength(160);
   expect(shortJson(undefined)).toBe("nothing");
 });

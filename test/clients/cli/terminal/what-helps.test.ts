@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { whatHelps } from "../../../../src/clients/cli/terminal/what-helps.ts";
+import { upstreamHints } from "../../../../src/clients/cli/terminal/what-helps.ts";
 import { CAUSES } from "../../../../src/protocol/cause.ts";
 
 const AT = { tenant: "acme", upstream: "tracker" };
@@ -20,16 +20,16 @@ it("the page has a row for each code", () => {
 });
 
 it.each(rows)("%s helps what the page says", (code, helps) => {
-  expect(whatHelps([{ code, name: "NAME" }], AT)).toBe(helps);
+  expect(upstreamHints([{ code, name: "NAME" }], AT)).toBe(helps);
 });
 
 it("each of several causes is helped, and one that comes twice once", () => {
-  expect(whatHelps([{ code: "too-much" }, { code: "waiting" }, { code: "too-much" }], AT)).toBe(
+  expect(upstreamHints([{ code: "too-much" }, { code: "waiting" }, { code: "too-much" }], AT)).toBe(
     "more than a tenant takes: ask the server's operator for a smaller list. tenantry upstream pending acme tracker, then approve or reject",
   );
 });
 
 it("nothing is made up for a code that a later server gives, nor where there is none", () => {
-  for (const code of ["full-moon", "constructor"]) expect(whatHelps([{ code }], AT)).toBeUndefined();
-  expect(whatHelps([], AT)).toBeUndefined();
+  for (const code of ["full-moon", "constructor"]) expect(upstreamHints([{ code }], AT)).toBeUndefined();
+  expect(upstreamHints([], AT)).toBeUndefined();
 });
