@@ -10,7 +10,7 @@ import { classify } from "../protocol/classify.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, isRequestId, type EchoId } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { serveWithAppUser, type Endpoint } from "./app.ts";
+import { serveWithAppUser, type Endpoint } from "./serve.ts";
 import { authorizeRequest } from "./enter.ts";
 import { createRequest2025 } from "./era-2025/answers.ts";
 import { runCall } from "./era-2025/calls.ts";

@@ -15,7 +15,7 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
 import { resolveLimits } from "../limits/limit-table.ts";
-import type { Endpoint } from "./app.ts";
+import type { Endpoint } from "./serve.ts";
 import { readBodyText } from "./body.ts";
 import { createRefreshContext, createViewFor } from "./enter.ts";
 import { noEndpoint } from "./hold-tenant.ts";

@@ -13,7 +13,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import { acceptsTokens, type TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { CachedPolicy } from "../tenants/isolate/snapshot.ts";
-import { serve, type Endpoint } from "./app.ts";
+import { serve, type Endpoint } from "./serve.ts";
 import { getTenantPolicy, noEndpoint, unauthorized } from "./hold-tenant.ts";
 import { tenantOfHost } from "./find-tenant.ts";
 import { toRejection } from "./limit-messages.ts";

@@ -11,7 +11,7 @@ import {
 import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { parseTarget, type Endpoint } from "./app.ts";
+import { parseTarget, type Endpoint } from "./serve.ts";
 import { noEndpoint } from "./hold-tenant.ts";
 import {
   parseLoginLocation,
