@@ -12,7 +12,7 @@ import type { Tier } from "./test/support/tier.ts";
 const chaiConfig = { truncateThreshold: 1_500 };
 
 /** In these folders a file says by its imports what it needs: a Worker that runs, Workers of its own, or none. */
-const MIXED = globSync("test/{http,founding,regression}/**/*.test.ts");
+const MIXED = globSync("test/{endpoint,founding,regression}/**/*.test.ts");
 const E2E = globSync("test/e2e/**/*.test.ts");
 const asksRunning = (file: string) => imports(file, /support\/fixture-origin\.ts"/);
 const startsOwn = (file: string) =>
@@ -39,7 +39,7 @@ const LATER = globSync(
 );
 
 /** What starts programs a hundred times over. */
-const SLOW_PROGRAMS = ["test/clients/cli/stdio/**/*.test.ts", "test/clients/cli/hostile-*.test.ts"];
+const SLOW_PROGRAMS = ["test/cli/stdio/**/*.test.ts", "test/cli/hostile-*.test.ts"];
 
 /** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
 const BUNDLED = [
@@ -86,12 +86,12 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
 
 /** What waits for deadlines, goes over all tenants, counts what an isolate holds, or needs a fresh module: a workerd for each. */
 const ALONE = [
-  "test/{calls/lost-promises-of-two-workers,content/zod-mini}.test.ts",
-  "test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts",
+  "test/handlers/{lost-promises-of-two-workers,zod-mini}.test.ts",
+  "test/gateway/{slow-upstream,objects-away,guard/call-retry}.test.ts",
   "test/records/stored-calls.test.ts",
-  "test/{deployment/feature-sources,tenants/isolate/sections}.test.ts",
+  "test/{deployment/feature-sources,tenants/cache/section-cache}.test.ts",
   "test/admin/{declared-tenants,hub-away,operator-decisions-stand,skewed-clocks}.test.ts",
-  "test/admin/{tenant-admin-secrecy,withdrawn-access,apply/block-on-its-way}.test.ts",
+  "test/admin/{tenant-admin-secrecy,withdrawn-access,services/block-on-its-way}.test.ts",
   "test/admin/platform/*.test.ts",
   "test/admin/routes/upstream-blocks.test.ts",
 ];
@@ -159,7 +159,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "node",
       include: [
-        "test/{protocol,mcp-client,limits,support,demo,clients,bench,scripts,testing}/**/*.test.ts",
+        "test/{protocol,mcp-client,limits,support,demo,cli,bench,scripts,testing}/**/*.test.ts",
         "test/conformance/verdict.test.ts",
         PURE,
         "test/*.test.ts",
@@ -177,7 +177,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
   // No file names what it stores as another does: one workerd serves all.
   inWorkerd("worker", {
     include: [
-      "test/{auth,calls,connect,content,deployment,gateway,login,outbound,records,sessions,streams,tenants}/**/*.test.ts",
+      "test/{auth,catalog,connect,deployment,gateway,handlers,login,outbound,records,resources,sessions,streams,tenants}/**/*.test.ts",
     ],
     exclude: [...ALONE, PURE],
     isolate: false,

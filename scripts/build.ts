@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
-const cli = join(root, "dist/clients/cli");
+const cli = join(root, "dist/cli");
 
 /** Packages that were written for `require` find it here, for what Node itself has. */
 const REQUIRE =
@@ -24,7 +24,7 @@ function compile(): boolean {
 async function bundleCommandLine(): Promise<void> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [join(root, "src/clients/cli/main.ts")],
+    entryPoints: [join(root, "src/cli/main.ts")],
     outfile: join(cli, "main.js"),
     bundle: true,
     format: "esm",

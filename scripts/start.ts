@@ -16,10 +16,10 @@ import {
   loadOrCreateSecretsKey,
   probeServer,
   type ServerStatus,
-} from "../src/clients/cli/local/development.ts";
-import { deleteEnvFile, writeEnvFile } from "../src/clients/cli/local/env-file.ts";
-import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
-import { deleteDevelopmentToken, writeDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
+} from "../src/cli/local/development.ts";
+import { deleteEnvFile, writeEnvFile } from "../src/cli/local/env-file.ts";
+import { lockFolder, type FolderLock } from "../src/cli/local/folder-lock.ts";
+import { deleteDevelopmentToken, writeDevelopmentToken } from "../src/cli/local/token-file.ts";
 
 const STATE = ".wrangler/state";
 const READY_WITHIN_MS = 60_000;

@@ -6,7 +6,7 @@ const PROGRAMS = [
   "tsconfig.json",
   "src/protocol/tsconfig.json",
   "src/mcp-client/tsconfig.json",
-  "src/clients/tsconfig.json",
+  "src/cli/tsconfig.json",
   "test/tsconfig.json",
   "test/tsconfig.worker.json",
 ];

@@ -2,41 +2,41 @@
 // shows each change.
 // oxlint-disable oxc/no-barrel-file
 
-import type { Around } from "./calls/call-host.ts";
-import type { NewResource } from "./calls/resource-store.ts";
+import type { Around } from "./handlers/request-scope.ts";
+import type { NewResource } from "./handlers/resource-store.ts";
 import type { TenantDefinitionOf } from "./tenants/document/tenant-definition.ts";
 
-export { createWorker, type TenantryWorker } from "./http/create-worker.ts";
-export type { Env } from "./http/visit.ts";
+export { createWorker, type TenantryWorker } from "./app/create-worker.ts";
+export type { Env } from "./endpoint/request-context.ts";
 export type { AppUser } from "./auth/app-user.ts";
-export type { CalledTool, TenantOutside } from "./http/outside.ts";
+export type { CalledTool, TenantOutside } from "./endpoint/outside.ts";
 export type TenantDefinition = TenantDefinitionOf<NewResource, Around>;
 
-export { defineTool, type Tool } from "./content/define/tool.ts";
-export { definePrompt, type Prompt } from "./content/define/prompt.ts";
-export { defineResource, defineTemplate, type Resource, type ResourceTemplate } from "./content/define/resource.ts";
+export { defineTool, type Tool } from "./handlers/tool.ts";
+export { definePrompt, type Prompt } from "./handlers/prompt.ts";
+export { defineResource, defineTemplate, type Resource, type ResourceTemplate } from "./handlers/resource.ts";
 
-export type { Context } from "./calls/typed-context.ts";
-export type { CompletionContext } from "./calls/run-completer.ts";
-export type { Infer } from "./calls/schema.ts";
-export type { Root } from "./calls/context.ts";
+export type { Context } from "./handlers/typed-context.ts";
+export type { CompletionContext } from "./handlers/run-completer.ts";
+export type { Infer } from "./handlers/schema.ts";
+export type { Root } from "./handlers/context.ts";
 export type { JsonObject } from "./protocol/jsonrpc.ts";
-export type { ElicitAnswer } from "./calls/eliciting.ts";
-export type { SampleParams, SampleResult } from "./calls/sampling.ts";
-export type { ContentBlock, ResourceLinkBlock } from "./calls/content-block.ts";
-export type { PromptMessage } from "./content/define/results.ts";
-export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";
+export type { ElicitAnswer } from "./handlers/elicitation.ts";
+export type { SampleParams, SampleResult } from "./handlers/sampling.ts";
+export type { ContentBlock, ResourceLinkBlock } from "./handlers/content-block.ts";
+export type { PromptMessage } from "./handlers/results.ts";
+export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./handlers/resource-store.ts";
 export type { Principal } from "./auth/principal.ts";
 
-export type { Around, CallEvent, Hooks } from "./calls/call-host.ts";
+export type { Around, CallEvent, Hooks } from "./handlers/request-scope.ts";
 
 export type { Feature } from "./deployment/feature.ts";
 export type { ServedTool } from "./protocol/source.ts";
 export { admin } from "./admin/admin.ts";
-export { gateway } from "./http/gateway-feature.ts";
-export { login } from "./http/login-feature.ts";
+export { gateway } from "./gateway/gateway-feature.ts";
+export { login } from "./login/login-feature.ts";
 export { connectPage } from "./connect/connect-page.ts";
-export { telemetry } from "./http/telemetry-feature.ts";
+export { telemetry } from "./records/telemetry-feature.ts";
 export type { RequestEvent } from "./telemetry/request-event.ts";
 export { usage } from "./records/usage.ts";
 export { callAudit } from "./records/call-audit.ts";
@@ -46,4 +46,4 @@ export { links } from "./gateway/budget/links.ts";
 export { UserError } from "./protocol/user-error.ts";
 export { OutboundError } from "./outbound/outbound-error.ts";
 export { IdentityError } from "./login/identity/identity-error.ts";
-export { TenantError } from "./http/tenant-error.ts";
+export { TenantError } from "./endpoint/tenant-error.ts";

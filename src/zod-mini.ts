@@ -3,7 +3,7 @@
 
 import { en } from "zod/locales";
 import { config, toJSONSchema, type $ZodType } from "zod/v4/core";
-import { setZodMiniWriter } from "./calls/schema.ts";
+import { setZodMiniWriter } from "./handlers/schema.ts";
 
 setZodMiniWriter((schema, how) => toJSONSchema(schema as unknown as $ZodType, how));
 // As in zod itself, texts that the author has set are kept.

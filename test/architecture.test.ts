@@ -30,11 +30,11 @@ const GOOD: Record<string, string> = {
   "package.json": '{ "version": "1.2.3" }',
   "src/worker.ts": code('import { demo } from "./demo/pages.ts";', "export default demo;"),
   "src/demo/pages.ts": code('import readme from "../../README.md";', 'export * from "../tenantry.ts";'),
-  "src/tenantry.ts": code('export type { A } from "./protocol/era.ts";'),
-  "src/http/app.ts": code('import { Hono } from "hono";', 'export { VERSION } from "./version.ts";'),
-  "src/http/version.ts": code('export const VERSION = "1.2.3";'),
+  "src/tenantry.ts": code('export type { A } from "./protocol/revisions.ts";'),
+  "src/app/app.ts": code('import { Hono } from "hono";', 'export { VERSION } from "./version.ts";'),
+  "src/app/version.ts": code('export const VERSION = "1.2.3";'),
   "src/streams/hub-object.ts": code('import { DurableObject } from "cloudflare:workers";'),
-  "src/protocol/era.ts": code('export type A = import("./methods/lists.ts").List;'),
+  "src/protocol/revisions.ts": code('export type A = import("./methods/lists.ts").List;'),
   "src/protocol/methods/lists.ts": code("export type List = string; new Date(0); Math.max(1, 2);"),
 };
 
@@ -49,8 +49,8 @@ const BREAKS: Record<RuleTitle, Break[]> = {
   "src imports only from a lower rank or its own folder": [
     {
       what: "an import from a higher rank",
-      tree: { "src/protocol/era.ts": code('import { x } from "../http/app.ts";') },
-      says: ["src/protocol/era.ts: protocol imports http"],
+      tree: { "src/protocol/revisions.ts": code('import { x } from "../app/app.ts";') },
+      says: ["src/protocol/revisions.ts: protocol imports app"],
     },
     {
       what: "a type import from a higher rank, over several lines, in a nested folder",
@@ -59,13 +59,13 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     },
     {
       what: "a type in the middle of a line",
-      tree: { "src/http/app.ts": code('export const x: import("../worker.ts").X = 1;') },
-      says: ["src/http/app.ts: http imports worker.ts"],
+      tree: { "src/app/app.ts": code('export const x: import("../worker.ts").X = 1;') },
+      says: ["src/app/app.ts: app imports worker.ts"],
     },
     {
       what: "an import at run time",
-      tree: { "src/http/app.ts": code('export const x = async () => import("../demo/pages.ts");') },
-      says: ["src/http/app.ts: http imports demo"],
+      tree: { "src/app/app.ts": code('export const x = async () => import("../demo/pages.ts");') },
+      says: ["src/app/app.ts: app imports demo"],
     },
     {
       what: "a folder that nobody ranked",
@@ -75,43 +75,43 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     {
       what: "an import from outside src",
       tree: {
-        "src/http/app.ts": code('import "../../test/support/mcp-client.ts";'),
+        "src/app/app.ts": code('import "../../test/support/mcp-client.ts";'),
         "test/support/mcp-client.ts": code(""),
       },
-      says: ["src/http/app.ts: imports ../../test/support/mcp-client.ts from outside src"],
+      says: ["src/app/app.ts: imports ../../test/support/mcp-client.ts from outside src"],
     },
     {
       what: "Markdown outside the demo",
-      tree: { "src/http/app.ts": code('import readme from "../../README.md";') },
-      says: ["src/http/app.ts: imports ../../README.md from outside src"],
+      tree: { "src/app/app.ts": code('import readme from "../../README.md";') },
+      says: ["src/app/app.ts: imports ../../README.md from outside src"],
     },
     {
       what: "an import without an extension",
-      tree: { "src/http/app.ts": code('import { VERSION } from "./version";') },
-      says: ["src/http/app.ts: ./version is no file; imports end in .ts"],
+      tree: { "src/app/app.ts": code('import { VERSION } from "./version";') },
+      says: ["src/app/app.ts: ./version is no file; imports end in .ts"],
     },
   ],
   "src has no import cycle, type imports included": [
     {
       what: "a cycle of type imports",
       tree: {
-        "src/http/app.ts": code('import type { B } from "./body.ts";'),
-        "src/http/body.ts": code('export type { C } from "./sse.ts";'),
-        "src/http/sse.ts": code('import type { A } from "./app.ts";'),
+        "src/app/app.ts": code('import type { B } from "./body.ts";'),
+        "src/app/body.ts": code('export type { C } from "./sse.ts";'),
+        "src/app/sse.ts": code('import type { A } from "./app.ts";'),
       },
-      says: ["src/http/app.ts → src/http/body.ts → src/http/sse.ts → src/http/app.ts"],
+      says: ["src/app/app.ts → src/app/body.ts → src/app/sse.ts → src/app/app.ts"],
     },
     {
       what: "a file that imports itself",
-      tree: { "src/http/app.ts": code('import { x } from "./app.ts";') },
-      says: ["src/http/app.ts → src/http/app.ts"],
+      tree: { "src/app/app.ts": code('import { x } from "./app.ts";') },
+      says: ["src/app/app.ts → src/app/app.ts"],
     },
   ],
   "src imports a package only where it belongs": [
     ...["cloudflare:workers", "node:crypto", "hono", "hono/html", "zod", "@cfworker/json-schema"].map((name) => ({
       what: `${name} under protocol`,
-      tree: { "src/protocol/era.ts": code(`import { x } from "${name}";`) },
-      says: [`src/protocol/era.ts: imports ${name}`],
+      tree: { "src/protocol/revisions.ts": code(`import { x } from "${name}";`) },
+      says: [`src/protocol/revisions.ts: imports ${name}`],
     })),
     ...["zod/mini", "zod/locales"].map((name) => ({
       what: `${name} in the contract`,
@@ -120,8 +120,8 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     })),
     {
       what: "zod in what runs without a request to the admin API",
-      tree: { "src/admin/apply/limit-rules.ts": code('import * as z from "zod";') },
-      says: ["src/admin/apply/limit-rules.ts: imports zod"],
+      tree: { "src/admin/services/limit-rules.ts": code('import * as z from "zod";') },
+      says: ["src/admin/services/limit-rules.ts: imports zod"],
     },
     {
       what: "cloudflare:workers outside a Durable Object's file",
@@ -135,27 +135,29 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     },
     {
       what: "a package that nobody decided on",
-      tree: { "src/http/app.ts": code('import "left-pad";') },
-      says: ["src/http/app.ts: imports left-pad"],
+      tree: { "src/app/app.ts": code('import "left-pad";') },
+      says: ["src/app/app.ts: imports left-pad"],
     },
     {
       what: "a computed import",
-      tree: { "src/http/app.ts": code("export const load = async (name: string) => import(name);") },
-      says: ["src/http/app.ts: imports a computed name"],
+      tree: { "src/app/app.ts": code("export const load = async (name: string) => import(name);") },
+      says: ["src/app/app.ts: imports a computed name"],
     },
   ],
   "the demo is written against the public package": [
     {
       what: "an import past tenantry.ts",
-      tree: { "src/demo/pages.ts": code('import type { A } from "../protocol/era.ts";', 'export * from "./more.ts";') },
-      says: ["src/demo/pages.ts: imports src/protocol/era.ts"],
+      tree: {
+        "src/demo/pages.ts": code('import type { A } from "../protocol/revisions.ts";', 'export * from "./more.ts";'),
+      },
+      says: ["src/demo/pages.ts: imports src/protocol/revisions.ts"],
     },
   ],
   "protocol reads no clock and no randomness": [
     {
       what: "every way to read them",
       tree: {
-        "src/protocol/era.ts": code(
+        "src/protocol/revisions.ts": code(
           "export const a = Date.now();",
           "export const b = new Date();",
           "export const c = Math.random();",
@@ -163,7 +165,7 @@ const BREAKS: Record<RuleTitle, Break[]> = {
         ),
       },
       says: ["Date.now", "new Date()", "Math.random", "performance", "crypto"].map(
-        (what) => `src/protocol/era.ts: uses ${what}`,
+        (what) => `src/protocol/revisions.ts: uses ${what}`,
       ),
     },
   ],
@@ -185,7 +187,7 @@ const BREAKS: Record<RuleTitle, Break[]> = {
   ],
   "files and folders have kebab-case names that say something": ["utils", "index", "camelCase", "snake_case"].flatMap(
     (name) => [
-      { what: `${name}.ts`, tree: { [`src/http/${name}.ts`]: code("") }, says: [`src/http/${name}.ts`] },
+      { what: `${name}.ts`, tree: { [`src/app/${name}.ts`]: code("") }, says: [`src/app/${name}.ts`] },
       { what: `a folder ${name}`, tree: { [`test/${name}/a.test.ts`]: "" }, says: [`test/${name}/a.test.ts`] },
     ],
   ),
@@ -193,10 +195,10 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     {
       what: "two things of one name, a type among them",
       tree: {
-        "src/http/app.ts": code("export interface Place {", "  x: 1;", "}"),
+        "src/app/app.ts": code("export interface Place {", "  x: 1;", "}"),
         "src/auth/key.ts": code("export async function Place() {}", "export type Own = 1;"),
       },
-      says: ["Place: src/http/app.ts, src/auth/key.ts"],
+      says: ["Place: src/app/app.ts, src/auth/key.ts"],
     },
   ],
   "a row is written by the names of its columns": [
@@ -221,17 +223,17 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     {
       what: "an empty catch, and one of a promise, without a word",
       tree: {
-        "src/http/app.ts": code("", "", "try {", "  x();", "} catch {}"),
-        "src/http/mcp.ts": code("", "", "", "", "void y().catch(() => undefined);"),
+        "src/app/app.ts": code("", "", "try {", "  x();", "} catch {}"),
+        "src/endpoint/mcp.ts": code("", "", "", "", "void y().catch(() => undefined);"),
       },
-      says: ["src/http/app.ts:6: } catch {}", "src/http/mcp.ts:6: void y().catch(() => undefined);"],
+      says: ["src/app/app.ts:6: } catch {}", "src/endpoint/mcp.ts:6: void y().catch(() => undefined);"],
     },
   ],
   "src switches no rule off": [
     {
       what: "a limit, everything, or the compiler",
       tree: {
-        "src/http/app.ts": code(
+        "src/app/app.ts": code(
           "// oxlint-disable-next-line max-lines-per-function -- it is long",
           "/* oxlint-disable */",
           "// @ts-ignore",
@@ -239,23 +241,23 @@ const BREAKS: Record<RuleTitle, Break[]> = {
         ),
       },
       says: [
-        "src/http/app.ts: oxlint-disable-next-line max-lines-per-function -- it is long",
-        "src/http/app.ts: oxlint-disable */",
-        "src/http/app.ts: @ts-ignore",
+        "src/app/app.ts: oxlint-disable-next-line max-lines-per-function -- it is long",
+        "src/app/app.ts: oxlint-disable */",
+        "src/app/app.ts: @ts-ignore",
       ],
     },
   ],
   "src calls eras by their date": [
     {
       what: "words that age",
-      tree: { "src/http/app.ts": code("export const isLegacy = true; // as modern ones do") },
-      says: ["src/http/app.ts: isLegacy", "src/http/app.ts: modern"],
+      tree: { "src/app/app.ts": code("export const isLegacy = true; // as modern ones do") },
+      says: ["src/app/app.ts: isLegacy", "src/app/app.ts: modern"],
     },
   ],
   "the version that is shown is the version of the package": [
     {
       what: "another version",
-      tree: { "src/http/version.ts": code('export const VERSION = "1.2.4";') },
+      tree: { "src/app/version.ts": code('export const VERSION = "1.2.4";') },
       says: ["package.json has 1.2.3, the server shows 1.2.4"],
     },
   ],

@@ -16,17 +16,19 @@ const RANKS = [
   "auth",
   "tenants",
   "limits",
-  "calls",
-  "content",
+  "handlers",
+  "resources",
+  "catalog",
   "streams",
   "sessions",
   "deployment",
+  "endpoint",
   "records",
   "gateway",
   "login",
   "connect",
   "admin",
-  "http",
+  "app",
   "tenantry.ts",
   "objects.ts",
   "zod-mini.ts",
@@ -34,24 +36,24 @@ const RANKS = [
   "demo",
   "demo-worker.ts",
   "worker.ts",
-  "clients",
+  "cli",
 ];
 
 /** All that a program outside of the Worker knows of it; the rest is HTTP. It reads servers as the gateway does. */
-const KNOWN_TO_CLIENTS =
-  /^src\/(clients\/|protocol\/|mcp-client\/|admin\/(admin-client|contract)\.ts$|gateway\/(upstream-link|read-catalog|upstream-catalog)\.ts$)/;
+const KNOWN_TO_CLI =
+  /^src\/(cli\/|protocol\/|mcp-client\/|connect\/recipes\/|admin\/(admin-client|contract)\.ts$|gateway\/(upstream-link|read-catalog|upstream-catalog)\.ts$)/;
 
 /** Every import that is not a file of ours, and the only files of src that may have it. */
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^cloudflare:workers$/, files: /(-(object|entrypoint)|\/directory\/namespaces)\.ts$/ },
   { name: /^eventsource-parser$/, files: /^src\/mcp-client\/server-sent-events\.ts$/ },
-  { name: /^hono(\/|$)/, files: /^src\/(http|admin|login\/server)\// },
+  { name: /^hono(\/|$)/, files: /^src\/(app|admin|login\/server)\// },
   // The writer that authors with zod/mini import.
   { name: /^zod\/(v4\/core|locales)$/, files: /^src\/zod-mini\.ts$/ },
-  { name: /^zod$/, files: /^src\/admin\/(?!apply\/|platform\/)/ },
+  { name: /^zod$/, files: /^src\/admin\/(?!services\/|platform\/)/ },
   { name: /^jose$/, files: /^src\/(auth\/jwt|login\/(identity|issuers|operators)\/[a-z-]+)\.ts$/ },
-  { name: /^oauth4webapi$/, files: /^src\/clients\/cli\/sign-in\// },
-  { name: /^(node:.*|commander|yaml)$/, files: /^src\/clients\/cli\// },
+  { name: /^oauth4webapi$/, files: /^src\/cli\/sign-in\// },
+  { name: /^(node:.*|commander|yaml)$/, files: /^src\/cli\// },
 ];
 
 /** A folder or file of one of these names collects whatever has no better place. */
@@ -93,7 +95,7 @@ function importsAgainstRank(tree: Tree): string[] {
       if (isText(file, target)) return [];
       if (!target.startsWith("src/")) return [`${file}: imports ${specifier} from outside src`];
       const to = entryOf(target);
-      if (from === "clients") return KNOWN_TO_CLIENTS.test(target) ? [] : [`${file}: ${from} imports ${target}`];
+      if (from === "cli") return KNOWN_TO_CLI.test(target) ? [] : [`${file}: ${from} imports ${target}`];
       return to === from || RANKS.indexOf(to) < RANKS.indexOf(from) ? [] : [`${file}: ${from} imports ${to}`];
     });
   });
@@ -179,7 +181,7 @@ const SWALLOWS = /catch \{\s*\}|\.catch\(\(\) => (?:\{\s*\}|undefined)\)/;
 /** By a comment in the four lines before. Programs at a terminal have somebody who sees what happens. */
 function swallowedErrors(tree: Tree): string[] {
   return sources(tree)
-    .filter(([file]) => entryOf(file) !== "clients")
+    .filter(([file]) => entryOf(file) !== "cli")
     .flatMap(([file, text]) => {
       const lines = text.split("\n");
       const says = (at: number) =>
@@ -223,7 +225,7 @@ function eraWords(tree: Tree): string[] {
 
 function wrongVersion(tree: Tree): string[] {
   const { version } = JSON.parse(tree.get("package.json") ?? "{}") as { version?: string };
-  const shown = /VERSION = "([^"]*)"/.exec(tree.get("src/http/version.ts") ?? "")?.[1];
+  const shown = /VERSION = "([^"]*)"/.exec(tree.get("src/app/version.ts") ?? "")?.[1];
   return shown !== undefined && shown === version ? [] : [`package.json has ${version}, the server shows ${shown}`];
 }
 

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findRecipe, RECIPES } from "../src/protocol/connect/recipes.ts";
+import { findRecipe, RECIPES } from "../src/connect/recipes/recipes.ts";
 import { blocksIn } from "./support/page-blocks.ts";
 
 const ROOT = join(import.meta.dirname, "..");

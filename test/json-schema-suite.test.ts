@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { compileJsonSchema } from "../src/calls/json-schema.ts";
+import { compileJsonSchema } from "../src/handlers/json-schema.ts";
 import { isObject, type JsonObject } from "../src/protocol/jsonrpc.ts";
 
 interface Group {

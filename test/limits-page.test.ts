@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { PLATFORM_PARTS } from "../src/limits/bucket.ts";
-import { LIMIT_NAMES, LIMITS } from "../src/limits/limit-table.ts";
+import { LIMIT_NAMES, LIMITS } from "../src/limits/limit-definitions.ts";
 import { MAX_BATCH } from "../src/protocol/classify.ts";
 import { MAX_CONTAINERS } from "../src/protocol/jsonrpc.ts";
 import { MAX_LISTENED_URIS } from "../src/protocol/methods/subscriptions.ts";

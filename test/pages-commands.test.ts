@@ -4,8 +4,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { createProgram } from "../src/clients/cli/program.ts";
-import type { Terminal } from "../src/clients/cli/terminal/terminal.ts";
+import { createProgram } from "../src/cli/program.ts";
+import type { Terminal } from "../src/cli/terminal/terminal.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { rowOf } from "./http/clients-in-the-wild/row.ts";
-import { WILD_CLIENTS } from "./http/clients-in-the-wild/rows.ts";
+import { rowOf } from "./endpoint/clients-in-the-wild/row.ts";
+import { WILD_CLIENTS } from "./endpoint/clients-in-the-wild/rows.ts";
 
 const page = readFileSync(new URL("../docs/clients-in-the-wild.md", import.meta.url), "utf8");
 

@@ -1,15 +1,15 @@
 // The Worker of the table of many tenants: its bindings count what is called, and its directory and its tenants can be filled
 // without the admin API, which would take hours. It runs twice, as in production: the objects live in another isolate.
 import * as z from "zod";
-import { instrumentBindings } from "../../src/telemetry/counted-bindings.ts";
-import { createTenantStub, ANY_UID } from "../../src/tenants/authority/incarnation.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { instrumentBindings } from "../../src/telemetry/instrument-bindings.ts";
+import { createTenantStub, ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { namespaceOf, withNamespaces } from "../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../src/tenants/directory/shard.ts";
 import { SHARD_COUNT } from "../../src/tenants/directory/shards.ts";
-import { getFreshPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { getFreshPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { DirectoryObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";

@@ -2,15 +2,15 @@
 // Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
 // are ended by the method that DELETE ends in.
 import * as z from "zod";
-import { storageKey, createTenantStub, ANY_UID } from "../../src/tenants/authority/incarnation.ts";
-import { endedSessionStore } from "../../src/tenants/authority/ended-tables.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { storageKey, createTenantStub, ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
+import { endedSessionStore } from "../../src/tenants/object/ended-session-store.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { namespaceOf } from "../../src/tenants/directory/namespaces.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
-import { bodyKey } from "../../src/content/store/resource-row.ts";
-import { digestOf } from "../../src/content/store/open-store.ts";
-import { contentStore, type PutResource } from "../../src/content/store/content-tables.ts";
+import { bodyKey } from "../../src/resources/resource-row.ts";
+import { digestOf } from "../../src/resources/resource-store.ts";
+import { contentStore, type PutResource } from "../../src/resources/content-store.ts";
 import { ContentObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";

@@ -13,7 +13,7 @@ import { startIssuer } from "./login/issuer.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import type { Json, Target } from "./target.ts";
 
-const MAIN = join(import.meta.dirname, "../../src/clients/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 const run = promisify(execFile);
 
 const PATHS = [

@@ -3,8 +3,8 @@
 import { Document } from "../../src/admin/document-schema.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import { BOUNDS } from "../../src/tenants/document/selection-bounds.ts";
-import { LIMITS } from "../../src/limits/limit-table.ts";
-import { TOPICS } from "../../src/clients/cli/commands/help-topics.ts";
+import { LIMITS } from "../../src/limits/limit-definitions.ts";
+import { TOPICS } from "../../src/cli/commands/help-topics.ts";
 import { ALIKE, DOCUMENT_WORDS } from "./document-words.ts";
 import { shapeWords, type Shape } from "./shape-words.ts";
 import { table, wordsOf } from "./table.ts";

@@ -79,7 +79,7 @@ const byName = (a: string, b: string) => (a < b ? -1 : 1);
 
 /** Of the Worker, in the order of the alphabet. */
 export function settingNames(): readonly string[] {
-  const sources = globSync("src/**/*.ts", { cwd: ROOT }).filter((file) => !file.startsWith("src/clients/"));
+  const sources = globSync("src/**/*.ts", { cwd: ROOT }).filter((file) => !file.startsWith("src/cli/"));
   const declared = sources.flatMap((file) =>
     [...readFileSync(join(ROOT, file), "utf8").matchAll(/\breadonly ([A-Z][A-Z_]+)\?:/g)].map(([, name = ""]) => name),
   );

@@ -7,8 +7,8 @@ import type { BuiltInFeature, Deployment } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { requireFeature } from "../deployment/registry.ts";
 import { assertNoOptions } from "../protocol/members.ts";
-import { recordExceededLimit } from "../limits/note-met.ts";
-import { runBaseRolloutStep } from "./apply/base-step.ts";
+import { recordExceededLimit } from "../limits/record-exceeded-limit.ts";
+import { runBaseRolloutStep } from "./services/base-rollout-step.ts";
 import type { createAdmin } from "./create-admin.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 

@@ -17,7 +17,7 @@ import {
   Upstream,
 } from "./document-schema.ts";
 import { Explanation } from "./explain-schema.ts";
-import { ErrorRow, FieldRules, Problem, warningMembers } from "./fault-schema.ts";
+import { ErrorRow, FieldRules, Problem, warningMembers } from "./error-schema.ts";
 import { GrantShape, LoginClientShape } from "./grant-schema.ts";
 import { LimitShape } from "./limit-schema.ts";
 import { RecordedLine, UsageLineShape, WebhooksShape, WebhookTestResult } from "./record-schema.ts";
@@ -36,7 +36,7 @@ import {
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
 export { Explanation } from "./explain-schema.ts";
-export { MetricsShape, ErrorRow, Problem } from "./fault-schema.ts";
+export { MetricsShape, ErrorRow, Problem } from "./error-schema.ts";
 export { GrantShape, LoginClientShape } from "./grant-schema.ts";
 export { RecordedLine, UsageLineShape, WebhooksShape, WebhookTestResult } from "./record-schema.ts";
 export { LimitValue, LimitsShape } from "./limit-schema.ts";

@@ -2,7 +2,7 @@
 // checked where a document meets its bases and the Worker's tools.
 
 import * as z from "zod";
-import { TENANT_EVENTS } from "../tenants/authority/tenant-news.ts";
+import { TENANT_EVENTS } from "../tenants/object/tenant-events.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import {
   BOUNDS,
@@ -17,7 +17,7 @@ import {
   TOOL_NAME_RULE,
 } from "../tenants/document/selection-bounds.ts";
 import { LISTED_NAME, LISTED_NAME_RULE } from "../protocol/client-rules.ts";
-import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
+import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-definitions.ts";
 import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS, MODES } from "../tenants/document/tenant-document.ts";
 import {
   withRule,

@@ -2,13 +2,13 @@
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
 import { requestIdOf } from "../telemetry/request-id.ts";
-import type { ErrorContext } from "../telemetry/fault-line.ts";
+import type { ErrorContext } from "../telemetry/error-line.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { omitUndefined } from "../protocol/members.ts";
-import { isUnknownTenant, UNRELEASED } from "../tenants/authority/incarnation.ts";
+import { isUnknownTenant, UNRELEASED } from "../tenants/object/tenant-uid.ts";
 import type { BodyState } from "../streams/request-body.ts";
-import { MEMORY_RETRY_AFTER_S } from "../tenants/isolate/held-bytes.ts";
-import { isUnreleased, isTransientError } from "../tenants/isolate/asked-again.ts";
+import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
+import { isUnreleased, isTransientError } from "../tenants/cache/retry-if-idempotent.ts";
 import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
 
 const PROBLEMS = {

@@ -2,14 +2,14 @@
 // unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
 
 import type * as z from "zod";
-import type { TenantResolver } from "../deployment/asked-tenants.ts";
+import type { TenantResolver } from "../deployment/tenant-resolver.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
-import type { Catalog } from "../content/define/catalog.ts";
-import type { NewResource } from "../calls/resource-store.ts";
+import type { Catalog } from "../handlers/catalog.ts";
+import type { NewResource } from "../handlers/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import type { ErrorContext } from "../telemetry/fault-line.ts";
-import type { TenantUid } from "../tenants/authority/incarnation.ts";
+import type { ErrorContext } from "../telemetry/error-line.ts";
+import type { TenantUid } from "../tenants/object/tenant-uid.ts";
 import type { DirectoryEntry } from "../tenants/directory/directory-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";

@@ -1,8 +1,8 @@
 // Says which rules of a schema of the contract a value breaks, each under the path of its member.
 
 import type * as z from "zod";
-import { typeName } from "../calls/json-schema.ts";
-import { nearestName } from "../protocol/nearest.ts";
+import { typeName } from "../handlers/json-schema.ts";
+import { nearestName } from "../protocol/did-you-mean.ts";
 import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
 import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
 

@@ -2,7 +2,7 @@
 // rebinding), and where a credential would be read by others on its way.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint
 
-import { isPublicHost } from "../outbound/destination.ts";
+import { isPublicHost } from "../outbound/url-policy.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 
 /** Comma-separated lists. Unset HOSTS means any host, because Cloudflare routes only a Worker's own hosts to it. */

@@ -2,10 +2,10 @@
 // the Worker's own page and in others'. Refuses to decide who sees what: it is told.
 
 import { markup, type Markup } from "../deployment/markup.ts";
-import { sanitizeText } from "../login/pages/harmless.ts";
+import { sanitizeText } from "../login/pages/sanitize-text.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { KEY_PLACEHOLDER, type Access, type ClientEndpoint, type Recipe } from "../protocol/connect/recipe.ts";
-import { RECIPES } from "../protocol/connect/recipes.ts";
+import { KEY_PLACEHOLDER, type Access, type ClientEndpoint, type Recipe } from "./recipes/recipe.ts";
+import { RECIPES } from "./recipes/recipes.ts";
 
 /** `key`: nobody is let in without one; `login`: a client signs its person in, who may have a key too; `more`: so who has one sees more. */
 export type ConnectAccess = "open" | "key" | "login" | "more";

@@ -1,14 +1,14 @@
 // Owns the mistakes in what createWorker is given, alone and put together: a member that there is not, a name that is there twice, a
 // tenant that lists what nobody defines. Refuses what one definition alone can check.
 
-import type { NewResource } from "../calls/resource-store.ts";
-import type { Catalog } from "../content/define/catalog.ts";
-import { configErrors } from "../content/define/check-config.ts";
-import { searchTools } from "../content/serve/search-tools.ts";
-import { checkResource } from "../content/store/open-store.ts";
-import { limitsError } from "../limits/limit-table.ts";
+import type { NewResource } from "../handlers/resource-store.ts";
+import type { Catalog } from "../handlers/catalog.ts";
+import { configErrors } from "../handlers/check-config.ts";
+import { searchTools } from "../catalog/search-tools.ts";
+import { checkResource } from "../resources/resource-store.ts";
+import { limitsError } from "../limits/limit-definitions.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { didYouMean } from "../protocol/nearest.ts";
+import { didYouMean } from "../protocol/did-you-mean.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";

@@ -1,31 +1,31 @@
 // What a Worker is made of: what its author wrote, and features. A feature is a value that brings routes and sources; the classes
 // of tenantry/objects are the same whatever features there are.
 
-import type { Around, RequestScope, Hooks, Identity, ResultStore } from "../calls/call-host.ts";
-import type { NewResource } from "../calls/resource-store.ts";
-import type { Catalog } from "../content/define/catalog.ts";
-import type { View } from "../content/serve/view.ts";
+import type { Around, RequestScope, Hooks, Identity, ResultStore } from "../handlers/request-scope.ts";
+import type { NewResource } from "../handlers/resource-store.ts";
+import type { Catalog } from "../handlers/catalog.ts";
+import type { View } from "../catalog/view.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { ToolRestrictions, Principal } from "../auth/principal.ts";
-import type { RequestHandlers } from "../protocol/backend.ts";
-import type { McpRequest } from "../protocol/call.ts";
+import type { RequestHandlers } from "../protocol/request-handlers.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Cause, CauseCode } from "../protocol/cause.ts";
 import type { EncodedResponse } from "../protocol/dispatch.ts";
-import type { Era } from "../protocol/era.ts";
+import type { Era } from "../protocol/revisions.ts";
 import type { Failure } from "../protocol/errors.ts";
-import type { CallOutcome } from "../protocol/outcome.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
 import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
-import type { Actor, Policy, WriteResult } from "../tenants/authority/policy-records.ts";
-import type { ExceededLimitContext } from "../limits/note-met.ts";
-import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import type { TenantEvent } from "../tenants/authority/tenant-news.ts";
-import type { Section } from "../tenants/isolate/sections.ts";
+import type { Actor, Policy, WriteResult } from "../tenants/object/policy-records.ts";
+import type { ExceededLimitContext } from "../limits/record-exceeded-limit.ts";
+import type { TenantStub } from "../tenants/object/tenant-uid.ts";
+import type { TenantEvent } from "../tenants/object/tenant-events.ts";
+import type { Section } from "../tenants/cache/section-cache.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import type { ErrorContext } from "../telemetry/fault-line.ts";
+import type { ErrorContext } from "../telemetry/error-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
-import type { TenantResolver } from "./asked-tenants.ts";
+import type { TenantResolver } from "./tenant-resolver.ts";
 import type { CallAuditReader, UsageReader } from "./record-readers.ts";
 import type { Feature, FeatureRoutes, FeatureTenant } from "./feature.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";

@@ -1,6 +1,6 @@
 // Owns what a tenant has of features beside its own: asks each for its sources, with the sections that it leases.
 
-import type { RequestScope } from "../calls/call-host.ts";
+import type { RequestScope } from "../handlers/request-scope.ts";
 import type { Source } from "../protocol/source.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { BuiltInFeature, LoadedSections, SectionContext } from "./deployment.ts";

@@ -1,15 +1,15 @@
 // Owns loading the sections of a lease that a feature makes its sources of: without a wait where this isolate has them.
 
-import { sectionStore } from "../tenants/authority/section-tables.ts";
-import { createRpcClient } from "../tenants/authority/tables.ts";
-import type { TenantStub } from "../tenants/authority/incarnation.ts";
+import { sectionStore } from "../tenants/object/section-store.ts";
+import { createRpcClient } from "../tenants/object/store.ts";
+import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import {
   retainSections,
   getCachedSection,
   loadSection,
   type Section,
   type SectionLocation,
-} from "../tenants/isolate/sections.ts";
+} from "../tenants/cache/section-cache.ts";
 import type { LeasedSections, SectionContext } from "./deployment.ts";
 
 type SectionHash = readonly [name: string, hash: string];

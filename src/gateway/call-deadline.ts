@@ -3,8 +3,8 @@
 
 import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import { McpFault } from "../mcp-client/fault.ts";
-import type { AbortSignalLike } from "../protocol/call.ts";
-import type { Era } from "../protocol/era.ts";
+import type { AbortSignalLike } from "../protocol/mcp-request.ts";
+import type { Era } from "../protocol/revisions.ts";
 
 /** While a question is open the deadline stands still. A call whose question nobody ever answers ends after this time. */
 const MAX_QUESTION_MS = 3_600_000;

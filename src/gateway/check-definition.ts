@@ -1,7 +1,7 @@
 // Owns whether one definition of an upstream can be listed. Many clients refuse a whole list for one that is not as it
 // must be, so each is judged alone. Pure. Refuses to judge what a description says.
 
-import { subschemasOf } from "../calls/schema-shape.ts";
+import { subschemasOf } from "../handlers/schema-shape.ts";
 import { hasDuplicateMembers } from "../mcp-client/json-text.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";

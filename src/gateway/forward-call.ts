@@ -1,23 +1,23 @@
 // Owns one call on its way to an upstream and back: what is in its way, how often it is sent, and what is told of a call
 // that was not answered. Refuses to send again what may have run.
 
-import type { RequestScope } from "../calls/call-host.ts";
-import { bindingOf, openUpstreamState, readResponses } from "../calls/request-state.ts";
+import type { RequestScope } from "../handlers/request-scope.ts";
+import { bindingOf, openUpstreamState, readResponses } from "../handlers/request-state.ts";
 import { McpFault } from "../mcp-client/fault.ts";
-import type { McpRequest } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import type { CallOutcome } from "../protocol/outcome.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
 import { Deadline } from "./call-deadline.ts";
 import { AccessTokenError, type TokenOptions } from "./guard/access-token.ts";
-import { ResponseBudget } from "./guard/answer-room.ts";
-import { upstreamCalls } from "./guard/crowd.ts";
-import { CircuitGate } from "./guard/call-gate.ts";
+import { ResponseBudget } from "./guard/response-budget.ts";
+import { upstreamCalls } from "./guard/fair-semaphore.ts";
+import { CircuitGate } from "./guard/circuit-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { MissingServiceError } from "./guard/service-binding.ts";
-import { createTokenFetch } from "./outbound-fetch.ts";
-import { busyFailure, faultToFailure } from "./translate-error.ts";
-import { missingSecretReason } from "./unread-reason.ts";
+import { createTokenFetch } from "./upstream-fetch.ts";
+import { busyFailure, faultToFailure } from "./upstream-error.ts";
+import { missingSecretReason } from "./read-failure.ts";
 import { resolveHeaders, withToken, type AuthorizedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import {
@@ -27,7 +27,7 @@ import {
   type ForwardContext,
   type ForwardRequest,
   type PreviousAttempt,
-} from "./sent-call.ts";
+} from "./upstream-call.ts";
 
 export async function forwardCall(
   upstream: UpstreamTarget,

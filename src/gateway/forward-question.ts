@@ -2,17 +2,17 @@
 // A client is asked nothing that it did not declare, or that its revision has no word for: the upstream hears so at once.
 
 import { digest } from "../auth/seal.ts";
-import { capabilityOf, type Question } from "../calls/answers.ts";
-import { downgradeQuestion, upgradeAnswer } from "../calls/fit-question.ts";
-import { MissingCapabilityError } from "../calls/interview.ts";
-import type { HandleQuestion } from "../mcp-client/questions.ts";
-import type { McpRequest, ClientRequester } from "../protocol/call.ts";
-import type { RevisionFeatures } from "../protocol/era.ts";
+import { capabilityOf, type Question } from "../handlers/question.ts";
+import { downgradeQuestion, upgradeAnswer } from "../handlers/downgrade-question.ts";
+import { MissingCapabilityError } from "../handlers/elicitor.ts";
+import type { HandleQuestion } from "../mcp-client/question-dispatcher.ts";
+import type { McpRequest, ClientRequester } from "../protocol/mcp-request.ts";
+import type { RevisionFeatures } from "../protocol/revisions.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import { APPS_EXTENSION, hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { Deadline } from "./call-deadline.ts";
-import type { ResponseBudget } from "./guard/answer-room.ts";
+import type { ResponseBudget } from "./guard/response-budget.ts";
 import type { Redaction } from "./guard/redaction.ts";
 
 type Client = Pick<McpRequest, "revision" | "capabilities">;

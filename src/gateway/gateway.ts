@@ -1,15 +1,15 @@
 // Owns the gateway as a feature: the MCP servers elsewhere that a tenant's document names, offered as the tenant's own.
 
-import { overflowStore } from "./budget/rest.ts";
-import { findBrokenBudgets } from "./budget/result-budget.ts";
+import { overflowStore } from "./budget/overflow-store.ts";
+import { findBrokenBudgets } from "./budget/truncate-result.ts";
 import type { Services } from "./guard/service-binding.ts";
-import { outboundAllowOf } from "../outbound/outbound-door.ts";
+import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
 import { assertKnownKeys } from "../protocol/members.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
 import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
 import { tryUpstream } from "./operate/try-upstream.ts";
 import type { GatewayFeature } from "./refresh-entrypoint.ts";
-import { refreshDueUpstreams } from "./tend-upstreams.ts";
+import { refreshDueUpstreams } from "./refresh-scheduler.ts";
 import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import { findBrokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";

@@ -5,7 +5,7 @@ import type { Cause, CauseCode } from "../protocol/cause.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, getMembers, objectMembers } from "../mcp-client/json-text.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import type { CacheHint } from "../protocol/outcome.ts";
+import type { CacheHint } from "../protocol/call-outcome.ts";
 import { isDefinition, isText, arrayOf, objectWith } from "./check-definition.ts";
 import { findFlags, flagsOf, withFlags, type FlagsByIndex } from "./review/definition-flags.ts";
 

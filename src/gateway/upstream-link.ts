@@ -1,7 +1,12 @@
 // Owns one conversation with an upstream, in the way that it speaks: a session of era 2025 is begun and ended here, era
 // 2026 needs none. Refuses to send a request twice.
 
-import { requestResult2025, requestResult2026, type SendOptions, type ResultMessage } from "../mcp-client/ask.ts";
+import {
+  requestResult2025,
+  requestResult2026,
+  type SendOptions,
+  type ResultMessage,
+} from "../mcp-client/request-result.ts";
 import type { Channel2025, OpenedSession2025 } from "../mcp-client/channel-2025.ts";
 import { handshake } from "../mcp-client/channel-2025.ts";
 import { connect, indicatesHttpSse, type ConnectOptions } from "../mcp-client/connect.ts";
@@ -9,10 +14,10 @@ import { McpFault } from "../mcp-client/fault.ts";
 import { pause, type Clock } from "../mcp-client/clock.ts";
 import { openHttpSse } from "../mcp-client/http-sse.ts";
 import { resultOf } from "../mcp-client/message.ts";
-import { buildRequest2025, type ClientIdentity } from "../mcp-client/outgoing.ts";
+import { buildRequest2025, type ClientIdentity } from "../mcp-client/prepared-request.ts";
 import type { RemoteEndpoint, RequestOptions } from "../mcp-client/remote-endpoint.ts";
 import { open2025, streamable2025 } from "../mcp-client/streamable-2025.ts";
-import { LATEST_2025, VERSION_2026, type Era } from "../protocol/era.ts";
+import { LATEST_2025, VERSION_2026, type Era } from "../protocol/revisions.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";

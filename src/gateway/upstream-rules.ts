@@ -2,7 +2,7 @@
 // Pure. Shapes and sizes are the business of the admin contract.
 
 import type { FieldError } from "../deployment/deployment.ts";
-import { findBrokenRuleInUrl } from "../outbound/destination.ts";
+import { findBrokenRuleInUrl } from "../outbound/url-policy.ts";
 import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { parseClientPlaceholder } from "./guard/client-headers.ts";

@@ -1,14 +1,14 @@
 // Owns an upstream as a source: what its catalog lists, under names that begin with its id, and how each is asked for.
 // Refuses to list what another configuration of the same id has left behind.
 
-import { runAfterCall } from "../calls/handle.ts";
-import type { CallEnd, RequestScope } from "../calls/call-host.ts";
+import { runAfterCall } from "../handlers/run-handler-call.ts";
+import type { CallEnd, RequestScope } from "../handlers/request-scope.ts";
 import { getMembers } from "../mcp-client/json-text.ts";
 import type { SectionedTenant } from "../deployment/deployment.ts";
-import type { McpRequest } from "../protocol/call.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { SerializedResult, type CallOutcome } from "../protocol/outcome.ts";
+import { SerializedResult, type CallOutcome } from "../protocol/call-outcome.ts";
 import type {
   CompletionQuery,
   ServedPrompt,
@@ -21,16 +21,16 @@ import type {
   HiddenItem,
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
-import type { Section } from "../tenants/isolate/sections.ts";
+import type { Section } from "../tenants/cache/section-cache.ts";
 import { isText, KEY_OF, arrayOf, NAME_KEY, previousNames, objectWith } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
-import type { UpstreamTarget, ForwardRequest } from "./sent-call.ts";
+import type { UpstreamTarget, ForwardRequest } from "./upstream-call.ts";
 import { serviceGrantError, type Services } from "./guard/service-binding.ts";
 import { listedName, policyName, splitName } from "./listed-name.ts";
 import { catalogSection, failureSection, type FailureNote } from "./refresh-entrypoint.ts";
 import { isForApps, isUiUri, toListedUri, toOwnUri, renameResultUris, renameToolUi } from "./uris/ui-uris.ts";
 import { belongsToOther, normalizeListedUri, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
-import { createReason } from "./unread-reason.ts";
+import { createReason } from "./read-failure.ts";
 import {
   causesOfGaps,
   describeGaps,

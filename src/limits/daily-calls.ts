@@ -2,11 +2,11 @@
 // itself, and every five seconds it reports the calls of all callers and learns what all isolates have counted: no call waits.
 
 import type { LimitName } from "../tenants/document/tenant-document.ts";
-import { isUnexpired } from "../tenants/isolate/lasting.ts";
+import { isUnexpired } from "../tenants/cache/is-unexpired.ts";
 import { dayOf, endOfDay, untilTomorrowMs } from "./day.ts";
-import type { LimitedCaller, LimitRejection } from "./limiter.ts";
-import type { CountedCalls, DailyLimit, DailyUse, CountResult } from "./limit-tables.ts";
-import { LruMap } from "./recent-map.ts";
+import type { LimitedCaller, LimitRejection } from "./rate-limiter.ts";
+import type { CountedCalls, DailyLimit, DailyUse, CountResult } from "./limit-store.ts";
+import { LruMap } from "./lru-map.ts";
 
 /** A tenant's object, as far as daily limits go. */
 export interface DailyAuthority {

@@ -2,7 +2,7 @@
 
 import type { FieldError } from "../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { didYouMean } from "../protocol/nearest.ts";
+import { didYouMean } from "../protocol/did-you-mean.ts";
 import {
   acceptsTokens,
   type AuthDocument,
@@ -11,7 +11,7 @@ import {
   type Mode,
   type TenantDocument,
 } from "../tenants/document/tenant-document.ts";
-import { findBrokenIdentity } from "./identity/identity-ways.ts";
+import { findBrokenIdentity } from "./identity/identity-settings.ts";
 import { issuerRule } from "./issuers/issuer-rule.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
 import { findBrokenClients } from "./server/find-client.ts";

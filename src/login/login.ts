@@ -4,15 +4,15 @@
 import { insecureTransportError } from "../auth/origin.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import { createLeasedSections } from "../deployment/leased-sections.ts";
-import { createRpcClient } from "../tenants/authority/tables.ts";
-import { authenticateBearer } from "./admit-token.ts";
+import { createRpcClient } from "../tenants/object/store.ts";
+import { authenticateBearer } from "./bearer-auth.ts";
 import { createIdentity } from "./identity/identity.ts";
-import { getScopeChallenge } from "./asked-beyond.ts";
+import { getScopeChallenge } from "./scope-challenge.ts";
 import { refreshIssuers } from "./issuers/issuer-keys.ts";
-import { outboundAllowOf } from "../outbound/outbound-door.ts";
+import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
 import { findBrokenAuth } from "./login-rules.ts";
-import { loginStore } from "./server/login-tables.ts";
-import { operatorSignIn } from "./operators/sign-in.ts";
+import { loginStore } from "./server/login-store.ts";
+import { operatorSignIn } from "./operators/operator-auth.ts";
 
 /** All of it but its endpoints, which are the business of who answers HTTP. */
 export function loginFeature(): BuiltInFeature {

@@ -3,7 +3,7 @@
 
 import { stripMountPath, publicUrl } from "../deployment/mount.ts";
 import type { CallerContext } from "../deployment/deployment.ts";
-import type { LoginUrls } from "./login-visit.ts";
+import type { LoginUrls } from "./login-context.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
 import { issuersOf, type TenantDocument } from "../tenants/document/tenant-document.ts";
 

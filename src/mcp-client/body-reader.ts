@@ -5,7 +5,7 @@ import { dropFrames } from "../protocol/drop-frames.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { McpFault } from "./fault.ts";
 import { countContainers } from "./json-text.ts";
-import type { ExchangeLifecycle } from "./lifetime.ts";
+import type { ExchangeLifecycle } from "./exchange-lifecycle.ts";
 import { platformCode } from "./platform-code.ts";
 
 export interface SizeLimit {

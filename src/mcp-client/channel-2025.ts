@@ -2,13 +2,13 @@
 // answer to the server that must arrive. Refuses to know how messages travel.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
 
-import { findRevision2025 } from "../protocol/era.ts";
+import { findRevision2025 } from "../protocol/revisions.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { pause, type Clock } from "./clock.ts";
 import type { RequestOptions } from "./remote-endpoint.ts";
 import { isTransientFault, McpFault } from "./fault.ts";
 import { resultOf, type ResponseMessage } from "./message.ts";
-import { buildRequest2025, type PreparedRequest } from "./outgoing.ts";
+import { buildRequest2025, type PreparedRequest } from "./prepared-request.ts";
 import { readResponse, violation, type McpReply, type HandleMessage } from "./mcp-reply.ts";
 import { createSession2025, type Session2025 } from "./session-2025.ts";
 

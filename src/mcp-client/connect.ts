@@ -2,16 +2,16 @@
 // answer holds for one connection: a server that is down, or refuses the credential, may be taken for an older one.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
 
-import { LATEST_2025, VERSION_2026, findRevision2025 } from "../protocol/era.ts";
+import { LATEST_2025, VERSION_2026, findRevision2025 } from "../protocol/revisions.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
-import { requestResult2026, type ResultMessage } from "./ask.ts";
+import { requestResult2026, type ResultMessage } from "./request-result.ts";
 import { confirm2025, handshake, initialize2025, type OpenedSession2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { httpStatusOf, McpFault, type Fault } from "./fault.ts";
 import { openHttpSse, type HttpSseConnection } from "./http-sse.ts";
 import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
-import type { ClientIdentity } from "./outgoing.ts";
+import type { ClientIdentity } from "./prepared-request.ts";
 import { end2025, streamable2025 } from "./streamable-2025.ts";
 
 export type Connected =

@@ -1,11 +1,11 @@
 // Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
 // fault. Refuses to send anything twice, but where a redirect says that it was not taken and stays within the origin.
 
-import type { StreamBudget } from "./allowance.ts";
+import type { StreamBudget } from "./stream-budget.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";
 import { discardBody, readAnswer, rpcErrorFault, type HttpAnswer, type OpenStream } from "./http-answer.ts";
-import { ExchangeLifecycle } from "./lifetime.ts";
+import { ExchangeLifecycle } from "./exchange-lifecycle.ts";
 import { isNeverConnected, platformCode } from "./platform-code.ts";
 import { isSameOrigin } from "./same-origin.ts";
 

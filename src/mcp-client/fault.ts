@@ -3,7 +3,7 @@
 
 import { errorCode, errorStatus } from "../protocol/errors.ts";
 import { rpcErrorOf, type ResponseMessage, type UnreadableMessage } from "./message.ts";
-import { truncateWords } from "./refusal-reason.ts";
+import { truncateWords } from "./error-reason.ts";
 
 /** `no`: it never left. `perhaps`: it left, and nothing was heard since. `yes`: the server began to answer. */
 export type Sent = "no" | "perhaps" | "yes";

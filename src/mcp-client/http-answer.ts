@@ -2,16 +2,16 @@
 // message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
 import { errorCode } from "../protocol/errors.ts";
-import { createStreamBudget, type StreamBudget } from "./allowance.ts";
+import { createStreamBudget, type StreamBudget } from "./stream-budget.ts";
 import { BodyReader, checkContainers, tooLargeFault, readShort, createByteCounter } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
 import { IncomingEvents } from "./incoming-events.ts";
 import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
-import type { ExchangeLifecycle } from "./lifetime.ts";
+import type { ExchangeLifecycle } from "./exchange-lifecycle.ts";
 import type { AnswerLimits } from "./answer-limits.ts";
 import { parseServerMessages, rpcErrorOf, type Message, type ResponseMessage } from "./message.ts";
-import { parseErrorReason } from "./refusal-reason.ts";
+import { parseErrorReason } from "./error-reason.ts";
 
 interface AnswerHead {
   readonly http: HttpFacts;

@@ -9,10 +9,10 @@ import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-end
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
 import { assertAccepted, closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
-import { ExchangeLifecycle } from "./lifetime.ts";
+import { ExchangeLifecycle } from "./exchange-lifecycle.ts";
 import { CALL_LIMITS, STREAM_LIMITS } from "./answer-limits.ts";
 import { isResponseTo, type Message, type ResponseMessage } from "./message.ts";
-import type { PreparedRequest } from "./outgoing.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 import {
   ResponseMatcher,
@@ -22,7 +22,7 @@ import {
   type McpReply,
   type HandleMessage,
 } from "./mcp-reply.ts";
-import { QuestionDispatcher } from "./questions.ts";
+import { QuestionDispatcher } from "./question-dispatcher.ts";
 import { isSameOrigin } from "./same-origin.ts";
 
 export interface HttpSseOptions extends RequestOptions {

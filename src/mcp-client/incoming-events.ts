@@ -3,7 +3,7 @@
 // has arrived at once, whoever else runs here is let in after each small part of it.
 
 import { checkContainers, tooLargeFault, type BodyReader } from "./body-reader.ts";
-import type { TokenBucket } from "./budget.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 import { pause, type Clock } from "./clock.ts";
 import { McpFault } from "./fault.ts";
 import { parseServerMessages, type Message } from "./message.ts";

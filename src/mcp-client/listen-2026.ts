@@ -3,19 +3,19 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { isObject } from "../protocol/jsonrpc.ts";
-import { createStreamBudget } from "./allowance.ts";
+import { createStreamBudget } from "./stream-budget.ts";
 import { Backoff } from "./backoff.ts";
-import type { TokenBucket } from "./budget.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
 import { isTransientFault, McpFault, retryAfterMs, type Fault } from "./fault.ts";
 import { rpcErrorFault, type HttpAnswer } from "./http-answer.ts";
 import { STREAM_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import { paramsOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
-import type { PreparedRequest } from "./outgoing.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { readAnswerMessages, ResponseMatcher, withCloseOnReturn, violation } from "./mcp-reply.ts";
-import { withReconnect, type Dropped } from "./reconnecting.ts";
-import { CancelSignal } from "./stop.ts";
+import { withReconnect, type Dropped } from "./reconnect.ts";
+import { CancelSignal } from "./cancel-signal.ts";
 
 /** What a client wants to be told, or what a server agreed to tell. */
 export interface ListenFilter2026 {

@@ -5,7 +5,7 @@
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
 import { assertAccepted, closeAnswer } from "./http-answer.ts";
-import type { PreparedRequest } from "./outgoing.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { toMcpReply, type McpReply } from "./mcp-reply.ts";
 
 export async function send2026(

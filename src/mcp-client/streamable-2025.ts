@@ -4,15 +4,15 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
-import { createStreamBudget } from "./allowance.ts";
+import { createStreamBudget } from "./stream-budget.ts";
 import { handshake, type Channel2025, type OpenedSession2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
 import { assertAccepted, closeAnswer, type HttpAnswer } from "./http-answer.ts";
-import type { PreparedRequest } from "./outgoing.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import type { McpReply } from "./mcp-reply.ts";
-import { toResumableReply } from "./resumed-reply.ts";
+import { toResumableReply } from "./resumable-reply.ts";
 import { sessionHeaders, parseSessionIdHeader, type Session2025 } from "./session-2025.ts";
 
 /** Only `initialize` is sent without a session. */

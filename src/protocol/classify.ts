@@ -10,7 +10,7 @@ import {
   VERSION_2026,
   type RevisionFeatures,
   type Era,
-} from "./era.ts";
+} from "./revisions.ts";
 import { failure, type Failure } from "./errors.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { isObject, parseMessage, type JsonObject, type EchoId, type RpcMessage, type RpcRequest } from "./jsonrpc.ts";

@@ -1,11 +1,11 @@
 // Owns which methods exist in each era and what the result of one looks like on the wire.
 // A method that is missing from a table does not exist there: no era test stands in a method.
 
-import type { RequestHandlers } from "./backend.ts";
-import type { McpRequest } from "./call.ts";
+import type { RequestHandlers } from "./request-handlers.ts";
+import type { McpRequest } from "./mcp-request.ts";
 import type { ServerInfo } from "./definition.ts";
-import { SerializedResult, type CallOutcome, type Complete } from "./outcome.ts";
-import type { RevisionFeatures, Era } from "./era.ts";
+import { SerializedResult, type CallOutcome, type Complete } from "./call-outcome.ts";
+import type { RevisionFeatures, Era } from "./revisions.ts";
 import { ERRORS, errorCode, errorStatus, failure, type ErrorKey, type Failure, type ExceededLimit } from "./errors.ts";
 import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
 import { META } from "./meta.ts";

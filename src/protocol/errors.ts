@@ -1,7 +1,7 @@
 // Owns the one table of everything that can go wrong: key, JSON-RPC code and HTTP status in each era, default text.
 // Refuses per-call codes: an error that is not in this table cannot be answered.
 
-import type { Era } from "./era.ts";
+import type { Era } from "./revisions.ts";
 
 interface ErrorRow {
   readonly code: number | Readonly<Record<Era, number>>;

@@ -2,7 +2,7 @@
 // beyond its type: whoever defines it checks that.
 
 import { isObject, type JsonObject } from "./jsonrpc.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "./did-you-mean.ts";
 
 /** A member of this name is of this type wherever it stands. */
 const TYPES = Object.entries({

@@ -2,11 +2,11 @@
 // answers under its own names. Refuses to decide what a caller sees, and under which names: a view does.
 // `Host` is what a request brings along for whoever answers it; this folder does not look at it.
 
-import type { McpRequest } from "./call.ts";
+import type { McpRequest } from "./mcp-request.ts";
 import type { Cause } from "./cause.ts";
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition } from "./definition.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
+import type { CacheHint, CallOutcome, InvalidArguments } from "./call-outcome.ts";
 
 /** In words for operators and clients alike, without secrets; and as codes. */
 interface Unavailability {

@@ -4,13 +4,13 @@
 import type { BuiltInFeature, CompletedCall } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { assertNoOptions } from "../protocol/members.ts";
-import { createRpcClient } from "../tenants/authority/tables.ts";
+import { createRpcClient } from "../tenants/object/store.ts";
 import type { CallAuditDocument } from "../tenants/document/tenant-document.ts";
-import { withTimeout } from "../tenants/isolate/in-time.ts";
-import { callAuditStore } from "./call-audit-tables.ts";
+import { withTimeout } from "../tenants/cache/with-timeout.ts";
+import { callAuditStore } from "./call-audit-store.ts";
 import { CallBatches } from "./call-batches.ts";
-import { recordedOutcomeOf, callTargetOf } from "./called-thing.ts";
-import { MAX_ARGUMENT_CHARACTERS, toRecordedArguments } from "./redacted.ts";
+import { recordedOutcomeOf, callTargetOf } from "./call-target.ts";
+import { MAX_ARGUMENT_CHARACTERS, toRecordedArguments } from "./redact-arguments.ts";
 
 interface BufferedCall {
   readonly settings: CallAuditDocument;

@@ -2,11 +2,11 @@
 // number of its own, sent again until it is acknowledged. Refuses a call of the object for each call of a tool, and to fill the
 // isolate with what an object that is away does not take.
 
-import { LruMap } from "../limits/recent-map.ts";
+import { LruMap } from "../limits/lru-map.ts";
 import type { ViewScope } from "../deployment/deployment.ts";
-import { GAUGES } from "../telemetry/levels.ts";
-import { isUnknownTenant, type TenantStub } from "../tenants/authority/incarnation.ts";
-import { isUnexpired } from "../tenants/isolate/lasting.ts";
+import { GAUGES } from "../telemetry/gauges.ts";
+import { isUnknownTenant, type TenantStub } from "../tenants/object/tenant-uid.ts";
+import { isUnexpired } from "../tenants/cache/is-unexpired.ts";
 
 /** Which batch it is: its maker, which is one isolate's memory of one tenant, and its place among that one's. */
 export interface BatchId {

@@ -3,8 +3,8 @@
 
 import type { WebhookTrial } from "../deployment/deployment.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
-import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../outbound/outbound-door.ts";
-import { createResolver } from "../outbound/resolve.ts";
+import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../outbound/guarded-fetch.ts";
+import { createResolver } from "../outbound/dns-resolver.ts";
 import { createWebhookHeaders } from "./webhook-signature.ts";
 
 /** A webhook with its secret in clear. */

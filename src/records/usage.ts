@@ -5,10 +5,10 @@ import type { BuiltInFeature, CompletedCall } from "../deployment/deployment.ts"
 import type { Feature } from "../deployment/feature.ts";
 import type { UsageLine } from "../deployment/record-readers.ts";
 import { assertNoOptions } from "../protocol/members.ts";
-import { createRpcClient } from "../tenants/authority/tables.ts";
-import { recordedOutcomeOf, callTargetOf } from "./called-thing.ts";
+import { createRpcClient } from "../tenants/object/store.ts";
+import { recordedOutcomeOf, callTargetOf } from "./call-target.ts";
 import { CallBatches } from "./call-batches.ts";
-import { HOUR_MS, MAX_ROWS_PER_HOUR, usageStore } from "./usage-tables.ts";
+import { HOUR_MS, MAX_ROWS_PER_HOUR, usageStore } from "./usage-store.ts";
 
 type CountedLine = { -readonly [member in keyof UsageLine]: UsageLine[member] };
 type Counts = Map<string, CountedLine>;

@@ -2,15 +2,15 @@
 
 import type { FieldError, BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
-import { outboundAllowOf } from "../outbound/outbound-door.ts";
-import { findBrokenRuleInUrl } from "../outbound/destination.ts";
+import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
+import { findBrokenRuleInUrl } from "../outbound/url-policy.ts";
 import { assertKnownKeys } from "../protocol/members.ts";
-import { createRpcClient } from "../tenants/authority/tables.ts";
-import { TENANT_EVENTS } from "../tenants/authority/tenant-news.ts";
+import { createRpcClient } from "../tenants/object/store.ts";
+import { TENANT_EVENTS } from "../tenants/object/tenant-events.ts";
 import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { sendWebhook, type WebhookTarget, type WebhookMessage } from "./send-webhook.ts";
-import { webhookStore } from "./webhook-tables.ts";
+import { webhookStore } from "./webhook-store.ts";
 
 export interface WebhooksOptions {
   /** Told of every tenant, by name: the platform's own. `secret`: in clear. */

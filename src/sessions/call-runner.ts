@@ -2,15 +2,15 @@
 // stored (at its first question, or from its beginning when it is resumable), what it says goes into the log in the
 // session's object, and answers come back from there, whichever isolate they reached.
 
-import type { ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/call.ts";
+import type { ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/mcp-request.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
-import type { NewCall } from "./call-tables.ts";
-import { ReconnectingWebSocket } from "../streams/held-socket.ts";
-import { openSessionSocket, type SessionStub } from "./session-door.ts";
-import { withRetries } from "../streams/persistently.ts";
-import type { QuestionBatchResult, KnownQuestion, StoredRun } from "./call-desk.ts";
-import { CLOSE, type RunnerMessage } from "../streams/wire.ts";
+import type { NewCall } from "./call-store.ts";
+import { ReconnectingWebSocket } from "../streams/reconnecting-web-socket.ts";
+import { openSessionSocket, type SessionStub } from "./session-stub.ts";
+import { withRetries } from "../streams/with-retries.ts";
+import type { QuestionBatchResult, KnownQuestion, StoredRun } from "./stored-calls.ts";
+import { CLOSE, type RunnerMessage } from "../streams/socket-messages.ts";
 
 export interface RunnerHost {
   /** A stub made for one use. */

@@ -1,8 +1,8 @@
 // Owns showing a stored call's log to one connection: every event once, in order, from a place in the log on.
 
-import { ReconnectingWebSocket, type OpenedSocket } from "../streams/held-socket.ts";
-import { withRetries } from "../streams/persistently.ts";
-import type { ViewerMessage } from "../streams/wire.ts";
+import { ReconnectingWebSocket, type OpenedSocket } from "../streams/reconnecting-web-socket.ts";
+import { withRetries } from "../streams/with-retries.ts";
+import type { ViewerMessage } from "../streams/socket-messages.ts";
 
 export interface ViewerHost {
   /** Opens a socket that sends what follows event `after`. */

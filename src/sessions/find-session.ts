@@ -2,8 +2,8 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { failure, type Failure } from "../protocol/errors.ts";
-import { withRetries } from "../streams/persistently.ts";
-import { peekPolicy } from "../tenants/isolate/snapshot.ts";
+import { withRetries } from "../streams/with-retries.ts";
+import { peekPolicy } from "../tenants/cache/policy-cache.ts";
 import type { SessionCaller } from "./session-caller.ts";
 import { parseSessionId, SESSION_LIFETIME_MS, type Session, type SessionOwner } from "./session-id.ts";
 

@@ -4,9 +4,9 @@
 import type { Credential } from "../auth/credential.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
-import type { TenantUid } from "../tenants/authority/incarnation.ts";
-import type { EndedSessions } from "../tenants/isolate/ended-sessions.ts";
-import type { SessionStubs } from "./doors.ts";
+import type { TenantUid } from "../tenants/object/tenant-uid.ts";
+import type { EndedSessions } from "../tenants/cache/ended-sessions.ts";
+import type { SessionStubs } from "./session-stubs.ts";
 
 export interface SessionCaller {
   /** The path under which the Worker is mounted that was called; empty: at the root. */

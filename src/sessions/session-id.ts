@@ -2,7 +2,7 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
-import { REVISION_FEATURES, VERSIONS_2025, type RevisionFeatures, type Negotiated } from "../protocol/era.ts";
+import { REVISION_FEATURES, VERSIONS_2025, type RevisionFeatures, type Negotiated } from "../protocol/revisions.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import {
   APPS_CAPABILITIES,

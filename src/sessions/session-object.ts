@@ -4,12 +4,12 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { LogLevel } from "../protocol/meta.ts";
-import { migrate } from "../tenants/authority/tables.ts";
-import { createAlarmScheduler, type AlarmScheduler } from "../tenants/authority/wake.ts";
-import { StoredCalls, type QuestionBatch, type QuestionBatchResult, type StoredRun } from "./call-desk.ts";
-import { CANCELLATION_RETENTION_MS, type NewCall } from "./call-tables.ts";
+import { migrate } from "../tenants/object/store.ts";
+import { createAlarmScheduler, type AlarmScheduler } from "../tenants/object/alarm-scheduler.ts";
+import { StoredCalls, type QuestionBatch, type QuestionBatchResult, type StoredRun } from "./stored-calls.ts";
+import { CANCELLATION_RETENTION_MS, type NewCall } from "./call-store.ts";
 import { attachmentOf, socketsOf, sendMessage, type Attachment, type Sockets } from "./session-sockets.ts";
-import { CLOSE, isOutdated } from "../streams/wire.ts";
+import { CLOSE, isOutdated } from "../streams/socket-messages.ts";
 
 /** In versions. One is never edited once it was released. */
 export const SESSION_MIGRATIONS: readonly string[] = [

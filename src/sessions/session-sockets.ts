@@ -1,6 +1,6 @@
 // Owns the sockets that a session's object accepted: who is behind each, and saying something to them.
 
-import type { RunnerMessage, ViewerMessage } from "../streams/wire.ts";
+import type { RunnerMessage, ViewerMessage } from "../streams/socket-messages.ts";
 
 export type Attachment =
   /** Shows a stored call to its client. */

@@ -3,9 +3,9 @@
 // back tells its client to list again.
 
 import { DurableObject } from "cloudflare:workers";
-import type { ChangeEvent, HubStub, RevocationFilter } from "../tenants/authority/changes.ts";
-import { isUnexpired } from "../tenants/isolate/lasting.ts";
-import { CLOSE, isFinalClose, isOutdated, type Listener } from "./wire.ts";
+import type { ChangeEvent, HubStub, RevocationFilter } from "../tenants/object/changes.ts";
+import { isUnexpired } from "../tenants/cache/is-unexpired.ts";
+import { CLOSE, isFinalClose, isOutdated, type Listener } from "./socket-messages.ts";
 
 /** Well below Cloudflare's limit of 32,768 sockets for one object. */
 export const MAX_STREAMS = 20_000;

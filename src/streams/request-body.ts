@@ -2,8 +2,8 @@
 // memory that is counted, within a time. Refuses to look at what the bytes say.
 
 import { addressOf } from "../limits/address.ts";
-import { MEMORY_BUDGET, SMALL_BYTES, type MemoryReservation } from "../tenants/isolate/held-bytes.ts";
-import { MAX_DEADLINE_MS, DEADLINES, type WaitUntilContext, type WatchedDeadline } from "./overdue.ts";
+import { MEMORY_BUDGET, SMALL_BYTES, type MemoryReservation } from "../tenants/cache/memory-budget.ts";
+import { MAX_DEADLINE_MS, DEADLINES, type WaitUntilContext, type WatchedDeadline } from "./deadline-watcher.ts";
 
 /** How slow a client may be. */
 export interface MinByteRate {

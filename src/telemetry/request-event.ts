@@ -2,7 +2,7 @@
 // Workers Analytics Engine. Refuses everything that a client sent but names: no argument, no body, no credential.
 
 import type { Counts } from "./counters.ts";
-import type { Gauges } from "./levels.ts";
+import type { Gauges } from "./gauges.ts";
 
 export interface RequestEvent {
   /** ISO 8601: when the request came. */

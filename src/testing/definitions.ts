@@ -2,17 +2,17 @@
 // that cannot be asked, and that is refused for its mistakes. Refuses to stand in for workerd.
 // oxlint-disable oxc/no-barrel-file
 
-import { createFeatureShim } from "./outside-worker.ts";
+import { createFeatureShim } from "./node-shims.ts";
 
-export { defineTool } from "../content/define/tool.ts";
-export { definePrompt } from "../content/define/prompt.ts";
-export { defineResource, defineTemplate } from "../content/define/resource.ts";
+export { defineTool } from "../handlers/tool.ts";
+export { definePrompt } from "../handlers/prompt.ts";
+export { defineResource, defineTemplate } from "../handlers/resource.ts";
 export { links } from "../gateway/budget/links.ts";
-export { TenantError } from "../http/tenant-error.ts";
+export { TenantError } from "../endpoint/tenant-error.ts";
 export { IdentityError } from "../login/identity/identity-error.ts";
 export { OutboundError } from "../outbound/outbound-error.ts";
 export { UserError } from "../protocol/user-error.ts";
-export { createWorkerShim as createWorker } from "./outside-worker.ts";
+export { createWorkerShim as createWorker } from "./node-shims.ts";
 export {
   adminShim as admin,
   callAuditShim as callAudit,

@@ -6,8 +6,8 @@ import {
   type NewResource,
   type ResourceMeta,
   type ResourceStore,
-} from "../calls/resource-store.ts";
-import { checkResource } from "../content/store/open-store.ts";
+} from "../handlers/resource-store.ts";
+import { checkResource } from "../resources/resource-store.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
 

@@ -1,10 +1,10 @@
 // Owns the few things that handlers ask of a tenant's objects, in memory: claims of `ctx.once`, announcements, and what is kept
 // for who called. Refuses everything else: nothing under test needs it.
 
-import type { Announcement } from "../calls/announce.ts";
-import type { StoredResult } from "../gateway/budget/result-tables.ts";
-import type { TenantStub } from "../tenants/authority/incarnation.ts";
-import type { TestRecorder } from "./case-record.ts";
+import type { Announcement } from "../handlers/publish-changes.ts";
+import type { StoredResult } from "../gateway/budget/result-store.ts";
+import type { TenantStub } from "../tenants/object/tenant-uid.ts";
+import type { TestRecorder } from "./test-recorder.ts";
 
 export function createMemoryStub(recorder: Pick<TestRecorder, "announcements" | "addEffect">): TenantStub {
   const claims = new Map<string, string | null>();
@@ -24,11 +24,11 @@ export function createMemoryStub(recorder: Pick<TestRecorder, "announcements" | 
       recorder.announcements.push(updated.length > 0 ? { ...lists, updated } : lists);
       recorder.addEffect("announce");
     },
-    "results.keep": (result: StoredResult) => {
+    "results.put": (result: StoredResult) => {
       results.set(result.id, result);
       return Date.now() + (result.lifetimeMs ?? 0);
     },
-    "results.take": (id: string) => results.get(id),
+    "results.get": (id: string) => results.get(id),
   };
   return {
     call: async (method, args) => {

@@ -1,8 +1,8 @@
 // Owns what a test learns of a run: what the client got, and what the handler did on the way. Refuses to say whether that is
 // right.
 
-import type { Announcement } from "../calls/announce.ts";
-import type { ResourceStore } from "../calls/resource-store.ts";
+import type { Announcement } from "../handlers/publish-changes.ts";
+import type { ResourceStore } from "../handlers/resource-store.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { LogLevel } from "../protocol/meta.ts";
 

@@ -1,15 +1,15 @@
 // Owns `tenantry/testing`: running one tool, prompt, resource or template in either era as a client would have it run, without
 // a Worker. The protocol core, the view and the sources are those that a Worker has. Refuses to assert anything.
 
-import type { Prompt } from "../content/define/prompt.ts";
-import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
-import type { Tool } from "../content/define/tool.ts";
+import type { Prompt } from "../handlers/prompt.ts";
+import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
+import type { Tool } from "../handlers/tool.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { paramHeaders } from "../protocol/headers.ts";
-import { createTestContext, type TestContext, type CaseOptions } from "./case.ts";
-import { invoke, type TestRun } from "./run-asked.ts";
+import { createTestContext, type TestContext, type CaseOptions } from "./test-context.ts";
+import { invoke, type TestRun } from "./invoke.ts";
 
-export type { CaseOptions } from "./case.ts";
+export type { CaseOptions } from "./test-context.ts";
 export type { TestRun } from "./test-run.ts";
 
 /**

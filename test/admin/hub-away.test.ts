@@ -4,11 +4,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { expect, it, onTestFinished } from "vitest";
-import { createChangeClient } from "../../src/tenants/authority/change-calls.ts";
-import { hubName } from "../../src/tenants/authority/changes.ts";
-import { storageKey } from "../../src/tenants/authority/incarnation.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { createChangeClient } from "../../src/tenants/object/change-rpc.ts";
+import { hubName } from "../../src/tenants/object/changes.ts";
+import { storageKey } from "../../src/tenants/object/tenant-uid.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { newTenant, send } from "../support/workerd/admin.ts";
 import { listenAt } from "../support/workerd/hubs.ts";
 import { aroundCalls } from "../support/workerd/object-calls.ts";
@@ -48,7 +48,7 @@ async function listenedTenant(document: Readonly<Record<string, unknown>>) {
 async function hurried(id: string): Promise<void> {
   let ahead = 0;
   const end = await aroundCalls(exports.TenantObject.getByName(id), (method, call) => {
-    if (method === "changes.told") ahead += 7000;
+    if (method === "changes.pendingCloseMs") ahead += 7000;
     return call();
   });
   const now = Date.now;

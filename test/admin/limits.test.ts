@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createWorker, defineTool, type Env } from "../../src/tenantry.ts";
-import { evictPolicy, getFreshPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, getFreshPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../support/workerd/admin.ts";
 
 const worker = createWorker({

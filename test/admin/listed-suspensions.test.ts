@@ -3,8 +3,8 @@
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { createTenantUid } from "../../src/tenants/authority/incarnation.ts";
-import { directorySyncStore } from "../../src/tenants/authority/standing-tables.ts";
+import { createTenantUid } from "../../src/tenants/object/tenant-uid.ts";
+import { directorySyncStore } from "../../src/tenants/object/directory-sync-store.ts";
 import { ask, newTenant } from "../support/workerd/admin.ts";
 import { onBench, tenantOf } from "../support/workerd/tenant.ts";
 

@@ -5,7 +5,7 @@ import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import type { Route } from "../../src/admin/route.ts";
-import { LIMITS } from "../../src/limits/limit-table.ts";
+import { LIMITS } from "../../src/limits/limit-definitions.ts";
 import { ask, newTenant, operator, send } from "../support/workerd/admin.ts";
 import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 

@@ -4,7 +4,7 @@
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { admin, createWorker } from "../../src/tenantry.ts";
-import { evictPolicy, peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { ask, newTenant, waitForRollout } from "../support/workerd/admin.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { aroundCalls } from "../support/workerd/object-calls.ts";

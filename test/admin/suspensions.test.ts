@@ -2,8 +2,8 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SuspensionShape, Infer } from "../../src/admin/contract.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { ask, newTenant, rules, type Answered } from "../support/workerd/admin.ts";
 import { anyTenant } from "../support/workerd/tenant.ts";
 

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it, vi } from "vitest";
 import { readUpload } from "../../src/admin/upload.ts";
-import { MAX_RESERVED_BYTES, STALE_AFTER_MS } from "../../src/tenants/isolate/held-bytes.ts";
+import { MAX_RESERVED_BYTES, STALE_AFTER_MS } from "../../src/tenants/cache/memory-budget.ts";
 
 const MIB = 1024 * 1024;
 const LIMIT = 25 * MIB;

@@ -9,7 +9,7 @@ import { ToolName } from "../../src/admin/document-schema.ts";
 import { validationErrors } from "../../src/admin/validate.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
-import { compileJsonSchema } from "../../src/calls/json-schema.ts";
+import { compileJsonSchema } from "../../src/handlers/json-schema.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE } from "../../src/tenants/document/secret-name.ts";

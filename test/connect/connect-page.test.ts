@@ -6,8 +6,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/auth/seal.ts";
 import { EMBED_SCRIPT, CONNECT_SCRIPT } from "../../src/connect/connect-script.ts";
-import { KEY_PLACEHOLDER } from "../../src/protocol/connect/recipe.ts";
-import { RECIPES } from "../../src/protocol/connect/recipes.ts";
+import { KEY_PLACEHOLDER } from "../../src/connect/recipes/recipe.ts";
+import { RECIPES } from "../../src/connect/recipes/recipes.ts";
 import { connectPage, createWorker, defineTool, login, type Env, type TenantDefinition } from "../../src/tenantry.ts";
 
 const ORIGIN = "https://pages.example.com";

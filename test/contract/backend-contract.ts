@@ -2,9 +2,9 @@
 // with the things below under whatever names it lists them, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import type { RequestHandlers } from "../../src/protocol/backend.ts";
-import type { McpRequest } from "../../src/protocol/call.ts";
-import type { CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
+import type { RequestHandlers } from "../../src/protocol/request-handlers.ts";
+import type { McpRequest } from "../../src/protocol/mcp-request.ts";
+import type { CallOutcome, InvalidArguments } from "../../src/protocol/call-outcome.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
 import type { RecordingSink } from "../support/workerd/calls.ts";
 

@@ -2,7 +2,7 @@
 // source with a host for it, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import type { McpRequest } from "../../src/protocol/call.ts";
+import type { McpRequest } from "../../src/protocol/mcp-request.ts";
 import type { ServedTemplate, Source } from "../../src/protocol/source.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
 import { parseUriTemplate } from "../../src/protocol/uri-template.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import handbook from "../../src/demo/handbook.md?raw";
 import { handbookPages } from "../../src/demo/handbook-pages.ts";
-import { VERSION_2026, VERSIONS_2025 } from "../../src/protocol/era.ts";
+import { VERSION_2026, VERSIONS_2025 } from "../../src/protocol/revisions.ts";
 
 describe("pages of a document", () => {
   const pages = handbookPages(

@@ -1,6 +1,6 @@
 // The naming of notes: ids, URIs, slugs and tags.
 import { describe, expect, test } from "vitest";
-import { compileJsonSchema } from "../../src/calls/json-schema.ts";
+import { compileJsonSchema } from "../../src/handlers/json-schema.ts";
 import {
   createNoteId,
   normalizeTags,

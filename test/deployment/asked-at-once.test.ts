@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshAddress, freshTenant } from "../support/workerd/tenant.ts";
 

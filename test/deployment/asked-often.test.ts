@@ -4,7 +4,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createWorker } from "../../src/tenantry.ts";
-import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const MIB = 1024 * 1024;

@@ -4,9 +4,9 @@
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
-import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
+import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 

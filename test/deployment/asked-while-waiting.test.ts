@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool, type TenantDefinition } from "../../src/tenantry.ts";
-import { peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 

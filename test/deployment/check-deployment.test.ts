@@ -15,7 +15,7 @@ import {
   links,
   login,
 } from "../../src/tenantry.ts";
-import type { WorkerOptions } from "../../src/http/create-worker.ts";
+import type { WorkerOptions } from "../../src/app/create-worker.ts";
 import type { Feature, TenantDefinition } from "../../src/tenantry.ts";
 
 const tool = (name: string) => defineTool({ name, handler: () => "" });

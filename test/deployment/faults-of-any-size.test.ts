@@ -1,7 +1,7 @@
 // What is kept of an error is small before it is handed on, says no credential, and is there whatever was thrown.
 
 import { expect, test } from "vitest";
-import { toErrorRecord } from "../../src/http/telemetry/keep-faults.ts";
+import { toErrorRecord } from "../../src/endpoint/telemetry/record-errors.ts";
 
 const PLACE = { tenant: "acme", requestId: "id" };
 const TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl";

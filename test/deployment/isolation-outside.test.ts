@@ -5,11 +5,11 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { admin, createWorker, defineTool, links, type AppUser, type Env } from "../../src/tenantry.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
-import { ANY_UID } from "../../src/tenants/authority/incarnation.ts";
+import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { ROOT } from "../support/workerd/admin.ts";
 import { readerOf } from "../support/workerd/served-tenant.ts";
 

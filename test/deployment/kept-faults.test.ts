@@ -5,8 +5,8 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admin, createWorker, defineTool, telemetry, type Env } from "../../src/tenantry.ts";
-import { errorLogStore } from "../../src/tenants/authority/fault-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { errorLogStore } from "../../src/tenants/object/error-log-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { ROOT } from "../support/workerd/admin.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 

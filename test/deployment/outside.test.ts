@@ -10,7 +10,7 @@ import {
 } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { NamedCaller } from "../../src/http/outside.ts";
+import type { NamedCaller } from "../../src/endpoint/outside.ts";
 import {
   createWorker,
   definePrompt,
@@ -21,8 +21,8 @@ import {
   type CallEvent,
   type Env,
 } from "../../src/tenantry.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { keeperOf } from "../support/workerd/object-calls.ts";
 

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
 import { forgetName, tenantOfHostname } from "../../src/tenants/directory/directory.ts";
-import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { failingOnce, RESETS } from "../support/workerd/faulty-env.ts";
 

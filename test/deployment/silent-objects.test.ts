@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, TenantError } from "../../src/tenantry.ts";
 import { forgetName } from "../../src/tenants/directory/directory.ts";
-import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { faultyEnv } from "../support/workerd/faulty-env.ts";
 import { OBJECT_FAULTS } from "../support/workerd/object-faults.ts";

@@ -4,9 +4,9 @@
 import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { WorkerOptions } from "../../src/http/create-worker.ts";
+import type { WorkerOptions } from "../../src/app/create-worker.ts";
 import { createWorker, defineTool, type AppUser } from "../../src/tenantry.ts";
-import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { readerOf, sendTo, sessionAt } from "../support/workerd/served-tenant.ts";
 import { rowsIn } from "../support/workerd/session.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";

@@ -5,8 +5,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, links, type AppUser } from "../../src/tenantry.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
 

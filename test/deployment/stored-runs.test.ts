@@ -4,12 +4,12 @@ import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
-import { ANY_UID } from "../../src/tenants/authority/incarnation.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
-import { evictPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 

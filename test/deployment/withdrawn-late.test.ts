@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, defineTool, definePrompt, defineTemplate } from "../../src/tenantry.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
-import { getFreshPolicy } from "../../src/tenants/isolate/snapshot.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
+import { getFreshPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import type { FreshTenant } from "../support/workerd/tenant.ts";
 

@@ -1,5 +1,5 @@
 // `tenantry listen` before a real Worker: what operators change is printed as it happens. Connections that break are in
-// test/clients/cli/commands/listen.test.ts.
+// test/cli/commands/listen.test.ts.
 
 import { expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";

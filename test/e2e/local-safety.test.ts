@@ -151,7 +151,7 @@ test("the command line finds a server at another port by the folder that it was 
   onTestFinished(() => void child.kill());
   for await (const line of createInterface({ input: child.stdout })) if (line.includes("Ctrl+C")) break;
   const list = () =>
-    spawnSync(process.execPath, [join(ROOT, "src/clients/cli/main.ts"), "tenant", "list", "--json"], {
+    spawnSync(process.execPath, [join(ROOT, "src/cli/main.ts"), "tenant", "list", "--json"], {
       cwd: project,
       encoding: "utf8",
       env: { ...shellEnvironment(), XDG_CONFIG_HOME: project },

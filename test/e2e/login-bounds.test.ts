@@ -2,7 +2,7 @@
 // there: made of the table of limits, of the table of login's bounds and of the steps, so that none is left out.
 
 import { describe, expect, onTestFinished, test } from "vitest";
-import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-table.ts";
+import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-definitions.ts";
 import type { LimitName } from "../../src/tenants/document/tenant-document.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startLocalServer } from "../support/local-server.ts";

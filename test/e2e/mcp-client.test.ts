@@ -7,7 +7,7 @@ import {
   requestResult2026,
   type SendOptions,
   type ResultMessage,
-} from "../../src/mcp-client/ask.ts";
+} from "../../src/mcp-client/request-result.ts";
 import { handshake, type Channel2025 } from "../../src/mcp-client/channel-2025.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
 import { connect } from "../../src/mcp-client/connect.ts";
@@ -16,10 +16,10 @@ import { McpFault } from "../../src/mcp-client/fault.ts";
 import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
 import { listen2026, RESOURCE_UPDATED } from "../../src/mcp-client/listen-2026.ts";
 import { paramsOf, resultOf, type NotificationMessage, type RequestMessage } from "../../src/mcp-client/message.ts";
-import { buildRequest2025, buildRequest2026 } from "../../src/mcp-client/outgoing.ts";
-import type { HandleQuestion } from "../../src/mcp-client/questions.ts";
+import { buildRequest2025, buildRequest2026 } from "../../src/mcp-client/prepared-request.ts";
+import type { HandleQuestion } from "../../src/mcp-client/question-dispatcher.ts";
 import { parseSession } from "../../src/mcp-client/session-2025.ts";
-import { followGetStream } from "../../src/mcp-client/standing-2025.ts";
+import { followGetStream } from "../../src/mcp-client/get-stream-2025.ts";
 import { end2025, open2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";

@@ -8,7 +8,7 @@ import { bundleWorker, startWorker, type StartOptions } from "../support/start-w
 
 const ENTRY = "mistaken-worker";
 
-/** One of a definition, one between two of them, and one of a tenant. What is said of each kind is in test/content/define/mistakes.test.ts. */
+/** One of a definition, one between two of them, and one of a tenant. What is said of each kind is in test/handlers/mistakes.test.ts. */
 const DATE = "input.when: Date cannot be represented in JSON Schema";
 const MISTAKES = [
   { mistake: "date", says: `tool "wrong": ${DATE}` },

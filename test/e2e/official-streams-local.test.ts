@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PriorDiscovery, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readDevelopmentToken } from "../../src/clients/cli/local/token-file.ts";
+import { readDevelopmentToken } from "../../src/cli/local/token-file.ts";
 import { storeText } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp-client.ts";

@@ -135,7 +135,7 @@ test("the tarball has JavaScript and declarations of the package, and what a rea
   const others = ours()
     .filter((path) => !/^dist\/.*\.(js|d\.ts)$|^docs\/[\w-]+\.md$/.test(path))
     .toSorted();
-  expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist/clients/cli/licenses.txt", "package.json"]);
+  expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist/cli/licenses.txt", "package.json"]);
 });
 
 test("the tarball has neither the demo nor this repository's own Worker nor tests", () => {
@@ -218,7 +218,7 @@ test("the command line runs with no other package beside it", () => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(unpacked, join(folder, "tenantry"), { recursive: true });
   writeFileSync(join(folder, "acme.yaml"), "tenants:\n  acme: { titel: Acme }\n");
-  const main = join(folder, "tenantry/dist/clients/cli/main.js");
+  const main = join(folder, "tenantry/dist/cli/main.js");
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [main, ...args], { cwd: folder, encoding: "utf8" });
 
@@ -229,7 +229,7 @@ test("the command line runs with no other package beside it", () => {
 });
 
 test("the licenses of what the command line has of others are beside it", () => {
-  const text = readFileSync(join(unpacked, "dist/clients/cli/licenses.txt"), "utf8");
+  const text = readFileSync(join(unpacked, "dist/cli/licenses.txt"), "utf8");
   for (const name of ["commander", "yaml"]) expect(text).toMatch(new RegExp(`^${name}$`, "m"));
 });
 

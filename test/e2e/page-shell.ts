@@ -34,7 +34,7 @@ export function checkout(files: Readonly<Record<string, string>> = {}): string {
   const bin = join(folder, ".bin");
   mkdirSync(bin);
   const node = join(ROOT, "node_modules/.bin/node");
-  writeFileSync(join(bin, "tenantry"), `#!/bin/sh\nexec "${node}" "${join(ROOT, "src/clients/cli/main.ts")}" "$@"\n`);
+  writeFileSync(join(bin, "tenantry"), `#!/bin/sh\nexec "${node}" "${join(ROOT, "src/cli/main.ts")}" "$@"\n`);
   chmodSync(join(bin, "tenantry"), 0o755);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(join(folder, name, ".."), { recursive: true });

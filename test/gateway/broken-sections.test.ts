@@ -9,11 +9,11 @@ import { rewriteReviewedSection } from "../../src/gateway/review/review-catalog.
 import { catalogSection, failureSection } from "../../src/gateway/refresh-entrypoint.ts";
 import { configOf } from "../../src/gateway/upstream-config.ts";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
-import { sectionKey } from "../../src/tenants/authority/section-tables.ts";
-import { storageKey } from "../../src/tenants/authority/incarnation.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
-import { loadSection, writeSection } from "../../src/tenants/isolate/sections.ts";
+import { sectionKey } from "../../src/tenants/object/section-store.ts";
+import { storageKey } from "../../src/tenants/object/tenant-uid.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
+import { loadSection, writeSection } from "../../src/tenants/cache/section-cache.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";

@@ -3,11 +3,11 @@
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../src/gateway/call-deadline.ts";
 import { createQuestionHandler, toUpstreamCapabilities } from "../../src/gateway/forward-question.ts";
-import { ResponseBudget } from "../../src/gateway/guard/answer-room.ts";
+import { ResponseBudget } from "../../src/gateway/guard/response-budget.ts";
 import { Redaction } from "../../src/gateway/guard/redaction.ts";
-import { NULL_SINK } from "../../src/http/call-sink.ts";
-import type { OutgoingRequest, ClientRequester } from "../../src/protocol/call.ts";
-import { REVISION_FEATURES, VERSIONS_2025, type ProtocolVersion } from "../../src/protocol/era.ts";
+import { NULL_SINK } from "../../src/endpoint/call-output.ts";
+import type { OutgoingRequest, ClientRequester } from "../../src/protocol/mcp-request.ts";
+import { REVISION_FEATURES, VERSIONS_2025, type ProtocolVersion } from "../../src/protocol/revisions.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 
 const EARLIER = VERSIONS_2025.filter((revision) => revision < "2025-11-25");

@@ -3,12 +3,12 @@
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { gatewayStore } from "../../src/gateway/gateway-tables.ts";
-import { resultStore } from "../../src/gateway/budget/result-tables.ts";
-import { reviewStore } from "../../src/gateway/review/review-tables.ts";
-import { sectionStore } from "../../src/tenants/authority/section-tables.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { gatewayStore } from "../../src/gateway/gateway-store.ts";
+import { resultStore } from "../../src/gateway/budget/result-store.ts";
+import { reviewStore } from "../../src/gateway/review/review-store.ts";
+import { sectionStore } from "../../src/tenants/object/section-store.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
 

@@ -2,7 +2,7 @@
 // calls are answered meanwhile.
 
 import { expect, it } from "vitest";
-import { catalogReads } from "../../src/gateway/guard/crowd.ts";
+import { catalogReads } from "../../src/gateway/guard/fair-semaphore.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";

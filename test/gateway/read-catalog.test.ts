@@ -12,7 +12,7 @@ import { limitsWithTotalPages, readCatalog, type CatalogLimits } from "../../src
 import type { UpstreamLink } from "../../src/gateway/upstream-link.ts";
 import { describeFault, McpFault } from "../../src/mcp-client/fault.ts";
 import { parseServerMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
-import type { ResultMessage } from "../../src/mcp-client/ask.ts";
+import type { ResultMessage } from "../../src/mcp-client/request-result.ts";
 
 type Answer = (params: Record<string, unknown>) => object | string;
 

@@ -3,11 +3,11 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gatewayStore } from "../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../src/gateway/gateway-store.ts";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { configOf } from "../../src/gateway/upstream-config.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { createWorker, gateway } from "../../src/tenantry.ts";

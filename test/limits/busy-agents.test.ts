@@ -1,8 +1,8 @@
 // Ten minutes of busy agents against the limits that hold where nobody says others: none of them ever meets one.
 
 import { describe, expect, inject, test } from "vitest";
-import { resolveLimits } from "../../src/limits/limit-table.ts";
-import { RateLimiter, type LimitedCaller, type LimitRejection } from "../../src/limits/limiter.ts";
+import { resolveLimits } from "../../src/limits/limit-definitions.ts";
+import { RateLimiter, type LimitedCaller, type LimitRejection } from "../../src/limits/rate-limiter.ts";
 import {
   agentTrace,
   BUSIEST,

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { DailyCalls, REPORT_MS, type DailyAuthority } from "../../src/limits/daily-calls.ts";
-import { resolveLimits } from "../../src/limits/limit-table.ts";
-import type { DailyUse } from "../../src/limits/limit-tables.ts";
+import { resolveLimits } from "../../src/limits/limit-definitions.ts";
+import type { DailyUse } from "../../src/limits/limit-store.ts";
 import type { Limits } from "../../src/tenants/document/tenant-document.ts";
 
 const NOON = Date.UTC(2026, 10, 22, 12);

@@ -6,7 +6,7 @@ import type { RemoteEndpoint, RequestOptions } from "../../src/mcp-client/remote
 import { McpFault, type Fault } from "../../src/mcp-client/fault.ts";
 import type { AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
 import type { Message } from "../../src/mcp-client/message.ts";
-import { buildRequest2025, buildRequest2026 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2025, buildRequest2026 } from "../../src/mcp-client/prepared-request.ts";
 import type { McpReply } from "../../src/mcp-client/mcp-reply.ts";
 import type { Session2025 } from "../../src/mcp-client/session-2025.ts";
 import { send2026, sendNotification2026 } from "../../src/mcp-client/stateless-2026.ts";

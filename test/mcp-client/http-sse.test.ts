@@ -5,7 +5,7 @@ import { handshake } from "../../src/mcp-client/channel-2025.ts";
 import { mayHaveRun } from "../../src/mcp-client/fault.ts";
 import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
 import { resultOf } from "../../src/mcp-client/message.ts";
-import { buildRequest2025 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2025 } from "../../src/mcp-client/prepared-request.ts";
 import { readResponse } from "../../src/mcp-client/mcp-reply.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress } from "./client-setup.ts";
 import type { Exchange } from "../support/scripted-server.ts";

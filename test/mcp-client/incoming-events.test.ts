@@ -3,11 +3,11 @@
 
 import { expect, test } from "vitest";
 import { CALL_LIMITS, STREAM_LIMITS, type AnswerLimits } from "../../src/mcp-client/answer-limits.ts";
-import { createStreamBudget } from "../../src/mcp-client/allowance.ts";
+import { createStreamBudget } from "../../src/mcp-client/stream-budget.ts";
 import { BodyReader } from "../../src/mcp-client/body-reader.ts";
 import type { Clock } from "../../src/mcp-client/clock.ts";
 import { IncomingEvents } from "../../src/mcp-client/incoming-events.ts";
-import { ExchangeLifecycle } from "../../src/mcp-client/lifetime.ts";
+import { ExchangeLifecycle } from "../../src/mcp-client/exchange-lifecycle.ts";
 import { faultOf } from "./client-setup.ts";
 import { ManualClock } from "./manual-clock.ts";
 

@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { listen2026, missingFrom, type ListenEvent, type ListenOptions } from "../../src/mcp-client/listen-2026.ts";
-import { buildRequest2026 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2026 } from "../../src/mcp-client/prepared-request.ts";
 import { ABOUT, bench, expectNothingLeft, faultOf } from "./client-setup.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import type { Exchange, Json } from "../support/scripted-server.ts";

@@ -1,10 +1,10 @@
 // A 2025 session: begun by a handshake, kept as plain data, carried on by whoever has the data, ended by DELETE.
 
 import { describe, expect, test } from "vitest";
-import { cancel2025 } from "../../src/mcp-client/ask.ts";
+import { cancel2025 } from "../../src/mcp-client/request-result.ts";
 import { sendOneWayWithRetry } from "../../src/mcp-client/channel-2025.ts";
 import { paramsOf, resultOf } from "../../src/mcp-client/message.ts";
-import { buildRequest2025 } from "../../src/mcp-client/outgoing.ts";
+import { buildRequest2025 } from "../../src/mcp-client/prepared-request.ts";
 import { parseSession, type Session2025 } from "../../src/mcp-client/session-2025.ts";
 import { end2025, open2025, send2025, streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
 import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, SESSION } from "./client-setup.ts";

@@ -1,8 +1,8 @@
 // Which methods exist in each era, and what a result looks like on the wire: stamps, caching hints, `_meta`, questions.
 import { describe, expect, test } from "vitest";
-import { SerializedResult, type CallOutcome, type Complete } from "../../src/protocol/outcome.ts";
+import { SerializedResult, type CallOutcome, type Complete } from "../../src/protocol/call-outcome.ts";
 import { dispatch, encodeOutcome, encodeFailure } from "../../src/protocol/dispatch.ts";
-import { REVISION_2026, REVISION_FEATURES, LATEST_2025, VERSIONS_2025 } from "../../src/protocol/era.ts";
+import { REVISION_2026, REVISION_FEATURES, LATEST_2025, VERSIONS_2025 } from "../../src/protocol/revisions.ts";
 import { failure } from "../../src/protocol/errors.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { META } from "../../src/protocol/meta.ts";

@@ -9,9 +9,9 @@ import {
   FIRST_HASH,
   MAX_RECORDED_BYTES,
   MAX_RECORDED_CALLS,
-} from "../../src/records/call-audit-tables.ts";
-import { redactValue, toRecordedArguments, sha256Of } from "../../src/records/redacted.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+} from "../../src/records/call-audit-store.ts";
+import { redactValue, toRecordedArguments, sha256Of } from "../../src/records/redact-arguments.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { adminEnv, adminOptions, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/protocol/app-error.ts";
 import { CallBatches, type BatchId, type BatchHost } from "../../src/records/call-batches.ts";
-import { GAUGES } from "../../src/telemetry/levels.ts";
+import { GAUGES } from "../../src/telemetry/gauges.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 /** Batches of texts, which somebody takes after some milliseconds. */

@@ -5,11 +5,11 @@ import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { callAudit, createWorker, defineTool, telemetry, usage, type RequestEvent } from "../../src/tenantry.ts";
-import { callAuditStore } from "../../src/records/call-audit-tables.ts";
+import { callAuditStore } from "../../src/records/call-audit-store.ts";
 import { FLUSH_AFTER_MS } from "../../src/records/usage.ts";
-import { usageStore } from "../../src/records/usage-tables.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { usageStore } from "../../src/records/usage-store.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { readerOf, servedTenant } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";

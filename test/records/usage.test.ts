@@ -12,8 +12,8 @@ import {
   RETAINED_HOURS,
   MAX_ROWS_PER_HOUR,
   usageStore,
-} from "../../src/records/usage-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+} from "../../src/records/usage-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { onBench, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";

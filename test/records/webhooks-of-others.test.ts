@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from "vitest";
 import { dispatchWebhooks, type WebhookContext } from "../../src/records/webhooks.ts";
-import { MAX_QUEUED, webhookStore } from "../../src/records/webhook-tables.ts";
-import type { TenantEvent } from "../../src/tenants/authority/tenant-news.ts";
+import { MAX_QUEUED, webhookStore } from "../../src/records/webhook-store.ts";
+import type { TenantEvent } from "../../src/tenants/object/tenant-events.ts";
 import { onBench } from "../support/workerd/tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
 

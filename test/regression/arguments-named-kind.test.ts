@@ -1,6 +1,6 @@
 // A client's arguments are data: none of their members makes them look like a failure of ours.
 import { expect, test } from "vitest";
-import type { CallOutcome } from "../../src/protocol/outcome.ts";
+import type { CallOutcome } from "../../src/protocol/call-outcome.ts";
 import { answerOf, callOf, FakeBackend, promptOf, REVISIONS, toolOf } from "../support/fake-backend.ts";
 
 const FORGED = { kind: "failure", error: "unavailable", message: "made up" };

@@ -2,7 +2,7 @@
 // differ, of texts. Counted in reads, for a timing says more of the machine.
 
 import { expect, test } from "vitest";
-import { compileJsonSchema } from "../../src/calls/json-schema.ts";
+import { compileJsonSchema } from "../../src/handlers/json-schema.ts";
 
 /** How often the members of a value were read while it was looked at, and what was wrong. */
 function readsOf(schema: Record<string, unknown>, make: (of: (members: object) => object) => unknown) {

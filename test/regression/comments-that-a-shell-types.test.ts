@@ -2,7 +2,7 @@
 // "the Worker's secrets" behind a command had it wait for another one.
 
 import { expect, it } from "vitest";
-import { projectFiles } from "../../src/clients/cli/init/project-files.ts";
+import { projectFiles } from "../../src/cli/init/project-files.ts";
 import { pageBlocks } from "../support/page-blocks.ts";
 
 const COMMENT = /(?:^|\s)#/;

@@ -4,7 +4,7 @@
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_PORT } from "../../src/clients/cli/local/development.ts";
+import { DEFAULT_PORT } from "../../src/cli/local/development.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Spelled so that this file does not name it. */

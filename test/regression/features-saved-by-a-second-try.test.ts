@@ -46,7 +46,7 @@ async function upstreamWith(text: string): Promise<string> {
 }
 
 test.each(
-  ["gateway.due", "gateway.settle", "gateway.own", "sections.put"].flatMap((call) =>
+  ["gateway.claimDue", "gateway.completeRefresh", "gateway.claimUris", "sections.put"].flatMap((call) =>
     KINDS.map((kind) => [call, kind] as const),
   ),
 )(
@@ -99,7 +99,7 @@ test.each(KINDS)(
 );
 
 test.each(
-  ["gateway-review.decide", "gateway-review.inForce", "gateway-review.generation", "sections.put"].flatMap((call) =>
+  ["gateway-review.decide", "gateway-review.getState", "gateway-review.getGeneration", "sections.put"].flatMap((call) =>
     (["failed once", "answer lost", "overloaded"] as const).map((kind) => [call, kind] as const),
   ),
 )(
@@ -131,7 +131,7 @@ test.each(
 );
 
 test.each(
-  ["results.keep", "results.look", "results.take"].flatMap((call) => KINDS.map((kind) => [call, kind] as const)),
+  ["results.put", "results.getInfo", "results.get"].flatMap((call) => KINDS.map((kind) => [call, kind] as const)),
 )(
   "a result that is too long is kept and read where %s is %s",
   async (call, kind) => {

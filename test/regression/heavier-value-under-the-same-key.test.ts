@@ -1,7 +1,7 @@
 // A value that was set again counted with the weight of the first one, so a map held more than it may.
 
 import { expect, test } from "vitest";
-import { LruMap } from "../../src/limits/recent-map.ts";
+import { LruMap } from "../../src/limits/lru-map.ts";
 
 test("a heavier value under the same key counts with its own weight", () => {
   const map = new LruMap<number>(100, (weight) => weight);

@@ -4,7 +4,7 @@
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { processIdentityOf } from "../../src/clients/cli/local/run.ts";
+import { processIdentityOf } from "../../src/cli/local/process-identity.ts";
 import { commandLine } from "../support/command-line.ts";
 
 test.each([0, 90, 3600])(

@@ -1,7 +1,7 @@
 // A client that was answered 2024-10-07 may say so in its version header from then on.
 import { expect, test } from "vitest";
 import { classify } from "../../src/protocol/classify.ts";
-import { negotiate } from "../../src/protocol/era.ts";
+import { negotiate } from "../../src/protocol/revisions.ts";
 
 test.each(["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
   "the version that initialize answered %s with is served",

@@ -5,9 +5,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { collectOption } from "../../src/clients/cli/command-context.ts";
-import { createProgram } from "../../src/clients/cli/program.ts";
-import type { Terminal } from "../../src/clients/cli/terminal/terminal.ts";
+import { collectOption } from "../../src/cli/command-context.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import { commandLine } from "../support/command-line.ts";
 
 interface Given {

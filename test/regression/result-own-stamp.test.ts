@@ -1,7 +1,7 @@
 // A handler's result does not speak for the protocol: the members that era 2026 stamps on are written once, by us.
 import { expect, test } from "vitest";
 import { encodeOutcome } from "../../src/protocol/dispatch.ts";
-import { REVISION_2026 } from "../../src/protocol/era.ts";
+import { REVISION_2026 } from "../../src/protocol/revisions.ts";
 
 test.each([
   [{ resultType: "input_required" }],

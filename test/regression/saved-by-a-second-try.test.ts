@@ -89,7 +89,7 @@ test.each([
   "DirectoryObject lookup",
   "TenantObject policy.read",
   "TenantObject policy.revokeKey",
-  "TenantObject changes.told",
+  "TenantObject changes.pendingCloseMs",
   "TenantObject policy.key",
 ])("a key is made and revoked where %s fails once", async (name) => {
   await injectFaults({ [name]: "failed once" });

@@ -2,7 +2,7 @@
 // that an upstream lists, held an isolate for hours.
 
 import { expect, it } from "vitest";
-import { compileJsonSchema } from "../../src/calls/json-schema.ts";
+import { compileJsonSchema } from "../../src/handlers/json-schema.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 
 it.each([

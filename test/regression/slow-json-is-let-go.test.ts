@@ -3,8 +3,8 @@
 
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createRequestOutput, RequestStream } from "../../src/http/request-stream.ts";
-import { respondWhenReady } from "../../src/http/respond.ts";
+import { createRequestOutput, RequestStream } from "../../src/endpoint/request-stream.ts";
+import { respondWhenReady } from "../../src/endpoint/respond.ts";
 import type { EncodedResponse } from "../../src/protocol/dispatch.ts";
 
 test.each([true, false])(

@@ -3,9 +3,9 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { OutgoingRequest } from "../../src/protocol/call.ts";
+import type { OutgoingRequest } from "../../src/protocol/mcp-request.ts";
 import { CallRunner, newCallKey, requestKey } from "../../src/sessions/call-runner.ts";
-import type { SessionStub } from "../../src/sessions/session-door.ts";
+import type { SessionStub } from "../../src/sessions/session-stub.ts";
 import { askOf, freshSession, later, questionOf, recordOf, rowsIn, viewerOf } from "../support/workerd/session.ts";
 
 const question = (name: string): OutgoingRequest => ({ name, digest: `digest of ${name}`, method: "roots/list" });

@@ -3,7 +3,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { CallViewer } from "../../src/sessions/call-viewer.ts";
-import { openSessionSocket, type SessionStub } from "../../src/sessions/session-door.ts";
+import { openSessionSocket, type SessionStub } from "../../src/sessions/session-stub.ts";
 import { askOf, freshSession, later } from "../support/workerd/session.ts";
 
 /** A viewer of the session's call `a`, and what it shows, one after another. */

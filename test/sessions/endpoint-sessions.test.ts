@@ -7,11 +7,11 @@ import { afterEach, expect, it, vi } from "vitest";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { evictPolicy, peekPolicy } from "../../src/tenants/isolate/snapshot.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { evictPolicy, peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
-import { ANY_UID } from "../../src/tenants/authority/incarnation.ts";
+import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 const REVISION = "2025-11-25";

@@ -3,8 +3,8 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { SessionStub } from "../../src/sessions/session-door.ts";
-import type { RunnerMessage } from "../../src/streams/wire.ts";
+import type { SessionStub } from "../../src/sessions/session-stub.ts";
+import type { RunnerMessage } from "../../src/streams/socket-messages.ts";
 import {
   askOf,
   freshSession,

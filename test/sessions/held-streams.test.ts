@@ -5,10 +5,10 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
-import { hubName } from "../../src/tenants/authority/changes.ts";
+import { hubName } from "../../src/tenants/object/changes.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
-import { policyStore } from "../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { changeEvent } from "../support/workerd/hubs.ts";
 import { freshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
 

@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { openSessionSocket, type SessionStub } from "../../src/sessions/session-door.ts";
+import { openSessionSocket, type SessionStub } from "../../src/sessions/session-stub.ts";
 import {
   askOf,
   freshSession,

@@ -2,7 +2,7 @@
 // because only their bytes were counted.
 
 import { expect, test } from "vitest";
-import { parseJson } from "../../src/http/body.ts";
+import { parseJson } from "../../src/endpoint/body.ts";
 
 const DENSE = `[${"[],".repeat(10_000)}0]`;
 

@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import type { KeyRing } from "../../src/auth/seal.ts";
-import { eventIdOf, parseEventId } from "../../src/http/event-ids.ts";
+import { eventIdOf, parseEventId } from "../../src/endpoint/event-ids.ts";
 
 const ring: KeyRing = [{ id: "one", secret: crypto.getRandomValues(new Uint8Array(32)) }];
 const digests = { tools: "r1K-8uju1h", prompts: "1234567890", resources: "" };

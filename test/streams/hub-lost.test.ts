@@ -2,10 +2,10 @@
 // that nobody waits for. Counted: who comes back when, what clients are told, and what the authority is asked.
 
 import { describe, expect, inject, it } from "vitest";
-import { ChangeFeed, type Digests, type FeedHost } from "../../src/streams/feed.ts";
-import type { OpenedSocket } from "../../src/streams/held-socket.ts";
-import { CLOSE } from "../../src/streams/wire.ts";
-import type { ChangeEvent, Changes } from "../../src/tenants/authority/changes.ts";
+import { ChangeFeed, type Digests, type FeedHost } from "../../src/streams/change-feed.ts";
+import type { OpenedSocket } from "../../src/streams/reconnecting-web-socket.ts";
+import { CLOSE } from "../../src/streams/socket-messages.ts";
+import type { ChangeEvent, Changes } from "../../src/tenants/object/changes.ts";
 import { CrowdClock } from "./crowd-clock.ts";
 
 const STREAMS = 5000;

@@ -3,10 +3,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { openSocket } from "../../src/streams/held-socket.ts";
+import { openSocket } from "../../src/streams/reconnecting-web-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
-import type { Listener } from "../../src/streams/wire.ts";
-import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
+import type { Listener } from "../../src/streams/socket-messages.ts";
+import type { ChangeEvent } from "../../src/tenants/object/changes.ts";
 import { changeEvent, LISTENER, listenAt } from "../support/workerd/hubs.ts";
 
 let made = 0;

@@ -2,7 +2,12 @@
 
 import { describe, expect, it, vi } from "vitest";
 import { RequestBody, type MinByteRate } from "../../src/streams/request-body.ts";
-import { MemoryBudget, MAX_RESERVED_BYTES, STALE_AFTER_MS, SMALL_BYTES } from "../../src/tenants/isolate/held-bytes.ts";
+import {
+  MemoryBudget,
+  MAX_RESERVED_BYTES,
+  STALE_AFTER_MS,
+  SMALL_BYTES,
+} from "../../src/tenants/cache/memory-budget.ts";
 
 const MIB = 1024 * 1024;
 const PACE: MinByteRate = { stallMs: 200, graceMs: 300, bytesPerSecond: 1024 };

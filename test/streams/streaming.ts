@@ -10,11 +10,11 @@ import {
   type FeedState,
   type FeedFilter,
   type StreamAccess,
-} from "../../src/streams/feed.ts";
-import { openSocket } from "../../src/streams/held-socket.ts";
-import type { Listener } from "../../src/streams/wire.ts";
-import { createChangeClient } from "../../src/tenants/authority/change-calls.ts";
-import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
+} from "../../src/streams/change-feed.ts";
+import { openSocket } from "../../src/streams/reconnecting-web-socket.ts";
+import type { Listener } from "../../src/streams/socket-messages.ts";
+import { createChangeClient } from "../../src/tenants/object/change-rpc.ts";
+import type { ChangeEvent } from "../../src/tenants/object/changes.ts";
 import { LISTENER } from "../support/workerd/hubs.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 

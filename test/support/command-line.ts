@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { runCommandLine } from "../../src/clients/cli/program.ts";
-import type { ProcessContext } from "../../src/clients/cli/terminal/terminal.ts";
+import { runCommandLine } from "../../src/cli/program.ts";
+import type { ProcessContext } from "../../src/cli/terminal/terminal.ts";
 import { FakeAdmin, TOKEN } from "./fake-admin.ts";
 
 export interface Ended {
@@ -87,7 +87,7 @@ export class CommandLine {
   }
 
   spawn(args: readonly string[]): ChildProcess {
-    const main = join(import.meta.dirname, "../../src/clients/cli/main.ts");
+    const main = join(import.meta.dirname, "../../src/cli/main.ts");
     const env = { PATH: process.env["PATH"] ?? "", ...this.env };
     return spawn(process.execPath, [main, ...args], { cwd: this.folder, env, stdio: ["ignore", "pipe", "pipe"] });
   }

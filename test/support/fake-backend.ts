@@ -8,18 +8,18 @@ import type {
   CallablePrompt,
   CallableTool,
   ResourceList,
-} from "../../src/protocol/backend.ts";
-import type { McpRequest, SessionPort } from "../../src/protocol/call.ts";
+} from "../../src/protocol/request-handlers.ts";
+import type { McpRequest, SessionPort } from "../../src/protocol/mcp-request.ts";
 import type {
   PromptDefinition,
   ServerInfo,
   TemplateDefinition,
   ToolDefinition,
 } from "../../src/protocol/definition.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
+import type { CacheHint, CallOutcome, InvalidArguments } from "../../src/protocol/call-outcome.ts";
 import type { ResourceRef } from "../../src/protocol/source.ts";
 import { dispatch, encodeOutcome } from "../../src/protocol/dispatch.ts";
-import { REVISION_FEATURES, type ProtocolVersion } from "../../src/protocol/era.ts";
+import { REVISION_FEATURES, type ProtocolVersion } from "../../src/protocol/revisions.ts";
 import { failure, type Failure } from "../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";

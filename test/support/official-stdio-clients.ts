@@ -8,7 +8,7 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { onTestFinished } from "vitest";
 
-export const MAIN = join(import.meta.dirname, "../../src/clients/cli/main.ts");
+export const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 const ABOUT = { name: "stdio-test", version: "1" };
 
 export interface Started<Client> {

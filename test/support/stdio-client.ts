@@ -1,8 +1,8 @@
 // Owns the local client's end of `tenantry stdio`, inside this process: lines in, messages out, and how it all ended.
 
 import { PassThrough } from "node:stream";
-import { runCommandLine } from "../../src/clients/cli/program.ts";
-import type { ProcessContext } from "../../src/clients/cli/terminal/terminal.ts";
+import { runCommandLine } from "../../src/cli/program.ts";
+import type { ProcessContext } from "../../src/cli/terminal/terminal.ts";
 import type { Json } from "./scripted-server.ts";
 
 export class StdioClient {

@@ -2,10 +2,10 @@
 
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { defineResource, defineTemplate } from "../../src/content/define/resource.ts";
-import { definePrompt } from "../../src/content/define/prompt.ts";
-import { defineTool } from "../../src/content/define/tool.ts";
-import type { Context } from "../../src/calls/typed-context.ts";
+import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
+import { definePrompt } from "../../src/handlers/prompt.ts";
+import { defineTool } from "../../src/handlers/tool.ts";
+import type { Context } from "../../src/handlers/typed-context.ts";
 import { UserError } from "../../src/protocol/user-error.ts";
 import { listFrom, readFrom, runPrompt, runTool } from "../../src/testing/testing.ts";
 

@@ -1,8 +1,8 @@
 // What `tenantry/testing` is given to run: what is no definition is refused in words, in JavaScript too.
 
 import { expect, it } from "vitest";
-import { definePrompt } from "../../src/content/define/prompt.ts";
-import { defineTool } from "../../src/content/define/tool.ts";
+import { definePrompt } from "../../src/handlers/prompt.ts";
+import { defineTool } from "../../src/handlers/tool.ts";
 import { listFrom, readFrom, runPrompt, runTool } from "../../src/testing/testing.ts";
 
 const tool = defineTool({ name: "hello", handler: () => "Hello" });

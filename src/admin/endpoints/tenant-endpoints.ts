@@ -1,7 +1,7 @@
 // Endpoints of a tenant and its document.
 
 import * as z from "zod";
-import { TENANT_LIMITS } from "../../limits/limit-table.ts";
+import { TENANT_LIMITS } from "../../limits/limit-definitions.ts";
 import {
   ChangeResult,
   ApplyResult,
@@ -22,7 +22,7 @@ import {
   pageShapeOf,
 } from "../contract.ts";
 import { BooleanParam, PageQuery, ROLES, TenantParams, UnknownNamesParam, defineEndpoints } from "../endpoint.ts";
-import { BackupShape, BackupRestore, RestoreResult } from "../kept-schema.ts";
+import { BackupShape, BackupRestore, RestoreResult } from "../backup-schema.ts";
 import { object, textUpTo } from "../schema-parts.ts";
 
 export const TENANT_ENDPOINTS = defineEndpoints({

@@ -1,11 +1,11 @@
 // Rollouts of base documents to the tenants that extend them. Merging takes the author's catalog, so each step is taken in an
 // invocation of the Worker that the alarm starts; what comes of it is written down here.
 
-import { recordAudit } from "../../tenants/authority/audit-log.ts";
-import type { Actor } from "../../tenants/authority/policy-records.ts";
-import type { StoreHost } from "../../tenants/authority/tables.ts";
+import { recordAudit } from "../../tenants/object/audit-log.ts";
+import type { Actor } from "../../tenants/object/policy-records.ts";
+import type { StoreHost } from "../../tenants/object/store.ts";
 import type { Change } from "../../tenants/document/tenant-document.ts";
-import { logError } from "../../telemetry/fault-line.ts";
+import { logError } from "../../telemetry/error-line.ts";
 import { DUE_NOW, insertRollout, retryAt, type SqlRow } from "./rollout-rows.ts";
 
 /** What the object that keeps these tables can do beside. */

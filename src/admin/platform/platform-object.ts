@@ -2,12 +2,12 @@
 
 import { exports } from "cloudflare:workers";
 import { STORED_RUNS, type StoredRunsBinding } from "../../sessions/session-object.ts";
-import { createStoreObject } from "../../tenants/authority/tables-object.ts";
-import { platformErrorLogStore } from "../../tenants/authority/fault-tables.ts";
-import { baseStore } from "./base-tables.ts";
+import { createStoreObject } from "../../tenants/object/store-object.ts";
+import { platformErrorLogStore } from "../../tenants/object/error-log-store.ts";
+import { baseStore } from "./base-store.ts";
 import type { RolloutHost } from "./base-rollouts.ts";
-import { operatorStore } from "./operator-tables.ts";
-import { rolloutStore } from "./rollout-tables.ts";
+import { operatorStore } from "./operator-store.ts";
+import { rolloutStore } from "./rollout-store.ts";
 
 /** It has tables as a tenant's object has. */
 export class PlatformObject extends createStoreObject<unknown, RolloutHost>(

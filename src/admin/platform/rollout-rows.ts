@@ -1,7 +1,7 @@
 // The rows that say what a rollout brings, and which version it has.
 
-import type { Actor, BlockedTool, BlockList } from "../../tenants/authority/policy-records.ts";
-import type { StoreHost } from "../../tenants/authority/tables.ts";
+import type { Actor, BlockedTool, BlockList } from "../../tenants/object/policy-records.ts";
+import type { StoreHost } from "../../tenants/object/store.ts";
 import type { Placement } from "../../tenants/directory/placement.ts";
 
 /** A tenant to bring it to. `created`: empty for one in code. */

@@ -1,16 +1,16 @@
 // The walk of rollouts: so many tenants in each wake-up of the alarm, through the directory's shards one after another and round
 // again, as long as a rollout has not come to every tenant. Every step may be repeated.
 
-import { logError } from "../../telemetry/fault-line.ts";
-import type { AppliedBlocks } from "../../tenants/authority/block-tables.ts";
-import type { BlockList } from "../../tenants/authority/policy-records.ts";
-import { isUnknownTenant, ANY_UID } from "../../tenants/authority/incarnation.ts";
-import { policyStore } from "../../tenants/authority/policy-tables.ts";
-import { createRpcClient, type StoreHost } from "../../tenants/authority/tables.ts";
+import { logError } from "../../telemetry/error-line.ts";
+import type { AppliedBlocks } from "../../tenants/object/block-methods.ts";
+import type { BlockList } from "../../tenants/object/policy-records.ts";
+import { isUnknownTenant, ANY_UID } from "../../tenants/object/tenant-uid.ts";
+import { policyStore } from "../../tenants/object/policy-store.ts";
+import { createRpcClient, type StoreHost } from "../../tenants/object/store.ts";
 import { allShards } from "../../tenants/directory/directory-stub.ts";
 import { stubOf } from "../../tenants/directory/tenant-stub.ts";
-import { retryIfIdempotent } from "../../tenants/isolate/asked-again.ts";
-import { withTimeout } from "../../tenants/isolate/in-time.ts";
+import { retryIfIdempotent } from "../../tenants/cache/retry-if-idempotent.ts";
+import { withTimeout } from "../../tenants/cache/with-timeout.ts";
 import { readBlockList, nextVersion, retryAt, type TenantLocation, type SqlRow } from "./rollout-rows.ts";
 
 /** An invocation makes a thousand calls at most. */

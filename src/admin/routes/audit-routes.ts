@@ -1,14 +1,14 @@
 // Owns the routes that look back: who changed what, and how much there is.
 
-import type { AuditEntry } from "../../tenants/authority/policy-records.ts";
-import { countFittingEntries } from "../../tenants/authority/audit-log.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
+import type { AuditEntry } from "../../tenants/object/policy-records.ts";
+import { countFittingEntries } from "../../tenants/object/audit-log.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
-import { operatorStore } from "../platform/operator-tables.ts";
+import { operatorStore } from "../platform/operator-store.ts";
 import { NUMBER_POSITION, paginateRows, parsePosition, type PageParams } from "../page.ts";
-import { platformStubOf } from "../platform/platform-door.ts";
+import { platformStubOf } from "../platform/platform-stub.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
-import { requireTenant, requireRecord } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
 import { AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 /** The most that the object answers with at once, because entries may be large. */

@@ -1,16 +1,16 @@
 // Routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied next, or all of
 // them by a rollout.
 
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import { baseStore } from "../platform/base-tables.ts";
-import { baseDocumentErrors } from "../apply/document-rules.ts";
-import { rolloutsOf } from "../apply/stopped-everywhere.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { baseStore } from "../platform/base-store.ts";
+import { baseDocumentErrors } from "../services/document-rules.ts";
+import { rolloutsOf } from "../services/platform-blocks.ts";
 import { preconditionFailed, ifMatchOf, quoteEtag } from "../etag.ts";
 import { paginateRows, parsePosition } from "../page.ts";
-import { platformStubOf } from "../platform/platform-door.ts";
+import { platformStubOf } from "../platform/platform-stub.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv, type AdminContext } from "../route.ts";
-import { policyOfAnyUid, findTenantByName } from "../apply/tenant-access.ts";
+import { policyOfAnyUid, findTenantByName } from "../services/tenant-handle.ts";
 import { BASE_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
 
 const baseRpcOf = (env: AdminEnv) => createRpcClient(platformStubOf(env), baseStore);

@@ -2,11 +2,11 @@
 // before that. Repeating it brings it to every tenant again.
 
 import { splitName } from "../../gateway/listed-name.ts";
-import { searchTools } from "../../content/serve/search-tools.ts";
-import { rolloutsOf } from "../apply/stopped-everywhere.ts";
-import { warningsMember } from "../apply/named-things.ts";
+import { searchTools } from "../../catalog/search-tools.ts";
+import { rolloutsOf } from "../services/platform-blocks.ts";
+import { warningsMember } from "../services/check-name-references.ts";
 import type { FieldRule } from "../field-rule.ts";
-import { nearestName } from "../../protocol/nearest.ts";
+import { nearestName } from "../../protocol/did-you-mean.ts";
 import { paginateArray } from "../page.ts";
 import { invalidFields } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";

@@ -2,7 +2,7 @@
 // that records none.
 
 import type { RecordedCall } from "../../deployment/record-readers.ts";
-import { requireTenant } from "../apply/tenant-access.ts";
+import { requireTenant } from "../services/tenant-handle.ts";
 import type { RecordedLine, Infer } from "../contract.ts";
 import { respondLines } from "../json-lines.ts";
 import { missingFeature } from "../problem.ts";

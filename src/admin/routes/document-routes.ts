@@ -2,18 +2,18 @@
 // is ever applied halfway.
 
 import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply-document.ts";
+import { applyDocument, type Intent, type AppliedDocument } from "../services/apply-document.ts";
 import type { ApplyResult, Infer } from "../contract.ts";
 import { ifMatchOf, matchesIfNoneMatch, quoteEtag } from "../etag.ts";
-import { createLimitChecker } from "../apply/limit-rules.ts";
-import { createBoundsChecker } from "../apply/upstream-bounds.ts";
-import { isoTime } from "../apply/in-force.ts";
+import { createLimitChecker } from "../services/limit-rules.ts";
+import { createBoundsChecker } from "../services/upstream-bounds.ts";
+import { isoTime } from "../services/propagation.ts";
 import { paginateArray } from "../page.ts";
 import type { FieldRule } from "../field-rule.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts";
-import { warningsMember } from "../apply/named-things.ts";
-import { requireTenant, requireRecord } from "../apply/tenant-access.ts";
+import { warningsMember } from "../services/check-name-references.ts";
+import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
 import { DOCUMENT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const documentRoutes = defineRoutes(DOCUMENT_ENDPOINTS, {

@@ -1,27 +1,27 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
-import { findHidden, type HiddenDefinitions } from "../../content/serve/hidden.ts";
+import { findHidden, type HiddenDefinitions } from "../../catalog/hidden-definitions.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
-import type { TenantCatalog } from "../../content/serve/sources.ts";
-import { createView, type View } from "../../content/serve/view.ts";
+import type { TenantCatalog } from "../../catalog/tenant-catalog.ts";
+import { createView, type View } from "../../catalog/view.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { suggestName } from "../near-name.ts";
+import { suggestName } from "../suggest-name.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { DeprecatedName, TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { DeprecatedName, TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { explainVisibility, type AccessFilter } from "../../tenants/document/visibility.ts";
 import type { Explanation, Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
-import { resolveSubject, type ExplainSubject } from "../apply/explain-asker.ts";
-import { sourceReasons } from "../apply/explain-sources.ts";
-import { explainDecision } from "../apply/explain-verdict.ts";
-import { getLimitUsage } from "../apply/limit-rules.ts";
-import { namesByListedName, loadTenantCatalog } from "../apply/tenant-offer.ts";
-import { getPendingSuspensions, withBlocks } from "../apply/stopped-everywhere.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
+import { resolveSubject, type ExplainSubject } from "../services/explain-subject.ts";
+import { sourceReasons } from "../services/explain-sources.ts";
+import { explainDecision } from "../services/explain-decision.ts";
+import { getLimitUsage } from "../services/limit-rules.ts";
+import { namesByListedName, loadTenantCatalog } from "../services/load-tenant-catalog.ts";
+import { getPendingSuspensions, withBlocks } from "../services/platform-blocks.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { ExplainQuery } from "../endpoints/record-endpoints.ts";
 import { EXPLAIN_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 

@@ -1,11 +1,11 @@
 // Owns a tenant's export: its own document, then a line for each resource, as they are found. Bodies are got one by
 // one, by hash, so that an export can be broken off and gone on with.
 
-import type { ContentRpc } from "../../content/store/content-tables.ts";
+import type { ContentRpc } from "../../resources/content-store.ts";
 import type { ExportLine, Infer } from "../contract.ts";
 import { toResourceAbout } from "./resource-routes.ts";
 import { defineRoutes } from "../route.ts";
-import { requireTenant, placementOf, requireRecord } from "../apply/tenant-access.ts";
+import { requireTenant, placementOf, requireRecord } from "../services/tenant-handle.ts";
 import { EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 const PAGE = 500;

@@ -2,9 +2,9 @@
 // at which nobody signs in.
 
 import type { GrantReport, LoginClientReport } from "../../deployment/deployment.ts";
-import { confirmWithdrawal } from "../apply/acknowledge.ts";
-import { isoTime } from "../apply/in-force.ts";
-import { requireTenant, requireRecord } from "../apply/tenant-access.ts";
+import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
+import { isoTime } from "../services/propagation.ts";
+import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
 import type { GrantShape, LoginClientShape, Infer } from "../contract.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { missingFeature } from "../problem.ts";

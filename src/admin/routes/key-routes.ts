@@ -2,17 +2,17 @@
 
 import { createKey } from "../../auth/api-key.ts";
 import { keyPrincipalId } from "../../auth/principal.ts";
-import { MAX_KEYS } from "../../tenants/authority/key-tables.ts";
+import { MAX_KEYS } from "../../tenants/object/key-methods.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { resolveLimits } from "../../limits/limit-table.ts";
-import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
+import { resolveLimits } from "../../limits/limit-definitions.ts";
+import type { KeyRecord } from "../../tenants/object/policy-records.ts";
 import type { NewApiKey, RotateKey, Infer } from "../contract.ts";
-import { confirmWithdrawal } from "../apply/acknowledge.ts";
-import { deadlineFrom, isoTime, waitForLeases } from "../apply/in-force.ts";
+import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
+import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext, type RouteResponse } from "../route.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { KeyParams } from "../endpoints/access-endpoints.ts";
 import { KEY_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 

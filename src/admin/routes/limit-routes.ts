@@ -1,11 +1,11 @@
 // Owns the routes for a tenant's limits: which hold, who said so, what is used of them, and setting one. A limit is a
 // member of the document, so that it has its history and its bases.
 
-import { LIMIT_NAMES, LIMITS } from "../../limits/limit-table.ts";
-import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { LIMIT_NAMES, LIMITS } from "../../limits/limit-definitions.ts";
+import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { LimitName, Limits } from "../../tenants/document/tenant-document.ts";
-import { createLimitChecker, effectiveLimitsOf, getLimitUsage } from "../apply/limit-rules.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
+import { createLimitChecker, effectiveLimitsOf, getLimitUsage } from "../services/limit-rules.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { LimitsShape, Infer } from "../contract.ts";
 import { ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";

@@ -1,12 +1,12 @@
 // Owns the routes for operators: people and programs with a name, a role, and a token that is shown once.
 
 import { createKey } from "../../auth/api-key.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import { RESERVED_NAMES } from "../operator-login.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { RESERVED_NAMES } from "../operator-auth.ts";
 import type { NewOperator, Infer } from "../contract.ts";
-import { operatorStore } from "../platform/operator-tables.ts";
+import { operatorStore } from "../platform/operator-store.ts";
 import { paginateArray } from "../page.ts";
-import { platformStubOf } from "../platform/platform-door.ts";
+import { platformStubOf } from "../platform/platform-stub.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv } from "../route.ts";
 import { OPERATOR_ENDPOINTS } from "../endpoints/access-endpoints.ts";

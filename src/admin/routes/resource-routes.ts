@@ -1,10 +1,10 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
-import { resolveLimits } from "../../limits/limit-table.ts";
-import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
-import { MAX_RESOURCE_BYTES, createResourceStore, digestOf, storageFullText } from "../../content/store/open-store.ts";
-import { storeBody, type StoreResult } from "../../content/store/bodies.ts";
+import { resolveLimits } from "../../limits/limit-definitions.ts";
+import { etagOf, bodyKey, type ResourceRow } from "../../resources/resource-row.ts";
+import { MAX_RESOURCE_BYTES, createResourceStore, digestOf, storageFullText } from "../../resources/resource-store.ts";
+import { storeBody, type StoreResult } from "../../resources/bodies.ts";
 import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { ResourceAbout, Infer } from "../contract.ts";
@@ -13,7 +13,7 @@ import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv, type RouteResponse, type AdminContext } from "../route.ts";
 
-import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 import type { PutQuery } from "../endpoints/resource-endpoints.ts";
 import { RESOURCE_ENDPOINTS } from "../endpoints/resource-endpoints.ts";

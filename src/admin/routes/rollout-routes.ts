@@ -1,7 +1,7 @@
 // Routes that show how far a rollout is, of blocks or of a base, and stop one of a base.
 
-import { rolloutsOf } from "../apply/stopped-everywhere.ts";
-import type { RolloutRecord } from "../platform/rollout-tables.ts";
+import { rolloutsOf } from "../services/platform-blocks.ts";
+import type { RolloutRecord } from "../platform/rollout-store.ts";
 import { NUMBER_POSITION, paginateRows, parsePosition } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes } from "../route.ts";

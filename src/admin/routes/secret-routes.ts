@@ -4,15 +4,15 @@
 import { getSecretsRing } from "../../auth/secrets-key.ts";
 import type { KeyRing } from "../../auth/seal.ts";
 import { secretNameOf, workerSecretOf } from "../../tenants/document/secret-name.ts";
-import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
-import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
+import { MAX_SECRETS } from "../../tenants/object/secret-methods.ts";
+import { sealSecret } from "../../tenants/cache/tenant-secrets.ts";
 import type { Infer } from "../contract.ts";
-import { confirmWithdrawal } from "../apply/acknowledge.ts";
-import { deadlineFrom, isoTime, waitForLeases } from "../apply/in-force.ts";
+import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
+import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
 import { paginateArray } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv } from "../route.ts";
-import { requireTenant, requireRecord } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
 import type { SecretParams } from "../endpoints/tenant-endpoints.ts";
 import { SECRET_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 

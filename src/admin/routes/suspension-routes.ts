@@ -3,25 +3,25 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { isUnknownTenant } from "../../tenants/authority/incarnation.ts";
-import { withTimeout } from "../../tenants/isolate/in-time.ts";
-import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
-import type { Suspender } from "../../tenants/authority/policy-calls.ts";
-import { getCatalogNames } from "../apply/tenant-offer.ts";
+import { isUnknownTenant } from "../../tenants/object/tenant-uid.ts";
+import { withTimeout } from "../../tenants/cache/with-timeout.ts";
+import type { TenantRecord, WriteResult } from "../../tenants/object/policy-records.ts";
+import type { Suspender } from "../../tenants/object/policy-rpc.ts";
+import { getCatalogNames } from "../services/load-tenant-catalog.ts";
 import type { SuspensionKind, Infer } from "../contract.ts";
-import { confirmWithdrawal } from "../apply/acknowledge.ts";
-import { deferTenantSuspension } from "../apply/suspend-late.ts";
+import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
+import { deferTenantSuspension } from "../services/defer-tenant-suspension.ts";
 import {
   enforceOperatorSuspensionOnResume,
   getPendingSuspensions,
   rolloutsOf,
   withBlocks,
-} from "../apply/stopped-everywhere.ts";
+} from "../services/platform-blocks.ts";
 import { paginateArray } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts";
 
-import { requireTenant, requireRecord, type TenantHandle } from "../apply/tenant-access.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { SUSPENSION_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
 /** Whom the Worker's own code names outside of a call: nobody has a list of them either. */

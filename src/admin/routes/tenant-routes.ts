@@ -2,29 +2,29 @@
 
 import { diffDocuments, mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
-import { retryingDirectory } from "../apply/asked-directory.ts";
+import { retryingDirectory } from "../services/retrying-directory.ts";
 import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
-import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import { getCatalogNames } from "../apply/tenant-offer.ts";
-import { applyDocument, isBaseOutdated, resolveDocument, type Intent } from "../apply/apply-document.ts";
-import { baseStore } from "../platform/base-tables.ts";
+import type { TenantRecord } from "../../tenants/object/policy-records.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { getCatalogNames } from "../services/load-tenant-catalog.ts";
+import { applyDocument, isBaseOutdated, resolveDocument, type Intent } from "../services/apply-document.ts";
+import { baseStore } from "../platform/base-store.ts";
 import type { NewTenant, TenantSummary, Infer } from "../contract.ts";
-import { resolveDeclaredTenant } from "../apply/declared-tenants.ts";
-import { warningsMember } from "../apply/named-things.ts";
-import { mapConcurrent } from "../apply/lanes.ts";
-import { deleteTenant } from "../apply/tenant-deletion.ts";
+import { resolveDeclaredTenant } from "../services/resolve-declared-tenant.ts";
+import { warningsMember } from "../services/check-name-references.ts";
+import { mapConcurrent } from "../services/map-concurrent.ts";
+import { deleteTenant } from "../services/tenant-deletion.ts";
 import {
   publishHostnames,
   checkHostnames,
   reserveHostnames,
   releaseUnwrittenHostnames,
   type PreviousRecord,
-} from "../apply/hostnames.ts";
-import { listDeclared, listEntries, listByIds, type ListRequest } from "../apply/listed-names.ts";
+} from "../services/hostnames.ts";
+import { listDeclared, listEntries, listByIds, type ListRequest } from "../services/list-tenants.ts";
 import { paginateRows, parsePosition, type PageParams } from "../page.ts";
-import { platformStubOf } from "../platform/platform-door.ts";
+import { platformStubOf } from "../platform/platform-stub.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import {
@@ -35,7 +35,7 @@ import {
   placementOf,
   requireRecord,
   type TenantHandle,
-} from "../apply/tenant-access.ts";
+} from "../services/tenant-handle.ts";
 import { TENANT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const tenantRoutes = defineRoutes(TENANT_ENDPOINTS, {

@@ -2,13 +2,13 @@
 // tried or read now. What is configured is the document's alone; approving definitions is not decided here.
 
 import type { UpstreamContent, UpstreamContext, UpstreamReport } from "../../deployment/deployment.ts";
-import { nearestName } from "../../protocol/nearest.ts";
-import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { nearestName } from "../../protocol/did-you-mean.ts";
+import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { deadlineFrom, isoTime, waitForLeases } from "../apply/in-force.ts";
-import { requireTenant } from "../apply/tenant-access.ts";
-import { getUpstreamContext, requireUpstreamOperations } from "../apply/upstream-access.ts";
-import { createBoundsChecker } from "../apply/upstream-bounds.ts";
+import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
+import { requireTenant } from "../services/tenant-handle.ts";
+import { getUpstreamContext, requireUpstreamOperations } from "../services/upstream-context.ts";
+import { createBoundsChecker } from "../services/upstream-bounds.ts";
 import type { UpstreamRefreshResult, UpstreamShape, UpstreamSummary, UpstreamTestResult, Infer } from "../contract.ts";
 import { paginateArray } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";

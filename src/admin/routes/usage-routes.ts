@@ -1,8 +1,8 @@
 // Owns the route for a tenant's use, as lines that can be taken again. Refuses a Worker that counts nothing.
 
 import type { UsageQuery, UsageLine } from "../../deployment/record-readers.ts";
-import { isoTime } from "../apply/in-force.ts";
-import { requireTenant } from "../apply/tenant-access.ts";
+import { isoTime } from "../services/propagation.ts";
+import { requireTenant } from "../services/tenant-handle.ts";
 import type { UsageLineShape, Infer } from "../contract.ts";
 import { respondLines } from "../json-lines.ts";
 import { missingFeature } from "../problem.ts";

@@ -2,8 +2,8 @@
 // is the document's alone.
 
 import type { WebhookOperations } from "../../deployment/deployment.ts";
-import { requireTenant } from "../apply/tenant-access.ts";
-import { getUpstreamContext } from "../apply/upstream-access.ts";
+import { requireTenant } from "../services/tenant-handle.ts";
+import { getUpstreamContext } from "../services/upstream-context.ts";
 import type { WebhooksShape, WebhookTestResult, Infer } from "../contract.ts";
 import { missingFeature, notFound } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";

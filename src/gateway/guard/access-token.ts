@@ -9,8 +9,8 @@ import {
   parseTokenResponse,
   createTokenRequest,
 } from "../../outbound/token-endpoint.ts";
-import { withTimeout } from "../../tenants/isolate/in-time.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { withTimeout } from "../../tenants/cache/with-timeout.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 
 /** What a token is asked for with. */
 export interface ClientGrant {

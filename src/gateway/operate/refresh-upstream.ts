@@ -3,11 +3,11 @@
 
 import type { UpstreamContext } from "../../deployment/deployment.ts";
 import { AppError } from "../../protocol/app-error.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import { CLAIM_MS, gatewayStore } from "../gateway-tables.ts";
-import { catalogReads } from "../guard/crowd.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { CLAIM_MS, gatewayStore } from "../gateway-store.ts";
+import { catalogReads } from "../guard/fair-semaphore.ts";
 import type { Services } from "../guard/service-binding.ts";
-import { startUpstreamRefresh, createRefreshClaim } from "../tend-upstreams.ts";
+import { startUpstreamRefresh, createRefreshClaim } from "../refresh-scheduler.ts";
 import { configOf } from "../upstream-config.ts";
 
 const POLL_MS = 200;

@@ -4,16 +4,16 @@
 import type { UpstreamContent, UpstreamContext, UpstreamReport } from "../../deployment/deployment.ts";
 import { createLeasedSections } from "../../deployment/leased-sections.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import type { Section } from "../../tenants/isolate/sections.ts";
-import { gatewayStore, type RefreshState } from "../gateway-tables.ts";
+import type { Section } from "../../tenants/cache/section-cache.ts";
+import { gatewayStore, type RefreshState } from "../gateway-store.ts";
 import { catalogSection, failureSection } from "../refresh-entrypoint.ts";
 import { KEY_OF } from "../check-definition.ts";
 import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf } from "../upstream-config.ts";
 import { parseFailureNote, upstreamState } from "../upstream-source.ts";
-import { withDetail } from "../unread-reason.ts";
+import { withDetail } from "../read-failure.ts";
 
 type Sections = ReadonlyMap<string, Section>;
 

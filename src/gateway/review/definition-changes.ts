@@ -2,7 +2,7 @@
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import type { WaitingDefinition } from "./review-tables.ts";
+import type { WaitingDefinition } from "./review-store.ts";
 
 export interface FieldChange {
   /** Such as `inputSchema.properties.q.description`. */

@@ -4,13 +4,13 @@
 import { canonicalJson, digest } from "../../auth/seal.ts";
 import { sectionPlace } from "../../deployment/leased-sections.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import type { TenantStub } from "../../tenants/authority/incarnation.ts";
-import type { SectionWriteResult } from "../../tenants/authority/section-tables.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import { loadSection, writeSection } from "../../tenants/isolate/sections.ts";
+import type { TenantStub } from "../../tenants/object/tenant-uid.ts";
+import type { SectionWriteResult } from "../../tenants/object/section-store.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { loadSection, writeSection } from "../../tenants/cache/section-cache.ts";
 import { KEY_OF } from "../check-definition.ts";
 import { decodeCatalog, encodeCatalog, flagCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
-import { reviewStore, type ReviewState, type ListedDefinition } from "./review-tables.ts";
+import { reviewStore, type ReviewState, type ListedDefinition } from "./review-store.ts";
 
 /** What an upstream says to the model of itself is looked at like a definition. */
 const INSTRUCTIONS = "instructions";

@@ -5,9 +5,9 @@ import { httpStatusOf, isTransientFault, McpFault } from "../../mcp-client/fault
 import { end2025 } from "../../mcp-client/streamable-2025.ts";
 import { AccessTokenError, type TokenOptions } from "../guard/access-token.ts";
 import { getServiceFetch, MissingServiceError, type Services } from "../guard/service-binding.ts";
-import { createUpstreamFetch, createTokenFetch } from "../outbound-fetch.ts";
+import { createUpstreamFetch, createTokenFetch } from "../upstream-fetch.ts";
 import { endpointOf, withToken } from "../upstream-config.ts";
-import { unsealStoredSession, getSessionKeyRing, type StoredSession } from "./kept-session.ts";
+import { unsealStoredSession, getSessionKeyRing, type StoredSession } from "./stored-session.ts";
 import type { EndSessionsRequest } from "./upstream-object.ts";
 
 export interface EndSessionsContext {

@@ -4,10 +4,10 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { KeyRing } from "../../auth/seal.ts";
-import { migrate } from "../../tenants/authority/tables.ts";
-import { createAlarmScheduler, type AlarmScheduler } from "../../tenants/authority/wake.ts";
+import { migrate } from "../../tenants/object/store.ts";
+import { createAlarmScheduler, type AlarmScheduler } from "../../tenants/object/alarm-scheduler.ts";
 import type { TenantRef } from "../../tenants/directory/placement.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 
 /** Which session is meant. */
 export interface SessionRef {

@@ -1,18 +1,18 @@
 // Owns `ctx.identity`: a token with which a handler calls the tenant's own API as the person who calls. This isolate keeps
 // each until shortly before it ends, under all that it was asked with. Refuses every audience that the document does not name.
 
-import type { Identity, TokenRequest } from "../../calls/call-host.ts";
+import type { Identity, TokenRequest } from "../../handlers/request-scope.ts";
 import type { OAuthPrincipal } from "../../auth/principal.ts";
 import { canonicalJson, digest } from "../../auth/seal.ts";
 import type { IdentityContext, RefreshContext } from "../../deployment/deployment.ts";
-import { LruMap } from "../../limits/recent-map.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
-import { exchangeToken } from "./exchange.ts";
+import { LruMap } from "../../limits/lru-map.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
+import { exchangeToken } from "./exchange-token.ts";
 import { IdentityError } from "./identity-error.ts";
-import { identitySettingsOf } from "./identity-ways.ts";
+import { identitySettingsOf } from "./identity-settings.ts";
 import { getProviderToken } from "./provider-token.ts";
 import { createSignedToken } from "./signed-token.ts";
-import type { IdentityTokenRequest, IdentityToken } from "./identity-ask.ts";
+import type { IdentityTokenRequest, IdentityToken } from "./identity-token-request.ts";
 
 /** A token that is used when it ends is refused on the way. */
 const EXPIRY_MARGIN_MS = 30_000;

@@ -1,9 +1,9 @@
 // Owns the public keys of a tenant, by which its API verifies the tokens that signed-token.ts makes. They are everybody's.
 
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import type { LoginContext } from "../login-visit.ts";
-import { signsTokens } from "./identity-ways.ts";
-import { signingKeyStore } from "./signing-key-tables.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import type { LoginContext } from "../login-context.ts";
+import { signsTokens } from "./identity-settings.ts";
+import { signingKeyStore } from "./signing-key-store.ts";
 
 /** Far shorter than a new key is published before it signs. */
 const HEADERS = { "content-type": "application/jwk-set+json", "cache-control": "public, max-age=300" };

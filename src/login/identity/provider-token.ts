@@ -3,15 +3,15 @@
 
 import type { RefreshContext } from "../../deployment/deployment.ts";
 import { omitUndefined } from "../../protocol/members.ts";
-import { withRetries } from "../../streams/persistently.ts";
+import { withRetries } from "../../streams/with-retries.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import { getLoginStub } from "../server/login-door.ts";
-import type { ProviderUpdate, ProviderClaim } from "../server/login-tables.ts";
+import { getLoginStub } from "../server/login-stub.ts";
+import type { ProviderUpdate, ProviderClaim } from "../server/login-store.ts";
 import { unsealProvider, sealProvider } from "../server/provider-seal.ts";
-import type { ProviderTokens } from "../sign-in/sign-in.ts";
-import { IDENTITY_PROVIDERS } from "../sign-in/ways.ts";
+import type { ProviderTokens } from "../sign-in/identity-provider-client.ts";
+import { IDENTITY_PROVIDERS } from "../sign-in/identity-providers.ts";
 import { IdentityError } from "./identity-error.ts";
-import type { IdentityTokenRequest, IdentityToken } from "./identity-ask.ts";
+import type { IdentityTokenRequest, IdentityToken } from "./identity-token-request.ts";
 
 /** One that ends sooner is renewed. */
 const MIN_REMAINING_MS = 60_000;

@@ -2,14 +2,14 @@
 // as in https://datatracker.ietf.org/doc/html/rfc9068. Refuses to sign for longer than the caller's own token is good.
 
 import { SignJWT } from "jose";
-import { LruMap } from "../../limits/recent-map.ts";
+import { LruMap } from "../../limits/lru-map.ts";
 import { omitUndefined } from "../../protocol/members.ts";
-import { withRetries } from "../../streams/persistently.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { withRetries } from "../../streams/with-retries.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 import { IdentityError } from "./identity-error.ts";
-import { signingKeyStore } from "./signing-key-tables.ts";
-import type { IdentityTokenRequest, IdentityToken } from "./identity-ask.ts";
+import { signingKeyStore } from "./signing-key-store.ts";
+import type { IdentityTokenRequest, IdentityToken } from "./identity-token-request.ts";
 
 const LIFETIME_S = 300;
 /** Shorter than a new key is published before it signs. */

@@ -5,14 +5,14 @@ import { issuerKeys, verifyJwt, type IssuerKeys, type TrustedIssuer, type Verifi
 import { digest } from "../../auth/seal.ts";
 import type { RefreshContext } from "../../deployment/deployment.ts";
 import { sectionPlace } from "../../deployment/leased-sections.ts";
-import { LruMap } from "../../limits/recent-map.ts";
-import { storageKey } from "../../tenants/authority/incarnation.ts";
-import { sectionStore } from "../../tenants/authority/section-tables.ts";
-import { createRpcClient } from "../../tenants/authority/tables.ts";
+import { LruMap } from "../../limits/lru-map.ts";
+import { storageKey } from "../../tenants/object/tenant-uid.ts";
+import { sectionStore } from "../../tenants/object/section-store.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
 import { issuersOf, acceptsTokens, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
-import { loadSection, writeSection, type SectionLocation } from "../../tenants/isolate/sections.ts";
-import { issuerStore, type IssuerClaim } from "./issuer-tables.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
+import { loadSection, writeSection, type SectionLocation } from "../../tenants/cache/section-cache.ts";
+import { issuerStore, type IssuerClaim } from "./issuer-store.ts";
 import { readIssuer, type IssuerEndpoints, type IssuerSection } from "./read-issuer.ts";
 
 /** Whoever does not read it itself waits so long for who does. */

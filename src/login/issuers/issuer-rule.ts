@@ -1,7 +1,7 @@
 // Owns what the name of an authorization server must be in a document, so that its metadata can be looked for under it and
 // tokens can be compared with it. Pure.
 
-import { findBrokenRuleInUrl } from "../../outbound/destination.ts";
+import { findBrokenRuleInUrl } from "../../outbound/url-policy.ts";
 
 /** Names under which Entra has no server of its own: each of its tokens has another one, of one of all its directories. */
 const ENTRA_OF_ALL = /^https:\/\/login\.microsoftonline\.[a-z]+\/(common|organizations|consumers|\{|%7B)/i;

@@ -3,8 +3,8 @@
 // https://datatracker.ietf.org/doc/html/rfc8414#section-3
 
 import type { JSONWebKeySet } from "jose";
-import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../../outbound/outbound-door.ts";
-import { createResolver } from "../../outbound/resolve.ts";
+import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../../outbound/guarded-fetch.ts";
+import { createResolver } from "../../outbound/dns-resolver.ts";
 import { parseJsonObject } from "../../outbound/token-endpoint.ts";
 
 const TIMEOUT_MS = 5_000;

@@ -3,7 +3,7 @@
 
 import type { JSONWebKeySet } from "jose";
 import { issuerKeys, type IssuerKeys } from "../../auth/jwt.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 import { readIssuer } from "../issuers/read-issuer.ts";
 
 /** How often it is read while nobody misses a key. */

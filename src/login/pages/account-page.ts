@@ -2,10 +2,10 @@
 
 import { markup, type Markup } from "../../deployment/markup.ts";
 import type { Grant } from "../server/login-records.ts";
-import type { ProviderIdentity } from "../sign-in/sign-in.ts";
-import { sanitizeText } from "./harmless.ts";
+import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
+import { sanitizeText } from "./sanitize-text.ts";
 import { renderForm, renderPage, tenantName, type FormTarget, type PageTenant } from "./page.ts";
-import { clientName, personName } from "./shown-client.ts";
+import { clientName, personName } from "./client-summary.ts";
 
 export type GrantSummary = Pick<Grant, "id" | "client" | "profile" | "scopes" | "narrowing" | "created" | "usedAt">;
 

@@ -3,10 +3,10 @@
 
 import type { ToolRestrictions } from "../../auth/principal.ts";
 import { markup, type Markup } from "../../deployment/markup.ts";
-import type { ProviderIdentity } from "../sign-in/sign-in.ts";
-import { sanitizeText } from "./harmless.ts";
+import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
+import { sanitizeText } from "./sanitize-text.ts";
 import { renderForm, renderPage, tenantName, type FormTarget, type PageTenant } from "./page.ts";
-import { clientName, personName, describeRedirect, publisherHostOf, type ClientSummary } from "./shown-client.ts";
+import { clientName, personName, describeRedirect, publisherHostOf, type ClientSummary } from "./client-summary.ts";
 
 export interface ConsentTool {
   readonly name: string;

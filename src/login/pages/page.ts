@@ -2,7 +2,7 @@
 // from elsewhere, and the headers that hold it to that. Refuses decisions: every page is made of what it is told.
 
 import { markup, type Markup } from "../../deployment/markup.ts";
-import { sanitizeText } from "./harmless.ts";
+import { sanitizeText } from "./sanitize-text.ts";
 
 /** Whose page it is. */
 export interface PageTenant {

@@ -1,7 +1,7 @@
 // Owns the page on which a person pastes a key of the tenant. The key is never shown again, and no page has it in its text.
 
 import { markup } from "../../deployment/markup.ts";
-import { clientName, type ClientSummary } from "./shown-client.ts";
+import { clientName, type ClientSummary } from "./client-summary.ts";
 import { renderForm, renderPage, tenantName, type FormTarget, type PageTenant } from "./page.ts";
 
 export interface SignInView {

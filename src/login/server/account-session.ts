@@ -1,8 +1,8 @@
 // Owns who is in front of the page of grants: a person who signed in a short while ago, in a sealed cookie.
 
-import type { LoginContext } from "../login-visit.ts";
-import type { ProviderIdentity } from "../sign-in/sign-in.ts";
-import { redirectTo } from "./answers.ts";
+import type { LoginContext } from "../login-context.ts";
+import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
+import { redirectTo } from "./oauth-responses.ts";
 import { serializeCookie, readCookie, expireCookie, createNonce, unsealCookie, sealCookie } from "./transaction.ts";
 
 const SESSION_MS = 900_000;

@@ -1,11 +1,11 @@
 // Owns the page on which somebody sees and ends what they allowed.
 
-import type { LoginContext } from "../login-visit.ts";
+import type { LoginContext } from "../login-context.ts";
 import { accountPage, signedOutPage } from "../pages/account-page.ts";
 import { pageResponse } from "../pages/page.ts";
 import { readAccountSession, expireAccountCookie } from "./account-session.ts";
-import { redirectTo, errorPageResponse, pageTenantOf } from "./answers.ts";
-import { waitForEnd, getLoginStub } from "./login-door.ts";
+import { redirectTo, errorPageResponse, pageTenantOf } from "./oauth-responses.ts";
+import { waitForEnd, getLoginStub } from "./login-stub.ts";
 import { beginSignIn, providerTargets } from "./sign-in-steps.ts";
 import { isSameOriginForm } from "./transaction.ts";
 

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono/tiny";
 import { jwksResponse } from "../identity/jwks.ts";
-import type { LoginContext } from "../login-visit.ts";
+import type { LoginContext } from "../login-context.ts";
 import { handleAccount } from "./account.ts";
 import {
   jsonResponse,
@@ -10,7 +10,7 @@ import {
   oauthErrorResponse,
   errorPageResponse,
   unavailablePageResponse,
-} from "./answers.ts";
+} from "./oauth-responses.ts";
 import { retryAfterOf } from "./find-client.ts";
 import { handleToken, handleRevoke } from "./token-endpoint.ts";
 import { handleRegister } from "./register.ts";

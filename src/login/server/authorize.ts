@@ -2,7 +2,7 @@
 // come first: what is wrong with those is told to the person, and never sent to an address that nobody vouches for.
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.1
 
-import type { LoginContext, LoginUrls } from "../login-visit.ts";
+import type { LoginContext, LoginUrls } from "../login-context.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { findClient } from "./find-client.ts";
 import type { LoginClient } from "./login-records.ts";

@@ -3,11 +3,11 @@
 // https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/
 
 import { digest } from "../../auth/seal.ts";
-import { RateLimiter } from "../../limits/limiter.ts";
-import { outboundAllowOf } from "../../outbound/outbound-door.ts";
-import type { LoginContext } from "../login-visit.ts";
+import { RateLimiter } from "../../limits/rate-limiter.ts";
+import { outboundAllowOf } from "../../outbound/guarded-fetch.ts";
+import type { LoginContext } from "../login-context.ts";
 import type { FieldError } from "../../deployment/deployment.ts";
-import { findBrokenRuleInUrl } from "../../outbound/destination.ts";
+import { findBrokenRuleInUrl } from "../../outbound/url-policy.ts";
 import { createLoginFetch } from "../issuers/read-issuer.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import {
@@ -16,8 +16,8 @@ import {
   type ClientMetadata,
   metadataError,
 } from "./client-metadata.ts";
-import type { StoredClient } from "./client-tables.ts";
-import { getLoginStub } from "./login-door.ts";
+import type { StoredClient } from "./client-methods.ts";
+import { getLoginStub } from "./login-stub.ts";
 import type { LoginClient } from "./login-records.ts";
 
 const MAX_ID = 2048;

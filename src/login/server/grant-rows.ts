@@ -1,7 +1,7 @@
 // Owns finding and ending grants in a tenant's object. What ended is told to every Worker as a key that was revoked is.
 
-import type { Actor, WriteResult } from "../../tenants/authority/policy-records.ts";
-import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import type { Actor, WriteResult } from "../../tenants/object/policy-records.ts";
+import type { TenantHost } from "../../tenants/object/tenant-host.ts";
 import { toGrant, type GrantRow } from "./login-records.ts";
 
 /** Its code is good for nothing without it, and is deleted in its time. */

@@ -2,7 +2,7 @@
 // a record. Of tokens and codes it has hashes alone.
 
 import type { ToolRestrictions } from "../../auth/principal.ts";
-import type { ProviderIdentity } from "../sign-in/sign-in.ts";
+import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
 
 /** A client as the authorization server knows it, whether it registered or has a document. */
 export interface LoginClient {

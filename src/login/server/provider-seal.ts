@@ -4,7 +4,7 @@
 import { seal, unseal } from "../../auth/seal.ts";
 import { getSecretsRing } from "../../auth/secrets-key.ts";
 import type { RefreshContext } from "../../deployment/deployment.ts";
-import type { ProviderTokens } from "../sign-in/sign-in.ts";
+import type { ProviderTokens } from "../sign-in/identity-provider-client.ts";
 
 type SealContext = Pick<RefreshContext, "tenant" | "created" | "env">;
 

@@ -4,11 +4,11 @@
 
 import { hashToken } from "../../auth/api-key.ts";
 import { toBase64Url } from "../../auth/seal.ts";
-import type { LoginContext } from "../login-visit.ts";
-import { jsonResponse, OAuthError } from "./answers.ts";
+import type { LoginContext } from "../login-context.ts";
+import { jsonResponse, OAuthError } from "./oauth-responses.ts";
 import { metadataError, parseRegistration, type ClientMetadataError, type ClientMetadata } from "./client-metadata.ts";
 import { metadataDigest, retryAfterOf } from "./find-client.ts";
-import { getLoginStub } from "./login-door.ts";
+import { getLoginStub } from "./login-stub.ts";
 
 const MAX_BODY = 8192;
 const SECRET_BYTES = 32;

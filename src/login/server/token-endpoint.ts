@@ -3,18 +3,18 @@
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.3, https://datatracker.ietf.org/doc/html/rfc7009
 
 import { hashToken, createKey } from "../../auth/api-key.ts";
-import type { LoginContext } from "../login-visit.ts";
+import type { LoginContext } from "../login-context.ts";
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { omitUndefined } from "../../protocol/members.ts";
-import { withRetries } from "../../streams/persistently.ts";
-import type { Revalidation, ProviderIdentity, IdentityProviderClient } from "../sign-in/sign-in.ts";
-import { IDENTITY_PROVIDERS } from "../sign-in/ways.ts";
-import { OAuthError, unavailableError, jsonResponse } from "./answers.ts";
-import { identityIssuerOf } from "./grant-bearer.ts";
-import { getLoginStub, toTokenError, waitForEnd } from "./login-door.ts";
+import { withRetries } from "../../streams/with-retries.ts";
+import type { Revalidation, ProviderIdentity, IdentityProviderClient } from "../sign-in/identity-provider-client.ts";
+import { IDENTITY_PROVIDERS } from "../sign-in/identity-providers.ts";
+import { OAuthError, unavailableError, jsonResponse } from "./oauth-responses.ts";
+import { identityIssuerOf } from "./grant-principal.ts";
+import { getLoginStub, toTokenError, waitForEnd } from "./login-stub.ts";
 import { matchResource, findRepeated } from "./authorize.ts";
 import { unsealProvider, sealProvider } from "./provider-seal.ts";
-import type { ProviderUpdate } from "./login-tables.ts";
+import type { ProviderUpdate } from "./login-store.ts";
 import type { TokenRefreshRequest, TokenRefreshResult, IssuedTokens, NewTokens } from "./token-rows.ts";
 import { findClient } from "./find-client.ts";
 import type { LoginClient } from "./login-records.ts";

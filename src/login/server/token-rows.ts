@@ -1,10 +1,10 @@
 // Owns what becomes of codes and refresh tokens in a tenant's object: each is redeemed once. Who brings one a second time
 // ends all that came of it, but for a refresh that was sent twice at about the same time, which has the same answer.
 
-import { useKey } from "../../tenants/authority/leases.ts";
-import type { WriteResult } from "../../tenants/authority/policy-records.ts";
-import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { isUnexpired } from "../../tenants/isolate/lasting.ts";
+import { useKey } from "../../tenants/object/lease-delta.ts";
+import type { WriteResult } from "../../tenants/object/policy-records.ts";
+import type { TenantHost } from "../../tenants/object/tenant-host.ts";
+import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 import { endGrants, findGrant } from "./grant-rows.ts";
 import { toGrant, type GrantRow, type Grant } from "./login-records.ts";
 

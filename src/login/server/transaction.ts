@@ -2,7 +2,7 @@
 // of its own. Nothing of it is stored, and another tenant, or the next of its name, opens none of it.
 
 import { seal, toBase64Url, unseal } from "../../auth/seal.ts";
-import type { LoginContext } from "../login-visit.ts";
+import type { LoginContext } from "../login-context.ts";
 
 /** How long somebody may take to sign in and decide. */
 export const TRANSACTION_MS = 600_000;

@@ -6,7 +6,7 @@ import { hashToken } from "../../auth/api-key.ts";
 import { digest, toBase64Url } from "../../auth/seal.ts";
 import { getSecretsRing } from "../../auth/secrets-key.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
-import type { LoginUrls, LoginContext } from "../login-visit.ts";
+import type { LoginUrls, LoginContext } from "../login-context.ts";
 import {
   providerUnavailable,
   errorCodeOf,
@@ -14,7 +14,7 @@ import {
   unusableAnswer,
   unexpectedAnswer,
   notConfigured,
-} from "./not-signed-in.ts";
+} from "./sign-in-failure.ts";
 import {
   requestTokens,
   requestUser,
@@ -23,8 +23,14 @@ import {
   type ProviderTokenResponse,
   type ProviderUserResponse,
 } from "./provider-requests.ts";
-import type { Revalidation, SignInFailure, CurrentPerson, ProviderTokens, SignInStart } from "./sign-in.ts";
-import { MAX_IDENTITY_CHARACTERS } from "./signed-in.ts";
+import type {
+  Revalidation,
+  SignInFailure,
+  CurrentPerson,
+  ProviderTokens,
+  SignInStart,
+} from "./identity-provider-client.ts";
+import { MAX_IDENTITY_CHARACTERS } from "./provider-identity.ts";
 
 /** A provider at which people can sign in. */
 export type CodeProvider = IssuerEndpoints & { readonly authorize: string; readonly token: string };

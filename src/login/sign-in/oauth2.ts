@@ -3,10 +3,10 @@
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { beginCodeFlow, revalidateWithProvider, finishCodeFlow, switchPrompt, type CodeProvider } from "./code-flow.ts";
-import { providerUnavailable, isSignInFailure, unusableAnswer } from "./not-signed-in.ts";
+import { providerUnavailable, isSignInFailure, unusableAnswer } from "./sign-in-failure.ts";
 import { requestUser } from "./provider-requests.ts";
-import type { ProviderIdentity, IdentityProviderClient } from "./sign-in.ts";
-import { toProviderIdentity, toSignInSuccess, subjectOf } from "./signed-in.ts";
+import type { ProviderIdentity, IdentityProviderClient } from "./identity-provider-client.ts";
+import { toProviderIdentity, toSignInSuccess, subjectOf } from "./provider-identity.ts";
 
 export const oauth2: IdentityProviderClient = {
   begin: (context, state, isSwitch = false) => {

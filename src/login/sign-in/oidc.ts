@@ -3,7 +3,7 @@
 // https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import type { LoginContext } from "../login-visit.ts";
+import type { LoginContext } from "../login-context.ts";
 import { getIssuerEndpoints, verifyWithIssuer } from "../issuers/issuer-keys.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
 import {
@@ -15,10 +15,10 @@ import {
   type CodeProvider,
   type SignInState,
 } from "./code-flow.ts";
-import { providerUnavailable, isSignInFailure, unusableAnswer, unexpectedAnswer } from "./not-signed-in.ts";
+import { providerUnavailable, isSignInFailure, unusableAnswer, unexpectedAnswer } from "./sign-in-failure.ts";
 import { requestUser, type SignInContext } from "./provider-requests.ts";
-import type { SignInFailure, IdentityProviderClient } from "./sign-in.ts";
-import { toProviderIdentity, toSignInSuccess } from "./signed-in.ts";
+import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
+import { toProviderIdentity, toSignInSuccess } from "./provider-identity.ts";
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 

@@ -4,10 +4,10 @@
 import { verifySharedJwt } from "../../auth/jwt.ts";
 import { digest } from "../../auth/seal.ts";
 import { startSignInAt, checkCallback } from "./code-flow.ts";
-import { isSignInFailure, unusableAnswer, unexpectedAnswer, notConfigured } from "./not-signed-in.ts";
+import { isSignInFailure, unusableAnswer, unexpectedAnswer, notConfigured } from "./sign-in-failure.ts";
 import { resolveSecret, type SignInContext } from "./provider-requests.ts";
-import type { SignInFailure, IdentityProviderClient } from "./sign-in.ts";
-import { toProviderIdentity } from "./signed-in.ts";
+import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
+import { toProviderIdentity } from "./provider-identity.ts";
 
 /** As long as what it makes: https://datatracker.ietf.org/doc/html/rfc7518#section-3.2 */
 const MIN_SECRET_BYTES = 32;

@@ -7,8 +7,8 @@ import { ACCEPT_JSON, parseTokenBody, parseTokenResponse, createTokenRequest } f
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { workerSecretOf } from "../../tenants/document/secret-name.ts";
 import { createLoginFetch } from "../issuers/read-issuer.ts";
-import { errorCodeOf, hostOf } from "./not-signed-in.ts";
-import type { ProviderTokens } from "./sign-in.ts";
+import { errorCodeOf, hostOf } from "./sign-in-failure.ts";
+import type { ProviderTokens } from "./identity-provider-client.ts";
 
 const TIMEOUT_MS = 10_000;
 /** Of a refresh: what is given up may be done yet, and its answer has the only token that is good from then on. */

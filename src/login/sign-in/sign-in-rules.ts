@@ -3,7 +3,7 @@
 
 import type { FieldError } from "../../deployment/deployment.ts";
 import { parseSecretReference } from "../../gateway/upstream-rules.ts";
-import { findBrokenRuleInUrl } from "../../outbound/destination.ts";
+import { findBrokenRuleInUrl } from "../../outbound/url-policy.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE } from "../../tenants/document/secret-name.ts";
 import { issuerRule } from "../issuers/issuer-rule.ts";

@@ -1,9 +1,9 @@
 // Owns completion/complete: params, and the limit of 100 values. Refuses to know who completes.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
 
-import type { RequestHandlers, CompletionRequest } from "../backend.ts";
-import type { McpRequest } from "../call.ts";
-import type { CallOutcome } from "../outcome.ts";
+import type { RequestHandlers, CompletionRequest } from "../request-handlers.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import type { CallOutcome } from "../call-outcome.ts";
 import type { Failure } from "../errors.ts";
 import { isObject } from "../jsonrpc.ts";
 import { invalid, isFailure, readObject, readString, readStrings, type ReadValue } from "./params.ts";

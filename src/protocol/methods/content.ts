@@ -1,7 +1,7 @@
 // Owns how a content block is written for a revision that does not know its type yet: as an older type that says the
 // same. Refuses to leave a block out.
 
-import type { RevisionFeatures } from "../era.ts";
+import type { RevisionFeatures } from "../revisions.ts";
 import { isObject } from "../jsonrpc.ts";
 
 export function adaptBlocks(blocks: unknown, revision: RevisionFeatures): unknown {

@@ -1,10 +1,10 @@
 // Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
 import { omitUndefined } from "../members.ts";
-import type { RequestHandlers, Definitions } from "../backend.ts";
-import type { McpRequest } from "../call.ts";
-import type { CallOutcome } from "../outcome.ts";
-import { negotiate, VERSION_2026, type Negotiated } from "../era.ts";
+import type { RequestHandlers, Definitions } from "../request-handlers.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import type { CallOutcome } from "../call-outcome.ts";
+import { negotiate, VERSION_2026, type Negotiated } from "../revisions.ts";
 import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { invalid } from "./params.ts";

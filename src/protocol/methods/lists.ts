@@ -1,12 +1,12 @@
 // Owns listing definitions that a view holds whole: paging, and one encoding per view and dialect, kept while the view
 // lives, so that a repeated list costs no serialisation.
 
-import type { RequestHandlers, Definitions } from "../backend.ts";
-import type { McpRequest } from "../call.ts";
-import { SerializedResult, type CallOutcome } from "../outcome.ts";
+import type { RequestHandlers, Definitions } from "../request-handlers.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import { SerializedResult, type CallOutcome } from "../call-outcome.ts";
 import { paginate } from "../cursor.ts";
 import type { ToolDefinition } from "../definition.ts";
-import type { RevisionFeatures } from "../era.ts";
+import type { RevisionFeatures } from "../revisions.ts";
 import type { JsonObject } from "../jsonrpc.ts";
 import { invalid, isFailure, readCursor } from "./params.ts";
 

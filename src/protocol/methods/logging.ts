@@ -1,8 +1,8 @@
 // Owns logging/setLevel of era 2025. Its replacement in 2026 is a member of each request's _meta and needs no method.
 // https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
 
-import type { McpRequest } from "../call.ts";
-import type { CallOutcome } from "../outcome.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import type { CallOutcome } from "../call-outcome.ts";
 import { failure } from "../errors.ts";
 import { isLogLevel } from "../meta.ts";
 import { invalid } from "./params.ts";

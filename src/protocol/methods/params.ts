@@ -1,6 +1,6 @@
 // Owns reading members out of a request's params: each reader gives the value or says which member breaks which rule.
 
-import type { McpRequest } from "../call.ts";
+import type { McpRequest } from "../mcp-request.ts";
 import { failure, type Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 

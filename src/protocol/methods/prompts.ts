@@ -1,9 +1,9 @@
 // Owns prompts/list and prompts/get: params, required arguments, and messages as each dialect knows them.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
 
-import type { RequestHandlers } from "../backend.ts";
-import type { McpRequest } from "../call.ts";
-import { SerializedResult, type CallOutcome } from "../outcome.ts";
+import type { RequestHandlers } from "../request-handlers.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import { SerializedResult, type CallOutcome } from "../call-outcome.ts";
 import { failure, type Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { adaptBlock } from "./content.ts";

@@ -2,10 +2,10 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/server/resources
 
 import { omitUndefined } from "../members.ts";
-import type { RequestHandlers } from "../backend.ts";
-import type { McpRequest } from "../call.ts";
-import type { CallOutcome } from "../outcome.ts";
-import { UNCACHED } from "../outcome.ts";
+import type { RequestHandlers } from "../request-handlers.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import type { CallOutcome } from "../call-outcome.ts";
+import { UNCACHED } from "../call-outcome.ts";
 import { failure } from "../errors.ts";
 import { parseUri } from "../uri.ts";
 import { listDefinitions, type DefinitionList } from "./lists.ts";

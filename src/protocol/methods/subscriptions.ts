@@ -2,8 +2,8 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 // https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
 
-import type { McpRequest } from "../call.ts";
-import type { CallOutcome } from "../outcome.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import type { CallOutcome } from "../call-outcome.ts";
 import { failure, type Failure } from "../errors.ts";
 import { isObject, type JsonObject, type RequestId } from "../jsonrpc.ts";
 import { META } from "../meta.ts";

@@ -1,10 +1,10 @@
 // Owns tools/list and tools/call: params, header mirrors, and how a result reads in each dialect.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 
-import type { RequestHandlers } from "../backend.ts";
-import type { McpRequest } from "../call.ts";
-import { SerializedResult, type CallOutcome, type InvalidArguments } from "../outcome.ts";
-import type { RevisionFeatures } from "../era.ts";
+import type { RequestHandlers } from "../request-handlers.ts";
+import type { McpRequest } from "../mcp-request.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../call-outcome.ts";
+import type { RevisionFeatures } from "../revisions.ts";
 import { failure } from "../errors.ts";
 import { checkParamHeaders } from "../headers.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";

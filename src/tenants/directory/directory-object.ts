@@ -2,12 +2,12 @@
 // enters them, lists them and takes them out. What KV keeps of it follows, in steps that are repeated until they are done.
 
 import { DurableObject } from "cloudflare:workers";
-import { logError } from "../../telemetry/fault-line.ts";
-import type { BlockedTool, BlockList } from "../authority/policy-records.ts";
-import { createTenantUid, type TenantUid } from "../authority/incarnation.ts";
-import { retryKvWrite } from "../authority/once-a-second.ts";
-import { migrate } from "../authority/tables.ts";
-import { DIRECTORY_SCHEMA } from "./directory-tables.ts";
+import { logError } from "../../telemetry/error-line.ts";
+import type { BlockedTool, BlockList } from "../object/policy-records.ts";
+import { createTenantUid, type TenantUid } from "../object/tenant-uid.ts";
+import { retryKvWrite } from "../object/retry-kv-write.ts";
+import { migrate } from "../object/store.ts";
+import { DIRECTORY_SCHEMA } from "./directory-schema.ts";
 import { namespaceOf } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";
 import { SHARD_PREFIX, shardFor } from "./shards.ts";

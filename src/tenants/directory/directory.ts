@@ -2,10 +2,10 @@
 // directory that decides. An unknown name, and any hostname, is remembered for a moment. Refuses to wake a tenant. Nobody need
 // ask about names in code, and about tenants that this isolate holds.
 
-import { retryIfIdempotent } from "../isolate/asked-again.ts";
-import { withTimeout } from "../isolate/in-time.ts";
-import { isUnexpired } from "../isolate/lasting.ts";
-import { getFreshPolicy } from "../isolate/snapshot.ts";
+import { retryIfIdempotent } from "../cache/retry-if-idempotent.ts";
+import { withTimeout } from "../cache/with-timeout.ts";
+import { isUnexpired } from "../cache/is-unexpired.ts";
+import { getFreshPolicy } from "../cache/policy-cache.ts";
 import { directoryOf } from "./directory-stub.ts";
 import type { ObjectBindings } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";

@@ -1,6 +1,6 @@
 // Owns which Durable Object of a binding is a tenant's: its name, and where it was placed when it was made.
 
-import { createTenantStub, type TenantUid, type TenantStub } from "../authority/incarnation.ts";
+import { createTenantStub, type TenantUid, type TenantStub } from "../object/tenant-uid.ts";
 
 /** Another jurisdiction is another object. The region only says where an object is made, when it is first asked for. */
 export interface Placement {

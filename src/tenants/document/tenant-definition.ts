@@ -17,7 +17,7 @@ import { checkPatterns, checkProfiles, checkScopes } from "./check-selections.ts
 import { SLUG } from "./selection-bounds.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
 import { assertMemberTypes, omitUndefined, integerRangeError } from "../../protocol/members.ts";
-import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
+import { DEFAULT_MAX_STALENESS_MS } from "../cache/policy-cache.ts";
 import { DEFAULT_PLACEMENT, type Placement } from "../directory/placement.ts";
 
 /** Whether a tenant has a tool, as it is listed. Only `true` says so. It is asked once for each tool and definition. */

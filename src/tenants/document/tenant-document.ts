@@ -125,7 +125,7 @@ export interface UpstreamBounds {
   readonly most?: number;
 }
 
-/** What may be limited: src/limits/limit-table.ts says of each what it counts, and how far it goes. */
+/** What may be limited: src/limits/limit-definitions.ts says of each what it counts, and how far it goes. */
 export type LimitName =
   | "tenantMessages"
   | "principalMessages"

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { readOperatorConfig, type OperatorConfig } from "../../../src/login/operators/operator-config.ts";
-import { operatorFromClaims } from "../../../src/login/operators/operator-of-claims.ts";
+import { operatorFromClaims } from "../../../src/login/operators/operator-from-claims.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const ISSUER = "https://login.example.com";

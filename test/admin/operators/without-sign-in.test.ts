@@ -2,7 +2,7 @@
 // configured it wrongly is told why, in the log.
 
 import { expect, it } from "vitest";
-import { login } from "../../../src/http/login-feature.ts";
+import { login } from "../../../src/login/login-feature.ts";
 import { adminEnv, adminOptions, appOf, ORIGIN } from "../../support/workerd/admin.ts";
 
 const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUuY29tIn0.c2ln";

@@ -3,11 +3,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { mapConcurrent } from "../../../src/admin/apply/lanes.ts";
-import { rolloutsOf } from "../../../src/admin/apply/stopped-everywhere.ts";
+import { mapConcurrent } from "../../../src/admin/services/map-concurrent.ts";
+import { rolloutsOf } from "../../../src/admin/services/platform-blocks.ts";
 import type { Infer, Rollout } from "../../../src/admin/contract.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { ask, newTenant, waitForRollout } from "../../support/workerd/admin.ts";
 import { spoil } from "../platform-faults.ts";
 import { anyTenant } from "../../support/workerd/tenant.ts";

@@ -3,13 +3,13 @@
 import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
-import { mapConcurrent } from "../../../src/admin/apply/lanes.ts";
+import { mapConcurrent } from "../../../src/admin/services/map-concurrent.ts";
 import type { BlockResult, Infer, Rollout } from "../../../src/admin/contract.ts";
 import { admin, createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { evictPolicy } from "../../../src/tenants/isolate/snapshot.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { evictPolicy } from "../../../src/tenants/cache/policy-cache.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { ROOT } from "../../support/workerd/admin.ts";
 import { authorityAway, readerOf, sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { countedEnv, spoil, spoilObject } from "../platform-faults.ts";

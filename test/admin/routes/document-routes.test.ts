@@ -3,8 +3,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 import { anyTenant } from "../../support/workerd/tenant.ts";
 

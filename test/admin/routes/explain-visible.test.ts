@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Explanation, Infer } from "../../../src/admin/contract.ts";
-import type { Viewer } from "../../../src/calls/guarded.ts";
+import type { Viewer } from "../../../src/handlers/access-rules.ts";
 import { admin, createWorker, definePrompt, defineResource, defineTool } from "../../../src/tenantry.ts";
 import { adminEnv, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
 

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { ChangeResult, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
 import { toBase64Url } from "../../../src/auth/seal.ts";
 import { createWorker, defineTool, type Env, UserError } from "../../../src/tenantry.ts";
-import { MAX_SECRETS } from "../../../src/tenants/authority/secret-tables.ts";
+import { MAX_SECRETS } from "../../../src/tenants/object/secret-methods.ts";
 import {
   adminEnv,
   ask as askAs,

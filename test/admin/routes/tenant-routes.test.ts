@@ -3,13 +3,13 @@
 import { env, exports } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { createResourceStore } from "../../../src/content/store/open-store.ts";
-import { contentStore } from "../../../src/content/store/content-tables.ts";
+import { createResourceStore } from "../../../src/resources/resource-store.ts";
+import { contentStore } from "../../../src/resources/content-store.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
-import { storageKey } from "../../../src/tenants/authority/incarnation.ts";
-import { bodyKey } from "../../../src/content/store/resource-row.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { storageKey } from "../../../src/tenants/object/tenant-uid.ts";
+import { bodyKey } from "../../../src/resources/resource-row.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/workerd/admin.ts";
 import { anyTenant, contentStub } from "../../support/workerd/tenant.ts";
 

@@ -13,8 +13,8 @@ import {
   type Context,
   type Env,
 } from "../../../src/tenantry.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { faultyEnv } from "../../support/workerd/faulty-env.ts";
 import { OBJECT_FAULTS } from "../../support/workerd/object-faults.ts";

@@ -3,10 +3,10 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { gatewayStore } from "../../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
 import { createWorker, defineResource, defineTool, gateway } from "../../../src/tenantry.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { inside, type FreshTenant } from "../../support/workerd/tenant.ts";

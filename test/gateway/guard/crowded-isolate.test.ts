@@ -2,7 +2,7 @@
 // once there is room.
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { upstreamCalls, catalogReads, type FairSemaphore } from "../../../src/gateway/guard/crowd.ts";
+import { upstreamCalls, catalogReads, type FairSemaphore } from "../../../src/gateway/guard/fair-semaphore.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { ask, newTenant } from "../../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";

@@ -3,12 +3,12 @@
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../../src/gateway/call-deadline.ts";
 import { createQuestionHandler } from "../../../src/gateway/forward-question.ts";
-import { ResponseBudget } from "../../../src/gateway/guard/answer-room.ts";
+import { ResponseBudget } from "../../../src/gateway/guard/response-budget.ts";
 import { Redaction } from "../../../src/gateway/guard/redaction.ts";
-import { LATEST_2025 } from "../../../src/protocol/era.ts";
-import type { ClientResponse, ClientRequester } from "../../../src/protocol/call.ts";
-import { NULL_SINK } from "../../../src/http/call-sink.ts";
-import { MEMORY_BUDGET } from "../../../src/tenants/isolate/held-bytes.ts";
+import { LATEST_2025 } from "../../../src/protocol/revisions.ts";
+import type { ClientResponse, ClientRequester } from "../../../src/protocol/mcp-request.ts";
+import { NULL_SINK } from "../../../src/endpoint/call-output.ts";
+import { MEMORY_BUDGET } from "../../../src/tenants/cache/memory-budget.ts";
 
 const MIB = 1024 * 1024;
 

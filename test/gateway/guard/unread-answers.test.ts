@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
-import { MEMORY_BUDGET, MAX_RESERVED_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
+import { MEMORY_BUDGET, MAX_RESERVED_BYTES } from "../../../src/tenants/cache/memory-budget.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const MIB = 1024 * 1024;

@@ -1,11 +1,11 @@
 // A reading and a decision at the same moment: whoever writes last has seen both.
 
 import { expect, it } from "vitest";
-import { gatewayStore } from "../../../src/gateway/gateway-tables.ts";
+import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
 import { putReviewed } from "../../../src/gateway/review/review-catalog.ts";
-import { reviewStore } from "../../../src/gateway/review/review-tables.ts";
+import { reviewStore } from "../../../src/gateway/review/review-store.ts";
 import type { UpstreamCatalog } from "../../../src/gateway/upstream-catalog.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
 
 const ABOUT = { of: "c", way: "2026", revision: "2026-07-28", quarantined: [], unnamed: 0 } as const;

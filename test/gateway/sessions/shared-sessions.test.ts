@@ -5,14 +5,14 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import { sessionObjectName } from "../../../src/gateway/sessions/kept-session.ts";
-import { SharedSessionClient } from "../../../src/gateway/sessions/session-share.ts";
+import { sessionObjectName } from "../../../src/gateway/sessions/stored-session.ts";
+import { SharedSessionClient } from "../../../src/gateway/sessions/shared-session-client.ts";
 import {
   REPORT_AFTER_MS,
   MAX_UNREPORTED_MS,
   type UpstreamObject,
 } from "../../../src/gateway/sessions/upstream-object.ts";
-import { acquireLink, type AcquireOptions } from "../../../src/gateway/sessions/upstream-sessions.ts";
+import { acquireLink, type AcquireOptions } from "../../../src/gateway/sessions/session-pool.ts";
 import { SYSTEM_CLOCK } from "../../../src/mcp-client/clock.ts";
 import type { Fetch } from "../../../src/mcp-client/remote-endpoint.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";

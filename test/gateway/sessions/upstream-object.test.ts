@@ -5,7 +5,7 @@ import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { KeyRing } from "../../../src/auth/seal.ts";
 import type { ClientGrant } from "../../../src/gateway/guard/access-token.ts";
-import { sealStoredSession, sessionObjectName } from "../../../src/gateway/sessions/kept-session.ts";
+import { sealStoredSession, sessionObjectName } from "../../../src/gateway/sessions/stored-session.ts";
 import { MAX_SESSIONS_PER_OWNER, type SessionClaimResult } from "../../../src/gateway/sessions/upstream-object.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
-import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const MOST = 2000;

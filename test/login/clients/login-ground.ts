@@ -1,8 +1,8 @@
 // Owns the ground of a tenant's login for tests without a Worker: what its object keeps of clients is a map. Refuses to
-// decide what may be kept: src/login/server/client-tables.ts does.
+// decide what may be kept: src/login/server/client-methods.ts does.
 
 import type { RefreshContext } from "../../../src/deployment/deployment.ts";
-import type { StoredClient } from "../../../src/login/server/client-tables.ts";
+import type { StoredClient } from "../../../src/login/server/client-methods.ts";
 
 export interface LoginGround {
   readonly tend: RefreshContext;

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { hashToken } from "../../../src/auth/api-key.ts";
-import { oauthErrorResponse } from "../../../src/login/server/answers.ts";
+import { oauthErrorResponse } from "../../../src/login/server/oauth-responses.ts";
 import { handleRegister } from "../../../src/login/server/register.ts";
-import type { LoginContext } from "../../../src/login/login-visit.ts";
+import type { LoginContext } from "../../../src/login/login-context.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { KNOWN_CLIENTS } from "../../support/known-clients.ts";
 import { loginGround, type LoginGround } from "./login-ground.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { OAuthPrincipal } from "../../../src/auth/principal.ts";
-import { cacheToken } from "../../../src/login/admit-token.ts";
+import { cacheToken } from "../../../src/login/bearer-auth.ts";
 
 const person = {} as OAuthPrincipal;
 

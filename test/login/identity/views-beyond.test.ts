@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { AuthorizedContext } from "../../../src/deployment/deployment.ts";
-import { getScopeChallenge } from "../../../src/login/asked-beyond.ts";
+import { getScopeChallenge } from "../../../src/login/scope-challenge.ts";
 
 test("as many views as a hundred are kept for scopes that somebody might ask for", () => {
   const names = Array.from({ length: 150 }, (_none, at) => `s${at}`);

@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/auth/seal.ts";
 import { accountPage, signedOutPage } from "../../../src/login/pages/account-page.ts";
 import { consentPage, parseDecision, parseRestrictions } from "../../../src/login/pages/consent-page.ts";
-import { sanitizeText } from "../../../src/login/pages/harmless.ts";
+import { sanitizeText } from "../../../src/login/pages/sanitize-text.ts";
 import { formTarget, pageResponse } from "../../../src/login/pages/page.ts";
-import { errorPage } from "../../../src/login/pages/refusal-page.ts";
+import { errorPage } from "../../../src/login/pages/error-page.ts";
 import { signInPage } from "../../../src/login/pages/sign-in-page.ts";
 
 const EVIL = `<script>alert("1")</script><img src='x' onerror=alert(1)>&lt;\u202E\n\u0000`;

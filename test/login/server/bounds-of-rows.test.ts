@@ -2,9 +2,9 @@
 
 import { expect, it } from "vitest";
 import type { SignInRecord } from "../../../src/login/server/login-records.ts";
-import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
+import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;

@@ -3,10 +3,14 @@
 
 import { expect, it, onTestFinished, vi } from "vitest";
 import { refreshWithRevalidation } from "../../../src/login/server/token-endpoint.ts";
-import { loginStore } from "../../../src/login/server/login-tables.ts";
+import { loginStore } from "../../../src/login/server/login-store.ts";
 import { sealProvider } from "../../../src/login/server/provider-seal.ts";
-import type { Revalidation, ProviderTokens, IdentityProviderClient } from "../../../src/login/sign-in/sign-in.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import type {
+  Revalidation,
+  ProviderTokens,
+  IdentityProviderClient,
+} from "../../../src/login/sign-in/identity-provider-client.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;

@@ -2,11 +2,11 @@
 // is set back, and so many rows that nobody may look at all of them at once.
 
 import { describe, expect, it } from "vitest";
-import { issuerStore } from "../../../src/login/issuers/issuer-tables.ts";
-import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import type { Store } from "../../../src/tenants/authority/tables.ts";
-import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import { issuerStore } from "../../../src/login/issuers/issuer-store.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import type { Store } from "../../../src/tenants/object/store.ts";
+import type { TenantHost } from "../../../src/tenants/object/tenant-host.ts";
 import { onBench, type Bench } from "../../support/workerd/tenant.ts";
 
 const ISSUER = "https://login.example.com";

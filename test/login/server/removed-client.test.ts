@@ -2,9 +2,9 @@
 // time, so that no lease waits for them.
 
 import { describe, expect, it } from "vitest";
-import { loginStore, type LoginMethods } from "../../../src/login/server/login-tables.ts";
-import type { PolicyMethods } from "../../../src/tenants/authority/policy-calls.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
+import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
 

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import { expect, it } from "vitest";
 import { readIssuer } from "../../../src/login/issuers/read-issuer.ts";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";
-import { toSignInSuccess } from "../../../src/login/sign-in/signed-in.ts";
+import { toSignInSuccess } from "../../../src/login/sign-in/provider-identity.ts";
 import { CLIENT, ISSUER, providerFor, signInWith, visitWith } from "./sign-in.ts";
 
 async function world() {

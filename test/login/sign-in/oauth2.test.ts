@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { oauth2 } from "../../../src/login/sign-in/oauth2.ts";
-import type { SignInFailure, ProviderTokens } from "../../../src/login/sign-in/sign-in.ts";
+import type { SignInFailure, ProviderTokens } from "../../../src/login/sign-in/identity-provider-client.ts";
 import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
 
 async function world() {

@@ -3,7 +3,11 @@
 import { generateKeyPair, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";
-import type { SignInFailure, ProviderTokens, SignInSuccess } from "../../../src/login/sign-in/sign-in.ts";
+import type {
+  SignInFailure,
+  ProviderTokens,
+  SignInSuccess,
+} from "../../../src/login/sign-in/identity-provider-client.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
 import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";

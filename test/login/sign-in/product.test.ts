@@ -3,7 +3,7 @@
 import { SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
 import { product } from "../../../src/login/sign-in/product.ts";
-import type { LoginContext } from "../../../src/login/login-visit.ts";
+import type { LoginContext } from "../../../src/login/login-context.ts";
 import { ISSUER, visitWith } from "./sign-in.ts";
 
 const SHARED = "0123456789abcdef0123456789abcdef";

@@ -5,13 +5,17 @@ import { env } from "cloudflare:workers";
 import { generateKeyPair, type GenerateKeyPairResult } from "jose";
 import { toBase64Url } from "../../../src/auth/seal.ts";
 import type { RefreshContext } from "../../../src/deployment/deployment.ts";
-import type { LoginContext } from "../../../src/login/login-visit.ts";
-import type { IdentityProviderClient, SignInSuccess, SignInFailure } from "../../../src/login/sign-in/sign-in.ts";
-import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
+import type { LoginContext } from "../../../src/login/login-context.ts";
+import type {
+  IdentityProviderClient,
+  SignInSuccess,
+  SignInFailure,
+} from "../../../src/login/sign-in/identity-provider-client.ts";
+import type { TenantStub } from "../../../src/tenants/object/tenant-uid.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../../support/identity-provider.ts";
-import { issuerStore } from "../../../src/login/issuers/issuer-tables.ts";
+import { issuerStore } from "../../../src/login/issuers/issuer-store.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
 import { onBench, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";

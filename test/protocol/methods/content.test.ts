@@ -1,6 +1,6 @@
 // Content blocks in a revision that does not know their type: the type falls back, the information stays.
 import { describe, expect, test } from "vitest";
-import { REVISION_FEATURES } from "../../../src/protocol/era.ts";
+import { REVISION_FEATURES } from "../../../src/protocol/revisions.ts";
 import { adaptBlock, adaptBlocks } from "../../../src/protocol/methods/content.ts";
 
 const OLDEST = REVISION_FEATURES["2024-11-05"];

@@ -1,7 +1,7 @@
 // How a conversation starts: initialize, server/discover and ping, each as its revision demands.
 import { describe, expect, test } from "vitest";
 import { encodeOutcome } from "../../../src/protocol/dispatch.ts";
-import { VERSIONS_2025 } from "../../../src/protocol/era.ts";
+import { VERSIONS_2025 } from "../../../src/protocol/revisions.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { initialize } from "../../../src/protocol/methods/lifecycle.ts";
 import { answerOf, callOf, FakeBackend, NOW, sessionOf } from "../../support/fake-backend.ts";

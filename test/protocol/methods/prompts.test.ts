@@ -1,6 +1,6 @@
 // prompts/list and prompts/get: params, required arguments, and messages as each revision knows them.
 import { describe, expect, test } from "vitest";
-import { SerializedResult, type CallOutcome } from "../../../src/protocol/outcome.ts";
+import { SerializedResult, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { answerOf, callOf, FakeBackend, promptOf, REVISIONS } from "../../support/fake-backend.ts";

@@ -1,6 +1,6 @@
 // resources/list and resources/read: cursors are the backend's, URIs reach it in normal form, reads carry hints.
 import { describe, expect, test } from "vitest";
-import { UNCACHED, type CallOutcome } from "../../../src/protocol/outcome.ts";
+import { UNCACHED, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { invalid } from "../../../src/protocol/methods/params.ts";

@@ -1,6 +1,6 @@
 // tools/list and tools/call: params, header mirrors, and how definitions and results read in each revision.
 import { describe, expect, test } from "vitest";
-import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../../src/protocol/outcome.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../../src/protocol/headers.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";

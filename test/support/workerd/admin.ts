@@ -7,10 +7,10 @@ import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
 import { jsonSchemaOf } from "../../../src/admin/contract-json-schema.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
-import { compileJsonSchema } from "../../../src/calls/json-schema.ts";
-import { definePrompt } from "../../../src/content/define/prompt.ts";
-import { defineTool } from "../../../src/content/define/tool.ts";
-import { gateway } from "../../../src/http/gateway-feature.ts";
+import { compileJsonSchema } from "../../../src/handlers/json-schema.ts";
+import { definePrompt } from "../../../src/handlers/prompt.ts";
+import { defineTool } from "../../../src/handlers/tool.ts";
+import { gateway } from "../../../src/gateway/gateway-feature.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 

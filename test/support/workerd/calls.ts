@@ -1,12 +1,12 @@
 // Owns requests as the protocol hands them to a backend, for a tenant on real bindings. Refuses assertions.
 
-import { resolveLimits } from "../../../src/limits/limit-table.ts";
+import { resolveLimits } from "../../../src/limits/limit-definitions.ts";
 import { env } from "cloudflare:workers";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import type { RequestScope, CatalogAccess } from "../../../src/calls/call-host.ts";
-import type { McpRequest, EventSink } from "../../../src/protocol/call.ts";
-import { createViewStore } from "../../../src/content/store/view-store.ts";
-import { REVISION_2026 } from "../../../src/protocol/era.ts";
+import type { RequestScope, CatalogAccess } from "../../../src/handlers/request-scope.ts";
+import type { McpRequest, EventSink } from "../../../src/protocol/mcp-request.ts";
+import { createViewStore } from "../../../src/resources/view-store.ts";
+import { REVISION_2026 } from "../../../src/protocol/revisions.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { FreshTenant } from "./tenant.ts";

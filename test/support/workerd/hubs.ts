@@ -2,9 +2,9 @@
 // the sockets of those who listen. Refuses assertions.
 
 import { exports } from "cloudflare:workers";
-import { openSocket } from "../../../src/streams/held-socket.ts";
-import type { HubMessage, Listener } from "../../../src/streams/wire.ts";
-import { hubName, type ChangeEvent } from "../../../src/tenants/authority/changes.ts";
+import { openSocket } from "../../../src/streams/reconnecting-web-socket.ts";
+import type { HubMessage, Listener } from "../../../src/streams/socket-messages.ts";
+import { hubName, type ChangeEvent } from "../../../src/tenants/object/changes.ts";
 import { listening } from "./sockets.ts";
 
 export const LISTENER: Listener = { session: null, profile: null, principal: "anonymous" };

@@ -3,7 +3,7 @@
 // a test's upstream is asked when its test has ended must not reach the network.
 
 import { afterAll, expect, vi } from "vitest";
-import { MEMORY_BUDGET } from "../../../src/tenants/isolate/held-bytes.ts";
+import { MEMORY_BUDGET } from "../../../src/tenants/cache/memory-budget.ts";
 
 const clock = (): unknown[] => [setTimeout, clearTimeout, setInterval, clearInterval, Date, Reflect.get(Date, "now")];
 const before = clock();

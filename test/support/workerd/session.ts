@@ -3,11 +3,11 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
-import type { NewCall, NewQuestion } from "../../../src/sessions/call-tables.ts";
-import { openSessionSocket, type SessionStub } from "../../../src/sessions/session-door.ts";
-import type { QuestionBatch } from "../../../src/sessions/call-desk.ts";
+import type { NewCall, NewQuestion } from "../../../src/sessions/call-store.ts";
+import { openSessionSocket, type SessionStub } from "../../../src/sessions/session-stub.ts";
+import type { QuestionBatch } from "../../../src/sessions/stored-calls.ts";
 import type { SessionObject } from "../../../src/sessions/session-object.ts";
-import type { RunnerMessage, ViewerMessage } from "../../../src/streams/wire.ts";
+import type { RunnerMessage, ViewerMessage } from "../../../src/streams/socket-messages.ts";
 import { listening } from "./sockets.ts";
 
 /** A session that no other test knows, in whichever file: several share a Worker. */

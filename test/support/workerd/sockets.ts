@@ -1,7 +1,7 @@
 // Owns the far end of an object's socket for tests inside the Worker: one message after the other, awaited as they come,
 // and how it ended. Refuses assertions.
 
-import type { OpenedSocket } from "../../../src/streams/held-socket.ts";
+import type { OpenedSocket } from "../../../src/streams/reconnecting-web-socket.ts";
 
 export interface Listening<Message> {
   /** The next message; throws when the socket ends before it. */

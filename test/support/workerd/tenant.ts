@@ -4,25 +4,20 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import type { ContentObject, TenantObject } from "../../fixtures/worker.ts";
-import { contentStubOf } from "../../../src/content/store/content-door.ts";
+import { contentStubOf } from "../../../src/resources/resource-stub.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
-import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
-import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
-import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
+import type { ChangeLog } from "../../../src/tenants/object/changes.ts";
+import { countWrites } from "../../../src/tenants/object/count-writes.ts";
+import { createTenantHost, type TenantHost } from "../../../src/tenants/object/tenant-host.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import {
   migrate,
   createRpcClient,
   type OpenStore,
   type StoreHost,
   type Store,
-} from "../../../src/tenants/authority/tables.ts";
-import {
-  createTenantStub,
-  ANY_UID,
-  type TenantUid,
-  type TenantStub,
-} from "../../../src/tenants/authority/incarnation.ts";
+} from "../../../src/tenants/object/store.ts";
+import { createTenantStub, ANY_UID, type TenantUid, type TenantStub } from "../../../src/tenants/object/tenant-uid.ts";
 import { callOn } from "./object-calls.ts";
 
 export interface FreshTenant {

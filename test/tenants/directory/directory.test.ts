@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DirectoryRef } from "../../../src/tenants/directory/directory-object.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { forgetName, lookupTenant, NAME_TTL_MS, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
-import { listEntries } from "../../../src/admin/apply/listed-names.ts";
+import { listEntries } from "../../../src/admin/services/list-tenants.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ANYWHERE = { jurisdiction: null, region: null };

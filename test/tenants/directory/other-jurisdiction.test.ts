@@ -5,14 +5,14 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
-import { storageKey } from "../../../src/tenants/authority/incarnation.ts";
-import { policyStore } from "../../../src/tenants/authority/policy-tables.ts";
-import { createRpcClient } from "../../../src/tenants/authority/tables.ts";
+import { storageKey } from "../../../src/tenants/object/tenant-uid.ts";
+import { policyStore } from "../../../src/tenants/object/policy-store.ts";
+import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import type { DirectoryEntry } from "../../../src/tenants/directory/directory-object.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
-import { evictPolicy, peekPolicy } from "../../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy, peekPolicy } from "../../../src/tenants/cache/policy-cache.ts";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { adminEnv, ORIGIN } from "../../support/workerd/admin.ts";
 

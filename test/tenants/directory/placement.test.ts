@@ -4,7 +4,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { findTenant } from "../../../src/http/find-tenant.ts";
+import { findTenant } from "../../../src/endpoint/find-tenant.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";

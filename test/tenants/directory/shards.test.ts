@@ -3,7 +3,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { listEntries } from "../../../src/admin/apply/listed-names.ts";
+import { listEntries } from "../../../src/admin/services/list-tenants.ts";
 import { findPlacement, lookupPlacedTenant } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { SHARD_COUNT } from "../../../src/tenants/directory/shards.ts";

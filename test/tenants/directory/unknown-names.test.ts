@@ -8,7 +8,7 @@ import { findPlacement } from "../../../src/tenants/directory/directory.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { withNamespaces } from "../../../src/tenants/directory/namespaces.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { evictPolicy } from "../../../src/tenants/isolate/snapshot.ts";
+import { evictPolicy } from "../../../src/tenants/cache/policy-cache.ts";
 import { adminEnv, ask, ORIGIN } from "../../support/workerd/admin.ts";
 import { freshAddress } from "../../support/workerd/tenant.ts";
 

@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { tenantOfHost } from "../../../src/http/find-tenant.ts";
+import { tenantOfHost } from "../../../src/endpoint/find-tenant.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 
 const ACME = { id: "acme", created: null };

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 import { matchesAny } from "../../../src/tenants/document/glob.ts";
-import { DEFAULT_MAX_STALENESS_MS } from "../../../src/tenants/isolate/snapshot.ts";
+import { DEFAULT_MAX_STALENESS_MS } from "../../../src/tenants/cache/policy-cache.ts";
 
 describe("defineTenants", () => {
   it.each(["a", "7", "acme", "a-b", "a--b", "x".repeat(40), `a${"-".repeat(38)}b`])("takes the id %s", (id) => {

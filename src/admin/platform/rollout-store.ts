@@ -1,0 +1,237 @@
+// Rollouts of what holds for many tenants: the list of blocks, base documents, and suspensions of tenants whose objects did not
+// answer. Each is recorded here and brought by the alarm to the tenants' objects, which enforce it.
+
+import { recordAudit } from "../../tenants/object/audit-log.ts";
+import type { Actor, BlockedTool, BlockList } from "../../tenants/object/policy-records.ts";
+import type { StoreHost, Store } from "../../tenants/object/store.ts";
+import {
+  createBaseRolloutMethods,
+  outcomeMigrations,
+  startDueBaseSteps,
+  nextBaseStepAt,
+  getOutcomes,
+  type BaseRolloutMethods,
+  type RolloutHost,
+  type RolloutOutcomes,
+} from "./base-rollouts.ts";
+import {
+  DUE_NOW,
+  readBlockList,
+  insertRollout,
+  nextVersion,
+  type TenantLocation,
+  type SqlRow,
+} from "./rollout-rows.ts";
+import { nextWalkStepAt, runWalkStep } from "./rollout-walk.ts";
+
+export interface StartedRollout {
+  /** false: it was so already, and is brought to every tenant again. */
+  readonly changed: boolean;
+  readonly version: number;
+}
+
+/**
+ * "incomplete": some tenants could not be reached, twice, or refused the base. Those that could not be reached are tried again,
+ * up to hourly.
+ */
+export type RolloutState = "running" | "done" | "incomplete" | "stopped";
+
+export interface RolloutRecord {
+  readonly version: number;
+  readonly about: string;
+  readonly state: RolloutState;
+  readonly actor: string;
+  /** ISO 8601. */
+  readonly begun: string;
+  /** How many were visited. */
+  readonly tenants: number;
+  /** Milliseconds until what was visited so far is in force. */
+  readonly leftMs: number;
+  /** Ids of tenants that could not be reached, the first hundred. */
+  readonly missing: readonly string[];
+  readonly refused: RolloutOutcomes["refused"];
+  /** Of a dry run alone. */
+  readonly changes?: RolloutOutcomes["changes"];
+}
+
+/** What is on its way to a tenant, as far as this object knows. */
+export interface PendingPlatformState extends BlockList {
+  readonly suspension: { readonly note: string; readonly since: string } | null;
+}
+
+export interface RolloutMethods extends BaseRolloutMethods {
+  blocks(): readonly BlockedTool[];
+  block(name: string, note: string, actor: Actor): StartedRollout;
+  unblock(name: string, actor: Actor): StartedRollout;
+  rollout(version: number): RolloutRecord | undefined;
+  rollouts(before: number | null, limit: number): readonly RolloutRecord[];
+  getPending(id: string, created: string): PendingPlatformState;
+  /** Suspends a tenant whose object does not answer, once it does. */
+  deferSuspension(tenant: TenantLocation, note: string, actor: Actor): void;
+  /** The tenant is resumed: what was on its way comes too late from this version on. */
+  cancelDeferredSuspension(id: string, created: string): StartedRollout;
+}
+
+export const rolloutStore: Store<RolloutMethods, RolloutHost> = {
+  name: "rollouts",
+  methods: {
+    blocks: { idempotent: true },
+    block: { idempotent: true },
+    unblock: { idempotent: true },
+    rollout: { idempotent: true },
+    rollouts: { idempotent: true },
+    getPending: { idempotent: true },
+    deferSuspension: { idempotent: true },
+    cancelDeferredSuspension: { idempotent: true },
+    startRollout: {},
+    nextPage: {},
+    reportOutcomes: { idempotent: true },
+    continueLater: { idempotent: true },
+    stopRollout: { idempotent: true },
+  },
+  migrations: [
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    // `noted`: the version that every shard of the directory has. Then where the walk is: how often it went round, at which list
+    // of which shard, after which id.
+    `CREATE TABLE walk (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, noted INTEGER NOT NULL,
+       round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL)`,
+    "INSERT INTO walk VALUES (1, 0, 0, 0, 0, '')",
+    // `round`, `place` and `after`: where the walk was when it was recorded; one that comes there again has visited all. `base` and
+    // what follows are of rollouts of a base. `due`: when the next step begins, milliseconds since the epoch; NULL: never.
+    `CREATE TABLE rollouts (version INTEGER PRIMARY KEY, about TEXT NOT NULL, actor TEXT NOT NULL, begun TEXT NOT NULL,
+       round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL, walked INTEGER NOT NULL DEFAULT 0,
+       tenants INTEGER NOT NULL DEFAULT 0, effective_at INTEGER NOT NULL DEFAULT 0,
+       base TEXT, dry_run INTEGER NOT NULL DEFAULT 0, stopped INTEGER NOT NULL DEFAULT 0, due INTEGER)`,
+    "CREATE INDEX rollouts_under_way ON rollouts (version) WHERE walked = 0",
+    // Tenants that could not be reached. `since`: the oldest rollout that they lack.
+    `CREATE TABLE unreached (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, since INTEGER NOT NULL,
+       failed INTEGER NOT NULL, tries INTEGER NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID`,
+    "CREATE INDEX unreached_by_due ON unreached (due)",
+    `CREATE TABLE late_suspensions (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, note TEXT NOT NULL,
+       actor TEXT NOT NULL, version INTEGER NOT NULL, begun INTEGER NOT NULL, due INTEGER NOT NULL,
+       PRIMARY KEY (id, created)) WITHOUT ROWID`,
+    ...outcomeMigrations,
+  ],
+  open: (host) => {
+    for (const next of [nextWalkStepAt(host), nextBaseStepAt(host.sql)])
+      if (next !== undefined) host.scheduleAlarm(next);
+    return {
+      methods: { ...createRolloutMethods(host), ...createBaseRolloutMethods(host) },
+      alarm: async (now) => {
+        startDueBaseSteps(host, now);
+        const next = [await runWalkStep(host, now), nextBaseStepAt(host.sql)].filter((time) => time !== undefined);
+        return next.length === 0 ? undefined : Math.min(...next);
+      },
+    };
+  },
+};
+
+function createRolloutMethods(host: StoreHost): Omit<RolloutMethods, keyof BaseRolloutMethods> {
+  const { sql } = host;
+  const find = (name: string) => readBlockList(sql).blocks.find((block) => block.name === name);
+  return {
+    blocks: () => readBlockList(sql).blocks,
+    block: (name, note, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        const changed = before?.note !== note;
+        if (changed) {
+          const since = new Date(host.now()).toISOString();
+          sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
+          recordAudit(host, actor, ["tool.block", `tool ${name}`], { before: before ?? null, after: { note } });
+        }
+        return { changed, version: insertRollout(host, `block ${name}`, actor) };
+      }),
+    unblock: (name, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (before) {
+          sql.exec("DELETE FROM blocks WHERE name = ?", name);
+          recordAudit(host, actor, ["tool.unblock", `tool ${name}`], { before, after: null });
+        }
+        return { changed: before !== undefined, version: insertRollout(host, `unblock ${name}`, actor) };
+      }),
+    rollout: (version) => {
+      const [row] = sql.exec<RolloutRow>("SELECT * FROM rollouts WHERE version = ?", version).toArray();
+      return row && toRolloutRecord(host, row);
+    },
+    rollouts: (before, limit) =>
+      sql
+        .exec<RolloutRow>(
+          "SELECT * FROM rollouts WHERE version < ? ORDER BY version DESC LIMIT ?",
+          before ?? Number.MAX_SAFE_INTEGER,
+          limit,
+        )
+        .toArray()
+        .map((row) => toRolloutRecord(host, row)),
+    getPending: (id, created) => {
+      const query = "SELECT note, begun FROM late_suspensions WHERE id = ? AND created = ?";
+      const [deferred] = sql.exec<{ note: string; begun: number }>(query, id, created).toArray();
+      const suspension = deferred ? { note: deferred.note, since: new Date(deferred.begun).toISOString() } : null;
+      return { ...readBlockList(sql), suspension };
+    },
+    deferSuspension: ({ id, created, jurisdiction, region }, note, actor) => {
+      host.transaction(() => {
+        const now = host.now();
+        const columns = "(id, created, jurisdiction, region, note, actor, version, begun, due)";
+        sql.exec(
+          `INSERT OR REPLACE INTO late_suspensions ${columns} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          id,
+          created,
+          jurisdiction,
+          region,
+          note,
+          actor.name,
+          nextVersion(host),
+          now,
+          DUE_NOW,
+        );
+        recordAudit(host, actor, ["tenant.suspend", `tenant ${id}`], { before: null, after: { note } });
+        host.scheduleAlarm(DUE_NOW);
+      });
+    },
+    cancelDeferredSuspension: (id, created) =>
+      host.transaction(() => {
+        const deleteDeferred = "DELETE FROM late_suspensions WHERE id = ? AND created = ? RETURNING id";
+        const changed = sql.exec(deleteDeferred, id, created).toArray().length > 0;
+        return { changed, version: nextVersion(host) };
+      }),
+  };
+}
+
+interface RolloutRow extends SqlRow {
+  version: number;
+  about: string;
+  actor: string;
+  begun: string;
+  walked: number;
+  tenants: number;
+  effective_at: number;
+  base: string | null;
+  dry_run: number;
+  stopped: number;
+}
+
+const MAX_UNREACHED = 100;
+/** The first visit, and the one half a minute later. */
+const MIN_TRIES = 2;
+
+function toRolloutRecord(host: StoreHost, row: RolloutRow): RolloutRecord {
+  const { sql } = host;
+  const { version, about, actor, begun, tenants } = row;
+  const outcomes =
+    row.base === null ? { unreached: findUnreached(sql, version), refused: [] } : getOutcomes(sql, version);
+  const { unreached, refused } = outcomes;
+  const leftMs = Math.max(0, row.effective_at - host.now());
+  const isOver = row.walked === 1 && leftMs === 0 && unreached.every(({ tries }) => tries >= MIN_TRIES);
+  const finalState = unreached.length === 0 && refused.length === 0 ? "done" : "incomplete";
+  const state = row.stopped === 1 ? "stopped" : isOver ? finalState : "running";
+  const missing = unreached.slice(0, MAX_UNREACHED).map(({ id }) => id);
+  const changes = row.dry_run === 1 && "changes" in outcomes ? { changes: outcomes.changes } : {};
+  return { version, about, actor, begun, tenants, state, leftMs, missing, refused, ...changes };
+}
+
+function findUnreached(sql: SqlStorage, version: number): RolloutOutcomes["unreached"] {
+  const query = "SELECT id, tries FROM unreached WHERE since <= ? ORDER BY id";
+  return sql.exec<{ id: string; tries: number }>(query, version).toArray();
+}

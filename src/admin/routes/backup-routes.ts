@@ -1,0 +1,24 @@
+// Owns the routes for what a backup of a tenant has beside its export: read, and put back where it is missing. Operators of the
+// platform alone: whoever can write hashes of keys lets in whom they like.
+
+import { reviewStore } from "../../gateway/review/review-store.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
+import { defineRoutes } from "../route.ts";
+import { BACKUP_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
+
+export const backupRoutes = defineRoutes(BACKUP_ENDPOINTS, {
+  "GET /tenants/{id}/backup": async (context) => {
+    const handle = await requireTenant(context, context.params.id);
+    const record = await requireRecord(handle);
+    const { upstreams = {} } = record.effective;
+    const approved =
+      Object.keys(upstreams).length > 0 ? await createRpcClient(handle.stub(), reviewStore).getApprovedDigests() : {};
+    return { body: { ...(await handle.policy.backup()), approved } };
+  },
+  "PUT /tenants/{id}/backup": async (context) => {
+    const handle = await requireTenant(context, context.params.id);
+    await requireRecord(handle);
+    return { body: { rows: await handle.policy.restore(context.body as never, context.caller) } };
+  },
+});

@@ -1,0 +1,108 @@
+// Owns for whom `explain` is asked: a key, a user of the app that mounts the Worker, or nobody in particular; and why they are
+// not let in at all. Refuses to guess what an author's `visible` would say of somebody whose claims nobody named.
+
+import { appPrincipal, parseAppUser, type AppUser } from "../../auth/app-user.ts";
+import { ANONYMOUS, keyPrincipal, type Principal } from "../../auth/principal.ts";
+import type { KeyRecord } from "../../tenants/object/policy-records.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { invalidFields, notFound } from "../problem.ts";
+import type { AdminContext } from "../route.ts";
+import type { TenantHandle } from "./tenant-handle.ts";
+
+export interface ExplainSubject {
+  /** By which suspensions name them. */
+  readonly id: string;
+  /** What limits what they see; undefined: nothing does. */
+  readonly scopes: readonly string[] | undefined;
+  readonly blockedBy: readonly string[];
+  /** That of them which a key would end. */
+  readonly keyRequired?: string;
+  /** Of whom `visible` can be asked; a text: why it cannot. */
+  readonly viewer: Principal | string;
+  /** What would have a say and is not known, because nobody is named; undefined: all of it is. */
+  readonly unknown?: string;
+}
+
+interface SubjectQuery {
+  readonly key?: string;
+  /** JSON, as the app says it. */
+  readonly user?: string;
+  readonly profile?: string;
+}
+
+export async function resolveSubject(
+  context: AdminContext,
+  handle: TenantHandle,
+  document: TenantDocument,
+  query: SubjectQuery,
+): Promise<ExplainSubject> {
+  const { key, user, profile = null } = query;
+  if (user !== undefined) {
+    if (key !== undefined) throw invalidFields(["user", "name a key or a user, not both"]);
+    return appUserSubject(context, handle, document, user);
+  }
+  return key === undefined ? anonymousSubject(document) : keySubject(await requireKey(handle, key), document, profile);
+}
+
+function anonymousSubject({ mode = "open", auth }: TenantDocument): ExplainSubject {
+  const isAdmitted = mode === "open" || mode === "mixed";
+  const scopes = mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : undefined;
+  const keyRequired = isAdmitted || mode === "oauth" ? undefined : "tenant: takes a key, and none is named";
+  const blockedBy = isAdmitted ? [] : [keyRequired ?? NO_KEYS];
+  const subject = { id: ANONYMOUS.id, scopes, blockedBy, ...(keyRequired !== undefined && { keyRequired }) };
+  if (isAdmitted) return { ...subject, viewer: ANONYMOUS };
+  const missingCaller = mode === "key" ? "no key is named" : "no caller is named";
+  return {
+    ...subject,
+    viewer: "no key is named",
+    unknown: `principal: ${missingCaller}, so what limits one is not known`,
+  };
+}
+
+const NO_KEYS = "tenant: takes tokens of its issuers, and no keys";
+
+function keySubject(key: KeyRecord, { mode }: TenantDocument, profile: string | null): ExplainSubject {
+  const principal = keyPrincipal(key);
+  const { id, scopes } = principal;
+  if (mode === "oauth") return { id, scopes, blockedBy: [NO_KEYS], viewer: principal };
+  const expiry = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
+  const blockedBy = [
+    ...(expiry <= Date.now() ? ["key: has ended"] : []),
+    ...(key.profile !== null && key.profile !== profile ? [`key: is for the profile ${key.profile} only`] : []),
+  ];
+  return { id, scopes, blockedBy, viewer: principal };
+}
+
+function appUserSubject(
+  context: AdminContext,
+  { id: tenantId }: TenantHandle,
+  document: TenantDocument,
+  text: string,
+): ExplainSubject {
+  const user = parseUserParam(text);
+  const { tenant, claims, expires = Infinity } = user;
+  const principal = appPrincipal(user, document.scopes);
+  const { mode = "open" } = document;
+  const blockedBy = [
+    ...(context.options.catalog.isPrivate ? [] : ["app: this Worker has no authenticate, so nobody is its user"]),
+    ...(tenant !== undefined && tenant !== tenantId ? [`app: is a user of the tenant ${tenant}`] : []),
+    ...(tenant === undefined && mode !== "open" ? ["app: names no tenant of theirs; only open ones let them in"] : []),
+    ...(expires <= Date.now() ? ["app: what it said of them has ended"] : []),
+  ];
+  const viewer = claims ? principal : "what the app says of them in claims is not known here";
+  return { id: principal.id, scopes: principal.scopes, blockedBy, viewer };
+}
+
+function parseUserParam(text: string): AppUser {
+  try {
+    return parseAppUser(JSON.parse(text));
+  } catch (error) {
+    throw invalidFields(["user", (error as Error).message]);
+  }
+}
+
+async function requireKey({ policy }: TenantHandle, id: string): Promise<KeyRecord> {
+  const key = await policy.key(id);
+  if (!key) throw notFound(`key ${id}`);
+  return key;
+}

@@ -1,0 +1,63 @@
+// Owns which limits hold for a tenant as an operator's request finds it, who may raise which, and what is used of them.
+
+import {
+  LIMITS,
+  resolveLimits,
+  TENANT_LIMITS,
+  type EffectiveLimits,
+  type TenantLimit,
+} from "../../limits/limit-definitions.ts";
+import { limitStore, type LimitUse } from "../../limits/limit-store.ts";
+import type { TenantRecord } from "../../tenants/object/policy-records.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
+import { stubOf } from "../../tenants/directory/tenant-stub.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { FieldRule } from "../field-rule.ts";
+import type { AdminContext } from "../route.ts";
+import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle.ts";
+
+type LimitChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
+
+/** What somebody may not change of a tenant's limits: an admin of the tenant lowers them, and raises its callers' own. */
+export async function createLimitChecker(context: AdminContext, id: string): Promise<LimitChecker> {
+  if (context.caller.role !== "tenant-admin") return () => [];
+  const handle = await requireTenant(context, id);
+  const effectiveLimits = effectiveLimitsOf(context, handle, await requireRecord(handle));
+  return ({ limits: before = {} }, { limits: after = {} }) =>
+    TENANT_LIMITS.filter((name) => isRaised(name, before[name], after[name], effectiveLimits))
+      .map((name) => ({
+        field: `limits.${name}`,
+        rule: `only an operator may raise it above ${effectiveLimits[name]}`,
+      }))
+      .concat(
+        (before.exact ?? effectiveLimits.exact) && after.exact !== true && after.exact !== before.exact
+          ? [{ field: "limits.exact", rule: "only an operator may take it back" }]
+          : [],
+      );
+}
+
+function isRaised(
+  name: TenantLimit,
+  before: number | undefined,
+  after: number | undefined,
+  effectiveLimits: EffectiveLimits,
+): boolean {
+  if (LIMITS[name].raise !== "operator" || before === after) return false;
+  // What lies under the document may be more than what it says now.
+  return after === undefined || after > (before ?? effectiveLimits[name]);
+}
+
+/** What holds, whoever said it. */
+export function effectiveLimitsOf(
+  { options }: AdminContext,
+  { tenant }: TenantHandle,
+  { effective }: TenantRecord,
+): EffectiveLimits {
+  return resolveLimits(options.catalog.limits, mergeDocuments([tenant.base, effective]).limits);
+}
+
+/** What the tenant's authority knows of the use of its limits. */
+export function getLimitUsage({ env }: AdminContext, { id, entry, created }: TenantHandle): Promise<LimitUse> {
+  return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created }), limitStore).use();
+}

@@ -1,0 +1,108 @@
+// What a rollout stops in a tenant, beside what the tenant itself suspended: as its object enforces it, and what is on its way there.
+
+import { canonicalJson } from "../../auth/seal.ts";
+import { splitName } from "../../gateway/listed-name.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { TenantRecord } from "../../tenants/object/policy-records.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import type { Suspension } from "../../tenants/document/visibility.ts";
+import { platformStubOf } from "../platform/platform-stub.ts";
+import { rolloutStore } from "../platform/rollout-store.ts";
+import type { FieldRule } from "../field-rule.ts";
+import { ProblemError } from "../problem.ts";
+import type { AdminContext } from "../route.ts";
+import type { TenantHandle } from "./tenant-handle.ts";
+import { isSubsetOfUpstreams } from "./upstream-bounds.ts";
+
+export const rolloutsOf = (env: object) => createRpcClient(platformStubOf(env), rolloutStore);
+
+type SuspendedRecord = Pick<TenantRecord, "suspensions" | "blocks">;
+
+/** The record with what is blocked in every tenant among its suspensions. */
+export function withBlocks<R extends SuspendedRecord>(record: R): R {
+  const blocked = record.blocks.blocks.map((block) => ({ kind: "tool" as const, ...block }));
+  return { ...record, suspensions: [...record.suspensions, ...blocked] };
+}
+
+/** What the tenant's object does not enforce yet. */
+export async function getPendingSuspensions(
+  env: object,
+  { id, created, entry }: TenantHandle,
+  { suspensions, blocks }: SuspendedRecord,
+): Promise<readonly Suspension[]> {
+  const pending = await rolloutsOf(env).getPending(id, entry === null ? "" : created);
+  const isEnforced = (name: string) => blocks.blocks.some((block) => block.name === name);
+  const isSuspended = suspensions.some(({ kind }) => kind === "tenant");
+  const added = pending.version > blocks.version ? pending.blocks.filter(({ name }) => !isEnforced(name)) : [];
+  return [
+    ...(pending.suspension && !isSuspended ? [{ kind: "tenant" as const, name: "", ...pending.suspension }] : []),
+    ...added.map((block) => ({ kind: "tool" as const, ...block })),
+  ];
+}
+
+/**
+ * Throws where a tenant's own administrator changes what could bring back, under another name, a profile or a tool of an upstream that
+ * an operator stopped.
+ */
+export async function enforceOperatorSuspensions(
+  context: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord,
+  own: TenantDocument,
+): Promise<void> {
+  if (context.caller.role !== "tenant-admin") return;
+  const { own: before, effective, stops } = record;
+  const { profiles = {}, upstreams = {} } = mergeDocuments([handle.tenant.base, effective]);
+  const errors: FieldRule[] = [];
+  const suspendedProfile = stops.find(({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name));
+  const isChanged = (field: "profiles" | "tools") =>
+    canonicalJson(before[field] ?? {}) !== canonicalJson(own[field] ?? {});
+  if (suspendedProfile && isChanged("profiles"))
+    errors.push({
+      field: "profiles",
+      rule: `an operator suspended the profile ${suspendedProfile.name}: ${OPERATOR_ONLY_RULE}`,
+    });
+  // A setting in `tools` may be all that keeps another name of the tool off.
+  const changed = [
+    ...(isSubsetOfUpstreams(before, own) ? [] : ["upstreams"]),
+    ...(isChanged("tools") ? ["tools"] : []),
+  ];
+  const rule = changed.length > 0 && (await suspendedUpstreamToolRule(context, handle, record, upstreams));
+  if (rule) errors.push(...changed.map((field) => ({ field, rule })));
+  if (errors.length > 0) throw new ProblemError("forbidden", { errors });
+}
+
+/** The same where they resume a tool of an upstream that they suspended themselves. */
+export async function enforceOperatorSuspensionOnResume(
+  context: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord,
+  name: string,
+): Promise<void> {
+  if (context.caller.role !== "tenant-admin") return;
+  const { upstreams = {} } = mergeDocuments([handle.tenant.base, record.effective]);
+  const rule = isUpstreamTool(upstreams, name) && (await suspendedUpstreamToolRule(context, handle, record, upstreams));
+  if (rule) throw new ProblemError("forbidden", { errors: [{ field: "name", rule }] });
+}
+
+type Upstreams = NonNullable<TenantDocument["upstreams"]>;
+
+const isUpstreamTool = (upstreams: Upstreams, name: string) => Object.hasOwn(upstreams, splitName(name)?.id ?? "");
+
+/** What is said of a tool of an upstream that an operator stopped, or that is about to be; undefined: there is none. */
+async function suspendedUpstreamToolRule(
+  { env }: AdminContext,
+  handle: TenantHandle,
+  record: TenantRecord,
+  upstreams: Upstreams,
+): Promise<string | undefined> {
+  const pending = await getPendingSuspensions(env, handle, record);
+  const suspendedTools = [
+    ...[...record.stops, ...pending].filter(({ kind }) => kind === "tool"),
+    ...record.blocks.blocks,
+  ];
+  const tool = suspendedTools.find(({ name }) => isUpstreamTool(upstreams, name));
+  return tool && `an operator stopped the tool ${tool.name}: ${OPERATOR_ONLY_RULE}`;
+}
+
+const OPERATOR_ONLY_RULE = "only an operator may change this meanwhile";

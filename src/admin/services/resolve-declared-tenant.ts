@@ -1,0 +1,23 @@
+// Owns finding out whether the Worker's code declares a tenant now, by name or by the author's function. Refuses to take a function that fails for one that knows no such tenant.
+
+import { isTenantId, type Tenant } from "../../tenants/document/tenant-definition.ts";
+import type { NewResource } from "../../handlers/resource-store.ts";
+import { ProblemError } from "../problem.ts";
+import type { AdminContext } from "../route.ts";
+
+const RETRY = { "retry-after": "5" };
+
+/** As the code has it, which no tenant of the directory is asked about. Throws `busy` where the author's function fails. */
+export async function resolveDeclaredTenant(
+  { env, options }: Pick<AdminContext, "env" | "options">,
+  id: string,
+): Promise<Tenant<NewResource> | undefined> {
+  const codeTenant = options.tenants.get(id);
+  if (codeTenant || !options.tenantResolver || !isTenantId(id)) return codeTenant;
+  try {
+    return await options.tenantResolver.resolve(id, env);
+  } catch (error) {
+    options.onError?.(error);
+    throw new ProblemError("busy", { detail: `The Worker's code cannot say now what ${id} is`, headers: RETRY });
+  }
+}

@@ -1,0 +1,90 @@
+// Owns the end of a tenant, in an order in which every step can be repeated: nobody is served any more, then everything
+// it stored goes, then its name.
+
+import { forgetName } from "../../tenants/directory/directory.ts";
+import { retryingDirectory } from "./retrying-directory.ts";
+import { sessionName, sessionStub } from "../../sessions/session-stub.ts";
+import { statefulSessionStore } from "../../tenants/object/stateful-session-store.ts";
+import { evictPolicy } from "../../tenants/cache/policy-cache.ts";
+import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { baseStore } from "../platform/base-store.ts";
+import { deadlineFrom, waitForLeases } from "./propagation.ts";
+import { releaseAllHostnames } from "./hostnames.ts";
+import { operatorStore } from "../platform/operator-store.ts";
+import { platformStubOf } from "../platform/platform-stub.ts";
+import { ProblemError } from "../problem.ts";
+import type { AdminContext } from "../route.ts";
+import type { TenantHandle } from "./tenant-handle.ts";
+
+/** Half of the thousand calls to KV that one invocation of the object may make. */
+const BODY_BATCH = 500;
+const SESSION_BATCH = 100;
+/** Of the thousand calls that one invocation of the Worker may make, those that are as many as there is to delete. */
+const MAX_CALLS = 900;
+
+/** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code, and `busy`. */
+export async function deleteTenant(context: AdminContext, handle: TenantHandle): Promise<void> {
+  const { id, created, policy, content } = handle;
+  if (handle.entry === null && !handle.isOrphaned) {
+    throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
+  }
+  const { env, caller } = context;
+  const directory = retryingDirectory(env, id);
+  const entry = handle.entry ?? (await directory.endDeclared(id, created));
+  const operators = createRpcClient(platformStubOf(env), operatorStore);
+  // 1. No isolate that does not know it yet finds it, by id or hostname.
+  await directory.markDeleting(entry);
+  const record = await policy.read(false);
+  if (record) {
+    await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });
+    await releaseAllHostnames(context, handle, record.effective.hostnames ?? []);
+  }
+  // 2. No lease is given any more, and those that were given end.
+  await waitForLeases(deadlineFrom(await policy.close(created)));
+  evictPolicy(id);
+  // 3. What it stored.
+  await content.closeContent(created);
+  const spend = createCallBudget();
+  while (!(await content.purge(BODY_BATCH)).done) spend(1);
+  await endSessions(context, handle, spend);
+  await content.erase();
+  await policy.erase();
+  // 4. What others say about it, and its name.
+  await createRpcClient(platformStubOf(env), baseStore).setUses({ id, created }, []);
+  await operators.removeTenant({ id, created });
+  await directory.remove(entry);
+  forgetName(id);
+}
+
+type SpendCalls = (calls: number) => void;
+
+/** Throws `busy` where one request cannot delete all of it: what is deleted stays deleted, and the next one goes on. */
+function createCallBudget(): SpendCalls {
+  let remaining = MAX_CALLS;
+  return (calls) => {
+    remaining -= calls;
+    if (remaining >= 0) return;
+    const detail = "Not all of it is deleted yet: repeat the request";
+    throw new ProblemError("busy", { detail, headers: { "retry-after": "1" } });
+  };
+}
+
+/** Ends what 2025 sessions remembered, because their stored calls hold the tenant's data. */
+async function endSessions(
+  { env }: AdminContext,
+  { storageKey, entry, stub }: TenantHandle,
+  spend: SpendCalls,
+): Promise<void> {
+  const { jurisdiction } = entry ?? DEFAULT_PLACEMENT;
+  const sessions = createRpcClient(stub(), statefulSessionStore);
+  for (;;) {
+    const sessionIds = await sessions.list(SESSION_BATCH);
+    if (sessionIds.length === 0) return;
+    spend(sessionIds.length + 2);
+    await Promise.all(
+      sessionIds.map((sessionId) => sessionStub(env, sessionName(storageKey, sessionId), jurisdiction).end()),
+    );
+    await sessions.forget(sessionIds);
+  }
+}

@@ -1,0 +1,122 @@
+// Owns how the admin API reaches a tenant: whether it exists, the object that is its authority, and its record. Refuses
+// the isolate's memory of who exists: an operator sees the directory as it is.
+
+import { contentStubOf } from "../../resources/resource-stub.ts";
+import { contentStore, type ContentRpc } from "../../resources/content-store.ts";
+import { editOutboxStore, type OutboxRpc } from "../../resources/edit-outbox.ts";
+import type { NewResource } from "../../handlers/resource-store.ts";
+import { createManagedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
+import { retryingDirectory } from "./retrying-directory.ts";
+import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
+import type { TenantRecord } from "../../tenants/object/policy-records.ts";
+import type { PolicyMethods } from "../../tenants/object/policy-rpc.ts";
+import { policyStore } from "../../tenants/object/policy-store.ts";
+import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
+import { stubOf } from "../../tenants/directory/tenant-stub.ts";
+import { storageKey, ANY_UID, type TenantStub } from "../../tenants/object/tenant-uid.ts";
+import { createRpcClient, type RpcClient } from "../../tenants/object/store.ts";
+import { resolveDeclaredTenant } from "./resolve-declared-tenant.ts";
+import type { TenantShape, Infer } from "../contract.ts";
+import { notFound, ProblemError } from "../problem.ts";
+import type { AdminContext, ResolvedTenant } from "../route.ts";
+
+/** One tenant of a name: what is called through this is refused by any other. */
+export interface TenantHandle extends ResolvedTenant {
+  readonly id: string;
+  readonly tenant: Declared<NewResource>;
+  /** What stands for it in the names of what is kept outside of its authority. */
+  readonly storageKey: string;
+  readonly policy: RpcClient<PolicyMethods>;
+  readonly content: ContentRpc;
+  /** Audit entries of edits that are still on their way. */
+  readonly auditOutbox: OutboxRpc;
+  readonly stub: () => TenantStub;
+}
+
+/** In the contract's types, which hold because the directory has only what came in through the contract. */
+export function placementOf({
+  entry,
+}: Pick<TenantHandle, "entry">): Pick<Infer<typeof TenantShape>, "region" | "jurisdiction"> {
+  const { region, jurisdiction } = entry ?? DEFAULT_PLACEMENT;
+  return { region, jurisdiction } as ReturnType<typeof placementOf>;
+}
+
+type AdminServices = Pick<AdminContext, "env" | "options">;
+
+export function createTenantHandle(
+  { env, options }: AdminServices,
+  id: string,
+  { entry, created, declared, isOrphaned = false }: ResolvedTenant,
+): TenantHandle {
+  const ref = { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created };
+  const stub = () => stubOf(env, ref);
+  const content = contentStubOf(env, ref);
+  return {
+    id,
+    tenant: declared ?? options.tenants.get(id) ?? createManagedTenant(id),
+    entry,
+    created,
+    isOrphaned,
+    storageKey: storageKey(id, created),
+    policy: createRpcClient(stub(), policyStore),
+    content: createRpcClient(content, contentStore),
+    auditOutbox: createRpcClient(content, editOutboxStore),
+    stub,
+  };
+}
+
+/** Whichever tenant has the name, for what is said to all of them. */
+export function policyOfAnyUid(
+  { env }: Pick<AdminServices, "env">,
+  id: string,
+  entry: DirectoryEntry | null,
+): RpcClient<PolicyMethods> {
+  return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
+}
+
+/** Which tenant has the name now, in whatever state. Throws `not-found`. */
+export async function resolveTenant(services: AdminServices, id: string): Promise<ResolvedTenant> {
+  const { entry, declared } = await findTenantByName(services, id);
+  if (entry) return { entry, created: entry.created };
+  const isOrphaned = !declared && !services.options.tenants.has(id);
+  if (isOrphaned && !(services.options.tenantResolver && (await retryingDirectory(services.env, id).isDeclared(id))))
+    throw notFound(`tenant ${id}`);
+  const created = await policyOfAnyUid(services, id, null).tenantUid(true);
+  return { entry: null, created: created ?? "", declared, isOrphaned };
+}
+
+/** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */
+export async function findTenantByName(
+  services: AdminServices,
+  id: string,
+): Promise<Pick<ResolvedTenant, "entry" | "declared">> {
+  const codeTenant = services.options.tenants.get(id);
+  const { entry } = codeTenant ? { entry: null } : await lookupInDirectory(services, id);
+  return { entry, declared: entry ? undefined : await resolveDeclaredTenant(services, id) };
+}
+
+function lookupInDirectory({ env }: AdminServices, id: string): Promise<Lookup> {
+  return retryingDirectory(env, id).lookup(id);
+}
+
+/** The tenant that the request means, or, where its path names none, the one that has the name now. */
+export async function getTenantHandle(context: AdminContext, id: string): Promise<TenantHandle> {
+  return createTenantHandle(context, id, await (context.resolvedTenant ?? resolveTenant(context, id)));
+}
+
+/** A tenant that is there, and not being deleted. Throws `not-found` or `conflict`. */
+export async function requireTenant(context: AdminContext, id: string): Promise<TenantHandle> {
+  const handle = await getTenantHandle(context, id);
+  if (handle.isOrphaned) throw notFound(`tenant ${id}`);
+  if (handle.entry?.state === "deleting") {
+    throw new ProblemError("conflict", { detail: `The tenant ${id} is being deleted` });
+  }
+  return handle;
+}
+
+/** The tenant's record, which this makes for a tenant in code that has none yet. Throws `not-found`. */
+export async function requireRecord({ id, entry, policy }: TenantHandle): Promise<TenantRecord> {
+  const record = await policy.read(entry === null);
+  if (!record) throw notFound(`tenant ${id}`);
+  return record;
+}

@@ -1,0 +1,127 @@
+// The Hono app: its routes, and the last catch.
+
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
+import { isHostAllowed } from "../auth/origin.ts";
+import type { Bindings, Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
+import { stripMountPath } from "../deployment/mount.ts";
+import { failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { requestIdOf } from "../telemetry/request-id.ts";
+import { UNRELEASED } from "../tenants/object/tenant-uid.ts";
+import { isUnreleased } from "../tenants/cache/retry-if-idempotent.ts";
+import { authorizeRequest } from "../endpoint/authorize-request.ts";
+import type { AuthorizedRequest } from "../endpoint/authorized-request.ts";
+import { answerStreamRequest } from "../endpoint/era-2025/stream-requests.ts";
+import { tenantOfHost } from "../endpoint/find-tenant.ts";
+import { firstRejection, rateLimit, toRejection } from "../endpoint/rate-limit.ts";
+import { handleBody, handlePost } from "../endpoint/mcp.ts";
+import { jitteredRetryAfter } from "../endpoint/failure-of-error.ts";
+import { checkReadiness } from "./readiness.ts";
+import { eraOf, NO_STORE } from "../endpoint/respond.ts";
+import {
+  isBrowserNavigation,
+  parseTarget,
+  reject,
+  rejectRequest,
+  respondNotFound,
+  serveWithAppUser,
+  type Endpoint,
+} from "../endpoint/serve.ts";
+import type { EndpointTarget, Env, Invocation, RequestContext } from "../endpoint/request-context.ts";
+
+interface AppEnv {
+  Bindings: Env;
+}
+
+type App = Hono<AppEnv>;
+type HonoContext = Context<AppEnv>;
+
+export function createApp(deployment: Deployment): App {
+  const { hooks, catalog, path } = deployment;
+  // Hono's tiny router already ignores one slash at the end; `strict: false` would take off another one before it.
+  const app = new Hono<AppEnv>(
+    path === "" ? {} : { getPath: (request) => stripMountPath(path, new URL(request.url).pathname) },
+  );
+  app.onError((error, c) => {
+    // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
+    const data = { requestId: requestIdOf(c.req.raw) };
+    hooks.onError?.(error, undefined, { method: c.req.method, ...data });
+    const message = isUnreleased(error) ? UNRELEASED : undefined;
+    const failureToSend = { ...failure("unavailable", message, data), retryAfter: jitteredRetryAfter() };
+    return rejectRequest(deployment, c.req.raw, failureToSend);
+  });
+  const { name, version } = catalog.server;
+  app.get("/healthz", () => Response.json({ status: "ok", name, version }, { headers: NO_STORE }));
+  app.get("/readyz", async (c) => {
+    try {
+      await checkReadiness(c.env);
+    } catch (error) {
+      hooks.onError?.(error, undefined);
+      return Response.json({ status: "unavailable" }, { status: 503, headers: NO_STORE });
+    }
+    return Response.json({ status: "ready" }, { headers: NO_STORE });
+  });
+  for (const routes of deployment.features.flatMap((one) => one.routes ?? [])) addRoutes(app, deployment, routes);
+  app.all("/mcp/:first?/:second?", async (c) => {
+    const target = await resolveTarget(deployment, c, c.req.param("first"), c.req.param("second"));
+    return serveWithAppUser(deployment, invocationOf(c), target, MCP);
+  });
+  app.get("/", async (c) => {
+    const target = await resolveTarget(deployment, c);
+    return serveWithAppUser(deployment, invocationOf(c), isBrowserNavigation(c.req.raw) ? target : undefined, MCP);
+  });
+  app.notFound((c) => respondNotFound(deployment, c.req.raw));
+  return app;
+}
+
+function invocationOf(c: HonoContext): Invocation {
+  return { request: c.req.raw, env: c.env, ctx: c.executionCtx };
+}
+
+/** Adds the routes of a feature, but not on a tenant's own hostname, which is for its endpoint alone. */
+function addRoutes(app: App, deployment: Deployment, routes: BuiltInRoutes): void {
+  let handler: ReturnType<BuiltInRoutes["open"]> | undefined;
+  app.all(routes.path, async (c) => {
+    const { headers } = c.req.raw;
+    if (!isHostAllowed(headers, c.env) || (!routes.onHostnames && (await tenantOfHost(c.env, headers)) !== null)) {
+      return respondNotFound(deployment, c.req.raw);
+    }
+    handler ??= routes.open(deployment);
+    return handler(c.req.raw, c.env as unknown as Bindings, c.executionCtx as ExecutionContext);
+  });
+}
+
+/** undefined: no tenant is named. */
+async function resolveTarget(
+  deployment: Deployment,
+  c: HonoContext,
+  first?: string,
+  second?: string,
+): Promise<EndpointTarget | undefined> {
+  return parseTarget(await tenantOfHost(c.env, c.req.raw.headers), deployment, first, second);
+}
+
+const MCP: Endpoint = {
+  post: (context, maxBytes) => handlePost(context, maxBytes, handleBody),
+  nonPost: answerNonPost,
+};
+
+async function answerNonPost(context: RequestContext): Promise<Response> {
+  const { request, deployment } = context;
+  const authorized = await authorizeRequest(context);
+  if (isFailure(authorized)) return reject(deployment, request, toRejection(context, authorized));
+  const limitFailure = firstRejection(await rateLimit(authorized, undefined));
+  if (limitFailure) return reject(deployment, request, limitFailure);
+  return isBrowserNavigation(request) ? landingPage(authorized) : answerStreamRequest(authorized, eraOf(request));
+}
+
+function landingPage({ context, tenant, view, document: { mode = "open" } }: AuthorizedRequest): Response {
+  const { request, deployment, target } = context;
+  const { pages, path: mount } = deployment;
+  const { path, profile } = target;
+  if (pages) return pages.renderEndpoint(request, mount, { tenant, profile, path, mode, view });
+  const { name, title = name } = view.server;
+  const text = `${title}: an MCP server. Its address, for MCP clients:\n\n${new URL(request.url).origin}${mount}/mcp${path}\n`;
+  return new Response(text, { headers: { vary: "Accept", ...NO_STORE } });
+}

@@ -1,0 +1,308 @@
+// `createWorker`: from what an author writes to the Worker's entry. Its classes are those of tenantry/objects.
+
+import type { AppUser } from "../auth/app-user.ts";
+import { withForwardedProto } from "../auth/origin.ts";
+import type { Around, Hooks } from "../handlers/request-scope.ts";
+import { createTypedConfig, type TypedConfig } from "../handlers/typed-config.ts";
+import { enableReplayWarnings } from "../handlers/replay-warnings.ts";
+import { reportUnhandledRejections } from "../handlers/unhandled-rejections.ts";
+import type { NewResource } from "../handlers/resource-store.ts";
+import type { AnySchema, Infer } from "../handlers/schema.ts";
+import type { Catalog } from "../handlers/catalog.ts";
+import { createDefinition, definitionErrors, isProduction } from "../handlers/definition-errors.ts";
+import type { Prompt } from "../handlers/prompt.ts";
+import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
+import { withErrorPrefix, type Tool } from "../handlers/tool.ts";
+import { restrictedDefinitions } from "../catalog/hidden-definitions.ts";
+import { TenantResolver } from "../deployment/tenant-resolver.ts";
+import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
+import { checkDeclaredTenant, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
+import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
+import { parseMountPath } from "../deployment/mount.ts";
+import { registerWorker } from "../deployment/registry.ts";
+import type { ServerInfo } from "../protocol/definition.ts";
+import { omitUndefined } from "../protocol/members.ts";
+import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+import type { Limits } from "../tenants/document/tenant-document.ts";
+import { errorContextOf, logError } from "../telemetry/error-line.ts";
+import { createApp } from "./app.ts";
+import { tenantOutside, type TenantOutside } from "../endpoint/outside.ts";
+import { CURRENT_EVENT, getBindings } from "../endpoint/stored-runs-entrypoint.ts";
+import { VERSION } from "./version.ts";
+import type { Env } from "../endpoint/request-context.ts";
+import { failure } from "../protocol/errors.ts";
+import { cancelBody, MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
+import { DEFAULT_MAX_BODY_BYTES, readBodyText } from "../endpoint/body.ts";
+import { NO_STORE } from "../endpoint/respond.ts";
+import { respondEach } from "../endpoint/respond-each.ts";
+
+/**
+ * Gives what a tenant is, from the author's database; undefined: there is none of this id. Asked when a lease begins, and
+ * not under it. Where it throws or takes longer than 10 s the tenant is unavailable, not gone.
+ */
+export type TenantsFunction<Bindings = WorkerEnv> = {
+  ask(
+    id: string,
+    env: Bindings,
+  ): TenantDefinitionOf<NewResource, Around> | undefined | Promise<TenantDefinitionOf<NewResource, Around> | undefined>;
+}["ask"];
+
+/** The bindings of a Worker whose author names no other type: what `wrangler types` writes. */
+export interface WorkerEnv extends Cloudflare.Env {
+  /** For the compiler alone: it is never there. */
+  readonly [unnamed]?: never;
+}
+
+declare const unnamed: unique symbol;
+
+/** Who names the bindings names no other type: then it is not known whether there is a schema. */
+export type Unnamed<Bindings, Otherwise, Else> = typeof unnamed extends keyof Bindings ? Otherwise : Else;
+
+/** What handlers may read as `ctx.settings`; whatever they want where the schema is not known. */
+export type SettingsBy<Schema> = [Schema] extends [undefined]
+  ? object
+  : [AnySchema] extends [Schema]
+    ? never
+    : Infer<Schema>;
+
+export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | undefined> {
+  /** How the server names itself to clients. */
+  readonly name?: string;
+  readonly version?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  /** Guidance for models, for tenants without their own. */
+  readonly instructions?: string;
+  /** Extensions of the protocol that it declares to clients: settings by identifier, such as `"com.example/charts"`. */
+  readonly extensions?: Readonly<Record<string, object>>;
+  /** What a tenant says for everything in code, an object: `ctx.settings`. Without the schema it is read as written. */
+  readonly settings?: Settings;
+  readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  readonly prompts?: readonly Prompt<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  readonly resources?: readonly (
+    | Resource<NoInfer<Bindings>, SettingsBy<Settings>>
+    | ResourceTemplate<NoInfer<Bindings>, SettingsBy<Settings>>
+  )[];
+  /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
+  readonly limits?: Limits;
+  /** By tenant id, or a function that knows them. When absent there is one open tenant, `demo`, with everything. */
+  readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>> | TenantsFunction<Bindings>;
+  /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
+  readonly defaultTenant?: string;
+  /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
+  readonly path?: string;
+  /** Parts that a Worker may do without, such as `admin()`. */
+  readonly features?: readonly Feature[];
+  readonly hooks?: Hooks;
+  /** Runs around each call of every tenant: the outermost. */
+  readonly around?: Around;
+  /**
+   * Says for each request who calls, where the app has users of its own: `docs/api-identity.md`. A Response refuses it;
+   * undefined: what the request brings decides, as without this. Who reads the body reads `request.clone()`.
+   */
+  authenticate?(this: void, request: Request, env: Bindings): Authenticated | Promise<Authenticated>;
+}
+
+type Authenticated = AppUser | Response | undefined;
+
+export interface TenantryWorker {
+  readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
+  /**
+   * A tenant for code outside of a call: `scheduled`, `queue`, a webhook. Asks nobody yet: what is used of it says whether
+   * there is such a tenant.
+   */
+  readonly tenant: (env: Env, id: string) => TenantOutside;
+}
+
+/**
+ * A Worker that serves MCP at `/mcp/{tenant}`. Throws a TypeError for what cannot be served, so that a deployment is
+ * refused; under `wrangler dev` every request is answered with that error's message instead.
+ */
+export function createWorker<
+  Bindings = WorkerEnv,
+  const Settings extends AnySchema | undefined = Unnamed<Bindings, undefined, AnySchema | undefined>,
+>(options: WorkerOptions<Bindings, Settings> = {}): TenantryWorker {
+  const areOptionsValid = createDefinition(() => (checkOptions(options as never), true));
+  const deployment = createDeployment(areOptionsValid ? (options as unknown as WorkerOptions) : {});
+  createDefinition(() => {
+    if (definitionErrors().length === 0) checkDeployment(deployment);
+    const missing = isProduction() ? missingBinding(getBindings()) : undefined;
+    if (missing !== undefined) throw new TypeError(missing);
+  });
+  registerWorker(deployment);
+  reportUnhandledRejections(deployment.hooks.onError);
+  const app = createApp(deployment);
+  /** Environments that were checked and have every binding, so that later requests skip the check. */
+  const checkedEnvs = new WeakSet<object>();
+  /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
+  let lastLoggedMessage: string | undefined;
+  const fetch: TenantryWorker["fetch"] = (request, env, ctx) => {
+    const invocationError = invocationErrorOf(request, env, ctx);
+    const startError = invocationError ?? (checkedEnvs.has(env) ? undefined : configurationErrorOf(env, ctx));
+    if (startError === undefined) {
+      checkedEnvs.add(env);
+      return app.fetch(withForwardedProto(request), env, ctx);
+    }
+    if (lastLoggedMessage !== startError.message) deployment.hooks.onError?.(startError, undefined);
+    lastLoggedMessage = startError.message;
+    return respondMisconfigured(
+      request,
+      isProduction() ? "Internal error: this deployment is not complete" : startError.message,
+    );
+  };
+  try {
+    // wrangler writes the mode in its place, and what is deployed is without this. A Worker under vitest has no mode.
+    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID))
+      enableReplayWarnings();
+  } catch {
+    // There is no `process`, so this is no development.
+  }
+  return {
+    fetch,
+    tenant: (env, id) => {
+      const fault = configurationErrorOf(env);
+      if (fault) throw fault;
+      return tenantOutside({ deployment, env, ctx: CURRENT_EVENT, id });
+    },
+  };
+}
+
+declare const process: { readonly env: { readonly NODE_ENV?: string; readonly VITEST_POOL_ID?: string } };
+
+/** What an app that mounts the Worker did not hand on; undefined: it is all there. */
+function invocationErrorOf({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Error | undefined {
+  if (env && ctx && !bodyUsed) return undefined;
+  return new TypeError(
+    bodyUsed
+      ? "the app read the request's body before it: who needs it reads request.clone()"
+      : "fetch wants (request, env, ctx): in Hono c.req.raw, c.env, c.executionCtx",
+  );
+}
+
+/** A mistake in a definition as it was thrown: its stack leads to the author's line. */
+function configurationErrorOf(env: Env, ctx?: ExecutionContext): Error | undefined {
+  const [definitionError] = definitionErrors();
+  if (definitionError !== undefined) return definitionError;
+  const bindings = env as unknown as Bound;
+  const missing = missingBinding(bindings) ?? (ctx && missingExport(ctx)) ?? missingObject(bindings);
+  return missing === undefined ? undefined : new TypeError(missing);
+}
+
+function createDeployment(options: WorkerOptions): Deployment {
+  const { tenants: tenantOptions = { demo: {} } } = options;
+  const features: readonly BuiltInFeature[] = options.features ?? [];
+  const catalog = createCatalog(options);
+  const isFunction = typeof tenantOptions === "function";
+  const tenants = (!isFunction && createDefinition(() => defineTenants(tenantOptions, catalog.tools))) || new Map();
+  const hooks = withSafeOnError(options.hooks);
+  const onlyTenant = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
+  return {
+    catalog,
+    tenants,
+    tenantResolver: isFunction ? createTenantResolver(tenantOptions, { catalog, features }) : undefined,
+    defaultTenant: options.defaultTenant ?? onlyTenant,
+    hooks,
+    onCallCompleted: createCallNotifier(features, hooks),
+    around: options.around,
+    authenticate: options.authenticate,
+    path: createDefinition(() => parseMountPath(options.path ?? "")) ?? "",
+    features,
+    observe: features.find(({ observe }) => observe)?.observe,
+    pages: features.find(({ pages }) => pages)?.pages,
+  };
+}
+
+function createCatalog(options: WorkerOptions): Catalog {
+  const inCode = {
+    tools: (options.tools ?? []) as readonly Tool[],
+    prompts: (options.prompts ?? []) as readonly Prompt[],
+    resources: (options.resources ?? []) as readonly (Resource | ResourceTemplate)[],
+  };
+  return {
+    server: serverInfo(options),
+    instructions: options.instructions,
+    extensions: options.extensions,
+    limits: options.limits,
+    settings: createDefinition(() => createSettings(options.settings)),
+    ...inCode,
+    guarded: restrictedDefinitions(inCode),
+    isPrivate: options.authenticate !== undefined,
+  };
+}
+
+function createSettings(schema: AnySchema | undefined): TypedConfig | undefined {
+  return schema && withErrorPrefix("settings", () => createTypedConfig(schema));
+}
+
+function createTenantResolver(
+  callback: TenantsFunction<never>,
+  parts: Pick<Deployment, "catalog" | "features">,
+): TenantResolver {
+  return new TenantResolver(callback, (id, definition) => {
+    const tenant = defineTenant(id, definition, parts.catalog.tools);
+    checkDeclaredTenant(tenant, parts);
+    return tenant;
+  });
+}
+
+function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {
+  const { title, description, websiteUrl } = about;
+  return omitUndefined({ name, version, title, description, websiteUrl });
+}
+
+/** What fails in `onError` itself is logged: no client loses an answer by it, and it is not told to `onError` again. */
+function withSafeOnError({ onError = logToConsole, ...others }: Hooks = {}): Hooks {
+  return {
+    ...others,
+    onError: (error, event, context) => {
+      const fullContext = errorContextOf(event, context);
+      (async () => {
+        await (onError(error, event, fullContext) as unknown);
+      })().catch((hookError: unknown) => {
+        logError(error, fullContext);
+        logError(hookError, fullContext);
+      });
+    },
+  };
+}
+
+/** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
+const logToConsole: NonNullable<Hooks["onError"]> = (error, _event, context = {}) => logError(error, context);
+
+/** Each request is answered at once and with its own id, so no client waits. `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
+async function respondMisconfigured(request: Request, reason: string): Promise<Response> {
+  if (request.method !== "POST" || request.bodyUsed) {
+    cancelBody(request);
+    const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
+    return new Response(`${reason}\n`, { status: 500, headers });
+  }
+  const body = new RequestBody(request, MESSAGE_MIN_RATE);
+  try {
+    return respondEach(request, await readBodyText(body, DEFAULT_MAX_BODY_BYTES), failure("internal", reason));
+  } finally {
+    body.release();
+  }
+}
+
+/** Tells the features of calls that were answered. One that fails changes no answer. undefined: no feature hears of calls. */
+function createCallNotifier(
+  features: readonly BuiltInFeature[],
+  { onError }: Deployment["hooks"],
+): Deployment["onCallCompleted"] {
+  const observers = features.flatMap(({ onCallCompleted }) => onCallCompleted ?? []);
+  const reportError = (error: unknown) => onError?.(error, undefined);
+  if (observers.length === 0) return undefined;
+  return (call) => {
+    const pending = observers.flatMap((observer) => {
+      try {
+        return observer(call)?.catch(reportError) ?? [];
+      } catch (error) {
+        reportError(error);
+        return [];
+      }
+    });
+    return pending.length > 0 ? Promise.all(pending) : undefined;
+  };
+}

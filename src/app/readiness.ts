@@ -1,0 +1,27 @@
+// Owns whether a Worker can serve at all: its KV answers, and the classes of its Durable Objects can be used. Refuses to
+// look at any tenant's, and to ask the objects again once they answered: what a class stores in changes with a deployment.
+
+import { READINESS, type Readiness } from "../tenants/object/store-object.ts";
+import { CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
+import type { Env } from "../endpoint/request-context.ts";
+
+/** Environments whose objects answered. */
+const readyEnvs = new WeakSet<object>();
+
+/** Rejects with what an operator has to know. */
+export async function checkReadiness(env: Env): Promise<void> {
+  await env.BODIES.get(READINESS);
+  if (readyEnvs.has(env)) return;
+  await Promise.all(CLASSES.map((name) => checkObjects(env, name)));
+  readyEnvs.add(env);
+}
+
+async function checkObjects(env: Env, name: ObjectClass): Promise<void> {
+  try {
+    await (namespaceOf(env, name).getByName(READINESS) as unknown as Readiness).ready();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const hint = "does new_sqlite_classes in wrangler.toml name the class?";
+    throw new Error(`the objects of ${name} do not answer (${why}); ${hint}`, { cause });
+  }
+}

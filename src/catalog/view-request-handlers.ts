@@ -1,0 +1,201 @@
+// Owns the `Backend` over a view: it asks each thing of the source that serves it.
+// Refuses to decide what is seen: the view did.
+
+import { AppError } from "../protocol/app-error.ts";
+import { applyAround } from "../handlers/around.ts";
+import { eventOf } from "../handlers/error-outcome.ts";
+import type { AccessRules } from "../handlers/access-rules.ts";
+import { runBeforeCall } from "../handlers/run-handler-call.ts";
+import type { RequestScope, ResultStore } from "../handlers/request-scope.ts";
+import type {
+  RequestHandlers,
+  CompletionRequest,
+  CallablePrompt,
+  CallableTool,
+  ResourceList,
+} from "../protocol/request-handlers.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { toolError } from "../protocol/methods/tools.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import type { ResourceRef, ServedTemplate } from "../protocol/source.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { listAllResources } from "./list-all-resources.ts";
+import type { ListedTool, View, ViewedPagedResources } from "./view.ts";
+
+export class ViewRequestHandlers implements RequestHandlers {
+  readonly definitions: View;
+  readonly #requestScope: RequestScope;
+
+  constructor(view: View, requestScope: RequestScope) {
+    this.definitions = view;
+    this.#requestScope = requestScope;
+  }
+
+  tool(listed: string): CallableTool | Failure | undefined {
+    const definition = this.definitions.tool(listed, Date.now());
+    if (!definition || isFailure(definition)) return definition;
+    const { target } = definition;
+    return {
+      definition,
+      call: (args, request) => {
+        const { around: ownAround } = target as AccessRules;
+        if (!ownAround && !this.#requestScope.around) return this.#callTool(definition, args, request);
+        const { name, repeatable, wire } = target;
+        const hasOutput = wire.outputSchema !== undefined;
+        const aroundCall = {
+          name,
+          call: request,
+          requestScope: this.#requestScope,
+          args,
+          own: ownAround,
+          repeatable,
+          hasOutput,
+        };
+        return applyAround(aroundCall, () => this.#callTool(definition, args, request));
+      },
+    };
+  }
+
+  prompt(listed: string): CallablePrompt | Failure | undefined {
+    const definition = this.definitions.prompt(listed, Date.now());
+    if (!definition || isFailure(definition)) return definition;
+    const { target } = definition;
+    return {
+      definition,
+      get: (args, request) => {
+        const { name } = target;
+        const { around: ownAround } = target as AccessRules;
+        return applyAround(
+          { name, call: request, requestScope: this.#requestScope, args, own: ownAround, repeatable: true },
+          async () => {
+            const rejection = await this.#checkCallAllowed(name, request);
+            if (typeof rejection === "string") return failure("refused", rejection);
+            return rejection ?? target.get(args, request, this.#requestScope);
+          },
+        );
+      },
+    };
+  }
+
+  async #callTool(
+    { wire, target }: ListedTool,
+    args: JsonObject,
+    request: McpRequest,
+  ): ReturnType<CallableTool["call"]> {
+    const { name } = target;
+    const rejection = await this.#checkCallAllowed(name, request);
+    if (typeof rejection === "string") return toolError(rejection);
+    if (rejection) return rejection;
+    const outcome = await target.call(args, request, this.#requestScope);
+    const { resultBudget: budget } = this.definitions;
+    // Who keeps results is looked for only where a profile says so: most calls have no budget.
+    const results = budget && this.#requestScope.results;
+    return budget && results ? results.enforceBudget(outcome, { wire, name, budget }, this.#requestScope) : outcome;
+  }
+
+  /** Asks the author's hook, then looks whether what is called is still there. A text or a failure: it does not run, and why. */
+  async #checkCallAllowed(name: string, request: McpRequest): Promise<string | Failure | undefined> {
+    return (await runBeforeCall(name, request, this.#requestScope)) ?? this.#requestScope.recheck(request);
+  }
+
+  listResources(cursor: string | undefined, request: McpRequest): Promise<ResourceList | Failure> {
+    return listAllResources(cursor, this.definitions, { request, requestScope: this.#requestScope });
+  }
+
+  /**
+   * Looks in what is held in memory, then on the shelves, then under the templates, each in the order of the sources.
+   */
+  readResource(ref: ResourceRef, request: McpRequest): Promise<CallOutcome> {
+    const view = this.definitions;
+    const { uri: name } = ref;
+    const { results } = this.#requestScope;
+    const overflow = results?.isOverflow(name) ? results : undefined;
+    if (!overflow && !view.sees(name)) return this.#readVisible(ref, request);
+    const { around: ownAround } = (view.resourcesByUri.get(name) ?? {}) as AccessRules;
+    return applyAround(
+      { name, call: request, requestScope: this.#requestScope, own: ownAround, repeatable: true },
+      async () => {
+        const overflowOutcome = overflow && (await this.#readOverflow(overflow, ref, request));
+        return overflowOutcome ?? this.#readVisible(ref, request, overflow !== undefined);
+      },
+    );
+  }
+
+  /** `isAllowed`: the hook was asked already. */
+  async #readVisible(ref: ResourceRef, request: McpRequest, isAllowed = false): Promise<CallOutcome> {
+    const view = this.definitions;
+    const rejection = await (isAllowed
+      ? this.#requestScope.recheck(request)
+      : this.#checkCallAllowed(ref.uri, request));
+    if (typeof rejection === "string") return failure("refused", rejection);
+    if (rejection) return rejection;
+    const resource = view.resourcesByUri.get(ref.uri);
+    if (resource) return resource.read(ref, request, this.#requestScope);
+    return view.sees(ref.uri) ? this.#readFromSources(ref, request) : notFound(ref);
+  }
+
+  /** Which resources the view shows says nothing of these: they are results of calls. undefined: there is none. */
+  async #readOverflow(results: ResultStore, ref: ResourceRef, request: McpRequest): Promise<CallOutcome | undefined> {
+    const rejection = await runBeforeCall(ref.uri, request, this.#requestScope);
+    if (rejection !== undefined) return failure("refused", rejection);
+    const outcome = await results.read(ref, request, this.#requestScope, this.definitions);
+    return isFailure(outcome) && outcome.error === "resourceNotFound" ? undefined : outcome;
+  }
+
+  /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */
+  async #readFromSources(ref: ResourceRef, request: McpRequest): Promise<CallOutcome> {
+    const { pagedResources: shelves, templates } = this.definitions;
+    const lister = this.definitions.templateListing(ref.uri);
+    const readers = lister ? [templateReader(lister)] : [...shelves.map(shelfReader), ...templates.map(templateReader)];
+    let failed: { readonly error: unknown } | undefined;
+    for (const { read, required } of readers) {
+      try {
+        const outcome = await read(ref, request, this.#requestScope);
+        if (outcome) return outcome;
+      } catch (error) {
+        if (required || error instanceof AppError) throw error;
+        this.#requestScope.hooks.onError?.(
+          error,
+          eventOf({ name: ref.uri, call: request, requestScope: this.#requestScope }),
+        );
+        failed ??= { error };
+      }
+    }
+    return failed ? failure("busy") : notFound(ref);
+  }
+
+  async complete({ ref, ...query }: CompletionRequest, request: McpRequest): Promise<readonly string[] | CallOutcome> {
+    if (ref.type === "prompt") {
+      const prompt = this.definitions.prompt(ref.name, Date.now());
+      if (!prompt || isFailure(prompt)) return failure("invalidParams", `Unknown prompt: ${ref.name}`);
+      return prompt.target.complete(query, request, this.#requestScope);
+    }
+    const template = this.definitions.templates.find(({ wire }) => wire.uriTemplate === ref.uri);
+    if (template) return template.complete(query, request, this.#requestScope);
+    // The reference may also name a plain resource, which has nothing to complete.
+    const resourceUri = parseUri(ref.uri);
+    if ("uri" in resourceUri && this.definitions.resourcesByUri.has(resourceUri.uri)) return [];
+    return failure("invalidParams", `Unknown resource template: ${ref.uri}`);
+  }
+}
+
+interface ResourceReader {
+  readonly read: ServedTemplate<RequestScope>["read"];
+  readonly required: boolean;
+}
+
+const shelfReader = ({ pagedResources, required }: ViewedPagedResources): ResourceReader => ({
+  read: (ref, request, requestScope) => pagedResources.read(ref, request, requestScope),
+  required,
+});
+const templateReader = (template: ServedTemplate<RequestScope>): ResourceReader => ({
+  read: (ref, request, requestScope) => template.read(ref, request, requestScope),
+  required: false,
+});
+
+function notFound({ asked }: ResourceRef): Failure {
+  return failure("resourceNotFound", "Resource not found", { uri: asked });
+}

@@ -1,0 +1,123 @@
+// Owns documents in files: YAML or JSON, one document a file. A tenant's file is the document of the admin API with the
+// tenant's `id` (and `region` and `jurisdiction`, for its creation) beside the document's own members.
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { usageError } from "../exit.ts";
+import { fileError } from "./file-error.ts";
+import { ValidationError } from "../terminal/server-error.ts";
+import type { ParsedFile } from "./file-positions.ts";
+import { isPrintable, escapedJson, oneLine } from "../terminal/printable.ts";
+import { readStdin, type Terminal } from "../terminal/terminal.ts";
+
+export type PlainObject = Record<string, unknown>;
+
+export interface TenantFile {
+  readonly id: string | undefined;
+  /** Where the tenant is to be kept; said once, when it is created, and no part of its document. */
+  readonly placement: { readonly region?: unknown; readonly jurisdiction?: unknown };
+  readonly document: PlainObject;
+  readonly withPositions: WithPositions;
+}
+
+/** Does what sends a document: of what the server refuses is said where it stands in the file. */
+export type WithPositions = <T>(work: () => Promise<T>) => Promise<T>;
+
+export interface DocumentFile {
+  readonly value: PlainObject;
+  readonly withPositions: WithPositions;
+}
+
+/** Reads a file as UTF-8; `-` is stdin. */
+export async function readText(file: string, terminal: Terminal): Promise<string> {
+  if (file === "-") return (await readStdin(terminal)).toString("utf8");
+  try {
+    return await readFile(resolve(terminal.folder, file), "utf8");
+  } catch (error) {
+    throw fileError(error, file);
+  }
+}
+
+export async function readDocument(file: string, terminal: Terminal): Promise<DocumentFile> {
+  const { value, withPositions } = await parseYaml(await readText(file, terminal), file === "-" ? "stdin" : file);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return { value: value as PlainObject, withPositions };
+  const what = value === null ? "nothing" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  throw usageError(`${file}: must be a mapping (name: value), not ${what}`);
+}
+
+export async function readTenantFile(file: string, terminal: Terminal): Promise<TenantFile> {
+  const { value, withPositions } = await readDocument(file, terminal);
+  const { id, region, jurisdiction, ...document } = value;
+  if (id !== undefined && typeof id !== "string") throw usageError(`${file}: id: must be a text`);
+  const placement = { ...(region !== undefined && { region }), ...(jurisdiction !== undefined && { jurisdiction }) };
+  return { id, placement, document, withPositions };
+}
+
+/** What the parser says in words of its own grammar. */
+const YAML_ERROR_TEXTS: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY:
+    "a name inside a value: a text with a colon needs quotes, or the next line is indented too far",
+  MULTILINE_IMPLICIT_KEY: "a name and its colon stand in one line: a colon is missing, or quotes around a text",
+  TAB_AS_INDENT: "a tab, where YAML wants blanks",
+};
+const BRACES_HINT = "{{ begins a mapping in YAML: put the text in quotes";
+
+async function parseYaml(
+  text: string,
+  file: string,
+): Promise<{ readonly value: unknown; readonly withPositions: WithPositions }> {
+  const { parseDocument, isMap, LineCounter, visit } = await import("yaml");
+  const lines = new LineCounter();
+  const parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const fail = (offset: number, message: string) => {
+    const { line, col } = lines.linePos(offset);
+    return usageError(`${file}:${line}:${col}: ${oneLine(message)}`);
+  };
+  const [problem] = parsed.errors;
+  if (problem) {
+    const [offset] = problem.pos;
+    if (problem.code === "MULTIPLE_DOCS") throw fail(offset, "one document a file, without another --- line");
+    throw fail(
+      offset,
+      text.startsWith("{{", offset) ? BRACES_HINT : (YAML_ERROR_TEXTS[problem.code] ?? problem.message),
+    );
+  }
+  visit(parsed, {
+    // `{{secret:NAME}}` without quotes: a mapping whose name is a mapping.
+    Pair: (_at, { key }) => {
+      if (isMap(key)) throw fail(key.range?.[0] ?? 0, BRACES_HINT);
+    },
+  });
+  const source = { file, parsed, lines };
+  try {
+    return { value: parsed.toJS() as unknown, withPositions: (work) => addPositions(source, work) };
+  } catch (error) {
+    throw usageError(`${file}: ${oneLine((error as Error).message)}`);
+  }
+}
+
+async function addPositions<T>(source: ParsedFile, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    const { withPosition: placed } = await import("./file-positions.ts");
+    const memberErrors = error.memberErrors.map((rule) => placed(source, rule));
+    throw new ValidationError(error.status, error.title, memberErrors);
+  }
+}
+
+export async function toYaml(value: unknown): Promise<string> {
+  const { Document, visit } = await import("yaml");
+  const document = new Document(value);
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value !== "string") return;
+      // In double quotes whatever a terminal must not see can be written as an escape, as in JSON. As a block of lines the
+      // library loses spaces of a text that has nothing else.
+      if (!isPrintable(node.value) || node.value.trim() === "") node.type = "QUOTE_DOUBLE";
+    },
+  });
+  return escapedJson(document.toString({ lineWidth: 0 }));
+}

@@ -1,0 +1,49 @@
+// Owns saying where in a file it stands what a server refused of it: the line and the column of each member that breaks a
+// rule, as parsers and compilers say it. Refuses to know what any rule means.
+
+import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from "yaml";
+import type { MemberError } from "../terminal/server-error.ts";
+
+export interface ParsedFile {
+  readonly file: string;
+  readonly parsed: Document;
+  readonly lines: LineCounter;
+}
+
+/** The rule, with the place of its member in the file; without one where the file has no such member. */
+export function withPosition({ file, parsed, lines }: ParsedFile, { field, rule }: MemberError): MemberError {
+  const position = positionOf(parsed.contents, field);
+  if (position === undefined) return { field, rule };
+  const { line, col } = lines.linePos(position.offset);
+  return { field, rule: rule + quotesHint(rule, position.node), position: `${file}:${line}:${col}` };
+}
+
+/** YAML reads 2025 as a number, and `yes` as a text. */
+function quotesHint(rule: string, node: Node | undefined): string {
+  const isUnquoted = isScalar(node) && typeof node.value !== "string" && node.source !== undefined;
+  return isUnquoted && rule.startsWith("expected string") ? ` (as a text: "${node.source}")` : "";
+}
+
+interface NodePosition {
+  readonly offset: number;
+  readonly node: Node | undefined;
+}
+
+/** Of the member, or of the last one on the way to it that is there. Names of members may have dots in them. */
+function positionOf(node: unknown, path: string): NodePosition | undefined {
+  const [position] = membersOf(node).flatMap(({ name, ...location }) => {
+    if (path === name) return [location];
+    return path.startsWith(`${name}.`) ? [positionOf(location.node, path.slice(name.length + 1)) ?? location] : [];
+  });
+  return position;
+}
+
+function membersOf(node: unknown): readonly (NodePosition & { readonly name: string })[] {
+  if (isMap<unknown, Node>(node)) {
+    return node.items.flatMap(({ key, value }) =>
+      isScalar(key) ? [{ name: String(key.value), offset: key.range?.[0] ?? 0, node: value ?? undefined }] : [],
+    );
+  }
+  if (!isSeq<Node>(node)) return [];
+  return node.items.map((item, at) => ({ name: String(at), offset: item.range?.[0] ?? 0, node: item }));
+}

@@ -1,0 +1,137 @@
+// Owns `tenantry audit` and `tenantry explain`: what happened to a tenant, and why a caller sees what it sees.
+
+import type { Command } from "commander";
+import { Argument } from "commander";
+import { collectPages } from "../admin/admin-client.ts";
+import { usageError } from "../exit.ts";
+import { parseCount, parseKeyId } from "./option-values.ts";
+import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
+import { changeText, differences, kindOf, MARKS, type DocumentChange } from "../terminal/changes.ts";
+import { truncate, definitionList, shortJson, formatTable, formatTime } from "../terminal/table.ts";
+import { oneLine } from "../terminal/printable.ts";
+import { upstreamHints } from "../terminal/upstream-hints.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+export function addAuditCommands(program: Command, terminal: Terminal): void {
+  const audit = program
+    .command("audit")
+    .description("Show who changed what, newest first: in a tenant, or, without one, of the whole server.")
+    .argument("[tenant]")
+    .option("--limit <count>", "how many entries", parseCount, 50)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry audit\n  tenantry audit acme --limit 10\n  tenantry audit acme --json | jq '.[] | select(.actor == \"ci\")'",
+    );
+  runCommand(audit, terminal, showAudit);
+
+  const explain = program
+    .command("explain")
+    .description("Say why a tool, prompt or resource is visible or not, to a profile, a key and a user.")
+    .argument("<tenant>")
+    .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
+    // Optional, so that who leaves the kind out is told the kinds, and not that the name is missing.
+    .argument("[name]", "the tool's or prompt's name, or the resource's URI")
+    .usage("[options] <tenant> <kind> <name>")
+    .option("--profile <profile>", "through this profile")
+    .option("--key <id>", "for this key, as key list shows it", parseKeyId)
+    .option("--user <user>", "for this user of the app: an id, or JSON as its authenticate says it")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry explain acme tool note_delete --profile public\n  tenantry explain acme resource file:///plans.md --key Yk3v0Qp8sD",
+    );
+  runCommand(explain, terminal, showExplanation);
+}
+
+async function showAudit(
+  context: CommandContext,
+  [tenant]: readonly [string?],
+  { limit }: { limit: number },
+): Promise<void> {
+  const pages =
+    tenant === undefined
+      ? context.api.pages("GET /audit", {}, limit + 1)
+      : context.api.pages("GET /tenants/{id}/audit", { params: { id: tenant } }, limit + 1);
+  const entries = takeNewest(context, await collectPages(pages), limit);
+  context.show(entries, () => {
+    const rows = entries.map(({ at, actor, action, target, before, after }) => [
+      formatTime(at),
+      actor,
+      action,
+      target,
+      changeSummary(before, after),
+    ]);
+    return formatTable(["at", "who", "action", "target", "change"], rows, context.terminal.stdout);
+  });
+}
+
+function changeWithMark(change: DocumentChange): string {
+  const [mark] = MARKS[kindOf(change)];
+  return `${mark} ${changeText(change)}`;
+}
+
+const MAX_CHANGE = 400;
+
+const isNullish = (value: unknown) => value === null || value === undefined;
+
+/** Shows only what differs between two documents, which may be long and nearly the same. */
+function changeSummary(before: unknown, after: unknown): string {
+  const [previous, current] = [withTimes(before), withTimes(after)];
+  if (isNullish(previous)) return isNullish(current) ? "" : shortJson(current);
+  if (isNullish(current)) return `was ${shortJson(previous)}`;
+  return truncate(differences(previous, current).map(changeWithMark).join(", "), MAX_CHANGE);
+}
+
+/** Members that the server stores as milliseconds since the epoch. */
+const TIMES: ReadonlySet<string> = new Set(["expires", "retires", "until"]);
+
+/** They are read as times, wherever they are. */
+function withTimes(value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  const text = JSON.stringify(value, (name, member: unknown) =>
+    TIMES.has(name) && typeof member === "number" ? formatTime(new Date(member).toISOString()) : member,
+  );
+  return JSON.parse(text) as unknown;
+}
+
+const NAME_LABELS: Readonly<Record<string, string>> = {
+  tool: "tool's name",
+  prompt: "prompt's name",
+  resource: "resource's URI",
+};
+
+async function showExplanation(
+  context: CommandContext,
+  [tenant, kind, name]: readonly [string, string, string?],
+  options: { profile?: string; key?: string; user?: string },
+): Promise<void> {
+  if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAME_LABELS[kind] ?? "name"}, too`);
+  const { profile, key } = options;
+  // An id alone is that of a user of this tenant.
+  const isId = options.user !== undefined && !options.user.startsWith("{");
+  const user = isId ? JSON.stringify({ tenant, id: options.user }) : options.user;
+  const explanation = await context.api.request("GET /tenants/{id}/explain", {
+    params: { id: tenant },
+    query: { kind: `${kind}s` as "tools", name, profile, key, user },
+  });
+  context.show(explanation, () => {
+    const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [], causes = [] } = explanation;
+    const answers: [string, boolean | string | null][] = [["visible", visible]];
+    if (key === undefined && causes.some(({ code }) => code === "key-required")) {
+      context.note(
+        `Said of somebody without a key; --key ID says it of one, as tenantry key list ${tenant} shows them.`,
+      );
+    }
+    if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);
+    answers.push(["because", decidedBy.join("; ")]);
+    const lines = reasons.flatMap((reason) => {
+      const mark = decidedBy.includes(reason) ? ">" : "-";
+      const matching = causes.filter((cause) => cause.reason === reason);
+      const hints = upstreamHints(matching, { tenant, upstream: matching[0]?.source ?? "" });
+      return [`${mark} ${oneLine(reason)}`, ...(hints === undefined ? [] : [`  what helps: ${oneLine(hints)}`])];
+    });
+    // What is not known may be a reason, too, and is said once.
+    const unknownLines = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);
+    const legend = decidedBy.length > 0 ? ["", "> decides"] : [];
+    return [definitionList(answers), "", ...lines, ...unknownLines, ...legend].join("\n");
+  });
+}

@@ -1,0 +1,176 @@
+// Owns `tenantry backup` and `tenantry restore`: an export with what lets the same people in again, and the way back. Refuses
+// to bring back, unasked, keys into a tenant that is there: some of them may have been revoked since.
+
+import type { AdminRequest } from "../../admin/admin-client.ts";
+import { chmod, readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { isObject } from "../../protocol/jsonrpc.ts";
+import { collectPages } from "../admin/admin-client.ts";
+import { writeAtomically } from "../admin/export-folder.ts";
+import { fileError } from "../admin/file-error.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { usageError } from "../exit.ts";
+import { printableJson } from "../terminal/printable.ts";
+import { formatCount } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { applyPath } from "./apply.ts";
+import { exportInto } from "./export.ts";
+
+const BACKUP_FILE = "kept.json";
+const AUDIT_FILE = "audit.ndjson";
+/** The most digests that one decision takes. */
+const BATCH = 100;
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** What the server keeps beside the export; its rows are handed back as they came. */
+interface BackupContent {
+  readonly tenant: string;
+  readonly keys: Rows;
+  readonly suspensions: Rows;
+  readonly secrets: Rows;
+  readonly approved: Readonly<Record<string, readonly string[]>>;
+}
+
+const BACKUP_HELP = `
+The folder is what export writes, and kept.json: API keys by their hashes, suspensions, secrets as SECRETS_KEY seals them,
+digests of approved definitions; and audit.ndjson, for people to read. Whoever can write it decides who gets in: keep it as
+you keep secrets. Not in it: who is signed in (people sign in again), sessions, usage, what runs.`;
+
+export function addBackupCommands(program: Command, terminal: Terminal): void {
+  const backup = program
+    .command("backup")
+    .description("Write all of a tenant to a folder that restore takes.")
+    .argument("<tenant>")
+    .argument("[folder]", "where to; a folder named after the tenant if left out")
+    .addHelpText("after", `\nExamples:\n  tenantry backup acme backups/acme\n${BACKUP_HELP}`);
+  runCommand(backup, terminal, backUpTenant);
+
+  const restore = program
+    .command("restore")
+    .description("Make a tenant what a backup says, here or at another server.")
+    .argument("<folder>")
+    .option("-t, --tenant <tenant>", "under this name; secrets open only under their own")
+    .option("--keys", "put back what is missing of keys, suspensions and secrets, though the tenant is there")
+    .option("--prune", "delete resources that the backup does not have")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry restore backups/acme                                     document, resources, approvals; all of it where it is gone
+  tenantry restore backups/acme --keys                              also keys, some of which may have been revoked since
+  tenantry restore backups/acme --url https://elsewhere.example     the same tenant there
+
+Where it was cut off, run it again, with --keys. Restoring twice changes nothing.`,
+    );
+  runCommand(restore, terminal, restoreTenant);
+}
+
+async function backUpTenant(context: CommandContext, [id, out]: readonly [string, string | undefined]): Promise<void> {
+  process.umask(0o077);
+  const { folder, resources, ...loaded } = await exportInto(context, id, out);
+  await chmod(folder, 0o700).catch((error: unknown) => {
+    throw fileError(error, folder);
+  });
+  const params = { id };
+  const backup = { tenant: id, ...(await context.api.request("GET /tenants/{id}/backup", { params })) };
+  const audit = await collectPages(context.api.pages("GET /tenants/{id}/audit", { params }));
+  const lines = audit.map((entry) => `${printableJson(entry)}\n`).join("");
+  await writeAtomically(folder, join(folder, AUDIT_FILE), lines);
+  await writeAtomically(folder, join(folder, BACKUP_FILE), `${printableJson(backup, 2)}\n`);
+  const { keys, secrets } = backup;
+  context.show({ tenant: id, folder, resources, ...loaded, keys: keys.length, secrets: secrets.length }, () => {
+    const counts = [
+      formatCount(resources, "resource"),
+      formatCount(keys.length, "key"),
+      formatCount(secrets.length, "secret"),
+    ];
+    return `${id} is in ${folder}: ${counts.join(", ")}; who can write it decides who gets in`;
+  });
+}
+
+async function restoreTenant(
+  context: CommandContext,
+  [path]: readonly [string],
+  options: { tenant?: string; keys?: true; prune?: true },
+): Promise<void> {
+  const folder = resolve(context.terminal.folder, path);
+  const { tenant, approved, ...rows } = await readBackup(join(folder, BACKUP_FILE));
+  const { id, created } = await applyPath(context, {
+    file: folder,
+    // Others may have had it since it was written.
+    rejectsLinks: true,
+    // What it names may have gone from the code since.
+    unknownNames: true,
+    ...(options.tenant !== undefined && { tenant: options.tenant }),
+    ...(options.prune === true && { prune: true }),
+  });
+  if (created || options.keys === true) {
+    // Sealed for a tenant of that name: under another one nobody could open them.
+    const secrets = id === tenant ? rows.secrets : [];
+    if (secrets.length < rows.secrets.length) {
+      context.warn(
+        `${formatCount(rows.secrets.length, "secret")} of ${tenant} cannot be opened as ${id}: set them again`,
+      );
+    }
+    const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/backup">["body"];
+    const done = await context.api.request("PUT /tenants/{id}/backup", { params: { id }, body });
+    context.note(`${id}: ${formatCount(done.rows, "row")} of keys, suspensions and secrets put back`);
+  } else {
+    context.note(
+      `${id} was there: its keys, suspensions and secrets stay as they are; --keys puts back what is missing`,
+    );
+  }
+  for (const [upstream, digests] of Object.entries(approved)) await approveAgain(context, [id, upstream], digests);
+}
+
+async function readBackup(file: string): Promise<BackupContent> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw fileError(error, file);
+    throw usageError(
+      `${file} is not there: tenantry backup writes it; for a folder of export, tenantry apply -f FOLDER`,
+    );
+  });
+  const backup = parseBackup(text, file);
+  if (!isBackup(backup)) throw usageError(`${file}: is not what backup wrote: tenant, approved, and lists of rows`);
+  return backup;
+}
+
+function parseBackup(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw usageError(`${file}: is no JSON: ${String(error)}`);
+  }
+}
+
+/** What stands in the rows the server judges. */
+function isBackup(value: unknown): value is BackupContent {
+  const { tenant, keys, suspensions, secrets, approved } = Object(value) as Partial<
+    Record<keyof BackupContent, unknown>
+  >;
+  const lists = [keys, suspensions, secrets, ...Object.values(Object(approved) as object)];
+  return typeof tenant === "string" && isObject(approved) && lists.every((list) => Array.isArray(list));
+}
+
+/** What was approved is approved again where the upstream lists it: it is read for that. */
+async function approveAgain(
+  context: CommandContext,
+  [tenant, upstream]: readonly [string, string],
+  digests: readonly string[],
+): Promise<void> {
+  const params = { id: tenant, upstream };
+  try {
+    await context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", { params });
+    const pending = await collectPages(context.api.pages("GET /tenants/{id}/upstreams/{upstream}/pending", { params }));
+    const stillPending = pending.map(({ digest }) => digest).filter((digest) => digests.includes(digest));
+    for (let from = 0; from < stillPending.length; from += BATCH) {
+      const body = { digests: stillPending.slice(from, from + BATCH) };
+      await context.api.request("POST /tenants/{id}/upstreams/{upstream}/approve", { params, body });
+    }
+    context.note(`${upstream}: ${formatCount(stillPending.length, "definition")} approved again`);
+  } catch (error) {
+    context.warn(`${upstream}: nothing approved again: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,286 @@
+// Owns `tenantry call`: any tool of a tenant, from the shell, through the tenant's own MCP endpoint.
+
+import type { Command } from "commander";
+import { paramsOf, resultOf, type NotificationMessage } from "../../mcp-client/message.ts";
+import { ERRORS } from "../../protocol/errors.ts";
+import { collectParamHeaders } from "../../protocol/headers.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { nearestName } from "../../protocol/did-you-mean.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import type { LinkRequest } from "../../gateway/upstream-link.ts";
+import { missingUpstreamsOf, type MissingUpstream } from "../missing-upstreams.ts";
+import { openConnection } from "../mcp-connection.ts";
+import { endpointUrl, createMcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { answerAtTerminal } from "../terminal/elicit.ts";
+import { McpResponseError, toCliError } from "../terminal/mcp-error.ts";
+import { formatBytes, truncate, formatTable } from "../terminal/table.ts";
+import { oneLine, printableJson } from "../terminal/printable.ts";
+import { isInteractive, type Terminal } from "../terminal/terminal.ts";
+import { CLIENT_INFO } from "../version.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
+import { parseArguments, signatureOf, unknownArguments, type ToolListEntry } from "./tool-arguments.ts";
+
+interface CallOptions extends KeyOptions {
+  readonly jsonArgs?: string;
+  readonly raw?: true;
+}
+
+const UNKNOWN_TOOL = ERRORS.invalidParams.code;
+const MAX_LIST_PAGES = 100;
+/** The member of a tool's `_meta` with the name that its upstream gives it, the first of a list: docs/gateway.md. */
+const ORIGINAL_NAME = "tenantry/name";
+
+export function addCallCommand(program: Command, terminal: Terminal): void {
+  const call = withKeyOptions(program.command("call"))
+    .description("Call a tool and print its text; without a tool, list the tools.")
+    .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
+    .argument("[tool]")
+    .argument("[arguments...]", "key=value by the tool's schema, or key:=JSON")
+    .option("--json-args <json>", "all arguments as one JSON object")
+    .option("--raw", "write texts exactly as the tool says them, control characters too")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry call demo                                                 which tools are there
+  tenantry call demo note_write title=Hello text="My first note." tags=work,idea
+  tenantry call demo note_list limit=5 --json | jq .structuredContent
+  tenantry call acme/public search --json-args '{"query":"holiday"}' --key-file key.txt
+
+Ends with ${EXIT.refused} when the tool reports an error. A tool that asks something is answered at the terminal. Characters that would
+steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and --json keep them, --json as escapes.`,
+    );
+  runCommand(call, terminal, runCall);
+}
+
+type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonly string[]];
+
+async function runCall(context: CommandContext, [endpointRef, tool, pairs]: Args, options: CallOptions): Promise<void> {
+  if (tool === undefined && options.jsonArgs !== undefined) {
+    throw usageError("--json-args: there is no tool for these arguments");
+  }
+  const endpoint = createMcpEndpoint(
+    endpointUrl(context.api.base, endpointRef),
+    await readKey(context.terminal, options),
+  );
+  const server = openToolServer(context, endpoint);
+  try {
+    await callOrList(context, server, { endpointRef, tool, pairs, options });
+  } finally {
+    await server.close();
+  }
+}
+
+interface CallInput {
+  readonly endpointRef: string;
+  readonly tool: string | undefined;
+  readonly pairs: readonly string[];
+  readonly options: CallOptions;
+}
+
+async function callOrList(
+  context: CommandContext,
+  server: ToolServer,
+  { endpointRef, tool, pairs, options }: CallInput,
+): Promise<void> {
+  const list = await listTools(server);
+  const { tools } = list;
+  if (tool === undefined) return showTools(context, list, endpointRef);
+  const definition = tools.find((one) => one.name === tool || originalNameOf(one) === tool);
+  const args = parseArguments(pairs, options.jsonArgs, definition?.inputSchema);
+  for (const warning of definition ? unknownArguments(args, definition) : []) context.warn(warning);
+  let result: JsonObject;
+  try {
+    result = await callTool(server, { name: tool, definition, args });
+  } catch (error) {
+    if (!(error instanceof McpResponseError)) throw error;
+    throw withHint(error, endpointRef, () => (definition ? undefined : unknownToolHint(tool, list, endpointRef)));
+  }
+  if (options.raw === true && !context.json) context.terminal.stdout.bytes(Buffer.from(`${resultText(result)}\n`));
+  else context.show(result, () => resultText(result));
+  if (result.isError === true) throw new CliError(EXIT.refused, "");
+}
+
+/** `ID__OWN`, under which a tool of an upstream is called whatever its listed name. */
+function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
+  const names = _meta?.[ORIGINAL_NAME];
+  const own: unknown = Array.isArray(names) ? names[0] : names;
+  return typeof own === "string" ? `${name.slice(0, name.indexOf("__"))}__${own}` : undefined;
+}
+
+interface ToolServer {
+  /** One request, with all that is asked and said on its way. */
+  request(asked: LinkRequest): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+function openToolServer(context: CommandContext, endpoint: McpEndpoint): ToolServer {
+  const { terminal } = context;
+  const { signal } = terminal;
+  const canAnswer = isInteractive(terminal);
+  const capabilities = canAnswer ? { elicitation: { form: {}, url: {} } } : {};
+  const connection = openConnection({ endpoint, client: { clientInfo: CLIENT_INFO, capabilities } }, signal);
+  return {
+    request: async (toolRequest) => {
+      try {
+        const response = await connection.request(
+          { ...toolRequest, wantsProgress: true },
+          {
+            signal,
+            ...(canAnswer && { onQuestion: async (question) => answerAtTerminal(question, terminal) }),
+            onNotification: (message) => showProgress(context, message),
+          },
+        );
+        return completeResult(resultOf(response) ?? {});
+      } catch (error) {
+        throw toCliError(error, endpoint);
+      }
+    },
+    close: async () => connection.close(),
+  };
+}
+
+/** A question that nobody answered is no result. */
+function completeResult(result: JsonObject): JsonObject {
+  const { resultType = "complete" } = result;
+  if (resultType === "complete") return result;
+  const asks = "the server asks something, and only a person at a terminal can answer";
+  const why = resultType === "input_required" ? asks : "the server answered with no complete result";
+  throw new CliError(EXIT.refused, why);
+}
+
+function showProgress(context: CommandContext, message: NotificationMessage): void {
+  if (message.method !== "notifications/progress") return;
+  const { progress, total, message: words } = paramsOf(message) as Partial<Record<string, string | number>>;
+  context.note([total === undefined ? progress : `${progress}/${total}`, words].filter(Boolean).join(" "));
+}
+
+interface ToolList {
+  readonly tools: readonly ToolListEntry[];
+  readonly missing: readonly MissingUpstream[];
+}
+
+async function listTools(server: ToolServer): Promise<ToolList> {
+  const tools: ToolListEntry[] = [];
+  let missing: readonly MissingUpstream[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const result = await server.request({ method: "tools/list", params });
+    tools.push(...((result.tools ?? []) as ToolListEntry[]));
+    missing = missingUpstreamsOf(result);
+    cursor = result.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return { tools, missing };
+}
+
+interface ToolCall {
+  readonly name: string;
+  readonly definition: ToolListEntry | undefined;
+  readonly args: JsonObject;
+}
+
+async function callTool(server: ToolServer, { name, definition, args }: ToolCall): Promise<JsonObject> {
+  const paramHeaders = collectParamHeaders(definition?.inputSchema ?? {});
+  const params = { name, arguments: args };
+  return server.request({
+    method: "tools/call",
+    params,
+    ...(Array.isArray(paramHeaders) && { paramHeaders }),
+  });
+}
+
+function showTools(context: CommandContext, { tools, missing }: ToolList, endpointRef: string): void {
+  for (const upstream of missing)
+    context.log(`not all of ${upstream.source} is listed: ${missingUpstreamText(upstream, endpointRef)}`);
+  if (tools.length === 0) context.note("No tools are visible here.");
+  context.show(tools, () => {
+    if (tools.length === 0) return "";
+    const rows = tools.map((tool) => [
+      tool.name,
+      signatureOf(tool),
+      truncate(tool.description ?? tool.title ?? "", 200),
+    ]);
+    return formatTable(["tool", "arguments", "description"], rows, context.terminal.stdout);
+  });
+}
+
+interface ContentBlock {
+  readonly type: string;
+  readonly text?: string;
+  readonly data?: string;
+  readonly mimeType?: string;
+  readonly uri?: string;
+  readonly name?: string;
+  readonly resource?: { readonly uri: string; readonly text?: string; readonly blob?: string };
+}
+
+function resultText(result: JsonObject): string {
+  const blocks = (result.content ?? []) as ContentBlock[];
+  const { structuredContent } = result;
+  if (blocks.length === 0 && structuredContent !== undefined) return printableJson(structuredContent, 2);
+  return blocks.map(blockText).join("\n");
+}
+
+function blockText({ type, text = "", data, mimeType = type, uri = "", name = "", resource }: ContentBlock): string {
+  if (type === "text") return text;
+  if (type === "resource_link") return oneLine(`${uri}  ${name}`);
+  if (resource === undefined) return bytesText(mimeType, data);
+  return resource.text ?? bytesText(resource.uri, resource.blob);
+}
+
+function bytesText(what: string, base64 = ""): string {
+  return oneLine(`[${what}, ${formatBytes(Buffer.byteLength(base64, "base64"))}]`);
+}
+
+/** With what one can do next, where that is known. `hint`: why the tool may be unknown. */
+function withHint(error: McpResponseError, endpointRef: string, hint: () => string | undefined): CliError {
+  const { message, code, unreachableServer } = error;
+  // Whoever operates the tenant can ask that server at once, and is told what helps.
+  const tenant = tenantOf(endpointRef);
+  if (unreachableServer !== undefined && tenant !== undefined) {
+    const next = `tenantry upstream test ${tenant} ${unreachableServer} says what is wrong`;
+    return new CliError(error.exit, oneLine(`${message}; ${next}`), { cause: error });
+  }
+  // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
+  const why = code === UNKNOWN_TOOL ? hint() : undefined;
+  return why === undefined ? error : new CliError(EXIT.notFound, `${message} (${why})`, { cause: error });
+}
+
+/** undefined: a whole URL, of which nobody here knows whose tenant it is. */
+function tenantOf(endpointRef: string): string | undefined {
+  return /^([\w-]+)(?:\/[\w-]+)?$/.exec(endpointRef)?.[1];
+}
+
+/** With the command that reads the upstream at once, and says what is wrong with it. */
+function missingUpstreamText({ source, why }: MissingUpstream, endpointRef: string): string {
+  const tenant = tenantOf(endpointRef);
+  return oneLine(tenant === undefined ? why : `${why}; tenantry upstream refresh ${tenant} ${source} reads it`);
+}
+
+/** Why a tool may not be there: its server is not, or it has another name. */
+function unknownToolHint(tool: string, { tools, missing }: ToolList, endpointRef: string): string {
+  const missingUpstream = missing.find(({ source }) => tool.startsWith(`${source}__`));
+  if (missingUpstream)
+    return `${oneLine(missingUpstream.source)}: ${missingUpstreamText(missingUpstream, endpointRef)}`;
+  // Another server's tool of nearly this name is not the one that was meant.
+  const [source = ""] = /^.+?__/.exec(tool) ?? [];
+  const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));
+  const others = source === "" ? tools : tools.filter(({ name }) => name.includes("__"));
+  const candidates = (neighbours.length > 0 ? neighbours : others).map(({ name }) => name);
+  const suggestion = findSimilarName(tool, candidates) ?? nearestName(tool, candidates);
+  return suggestion === undefined ? `tenantry call ${endpointRef} lists them` : `did you mean ${suggestion}?`;
+}
+
+/** The same letters in another order, or with more around them. */
+function findSimilarName(name: string, candidates: readonly string[]): string | undefined {
+  const bareOf = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+  const lettersOf = (text: string) => text.split("").toSorted().join("");
+  const wanted = bareOf(name);
+  return candidates.find((other) => {
+    const bare = bareOf(other);
+    return bare.includes(wanted) || wanted.includes(bare) || lettersOf(bare) === lettersOf(wanted);
+  });
+}

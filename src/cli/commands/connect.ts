@@ -1,0 +1,151 @@
+// Owns `tenantry connect`: what each client needs to reach an endpoint, its key or login included. Refuses to write into the
+// files of other programs: it prints, and says where that belongs.
+
+import { Option, type Command } from "commander";
+import {
+  isLoopbackUrl,
+  KEY_PLACEHOLDER,
+  serverName,
+  type Access,
+  type ClientEndpoint,
+} from "../../connect/recipes/recipe.ts";
+import { findRecipe, RECIPES } from "../../connect/recipes/recipes.ts";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { endpointUrl, createMcpEndpoint } from "../mcp-endpoint.ts";
+import { detectAccess } from "../doctor/access.ts";
+import { formatTable } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
+
+interface ConnectOptions extends KeyOptions {
+  readonly client?: string;
+  readonly name?: string;
+  readonly auth?: Access["kind"];
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+export function addConnectCommand(program: Command, terminal: Terminal): void {
+  const connect = withKeyOptions(program.command("connect"))
+    .description("Print what a client needs to connect; without --client, list the clients.")
+    .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
+    .addOption(new Option("-c, --client <client>", "which one").choices(RECIPES.map(({ client }) => client)))
+    .option("--name <name>", "what the client calls the server; else made of tenant and profile")
+    .addOption(
+      new Option("--auth <how>", "how callers get in; else the endpoint is asked").choices(["open", "key", "login"]),
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry connect demo                                          which clients there are
+  tenantry connect demo --client claude-code
+  tenantry connect acme/public --client cursor --key-file key.txt
+  tenantry connect acme --client vscode --auth login
+  tenantry connect https://mcp.example.com/mcp/acme --client curl --auth key
+
+What is printed goes to stdout alone, and what to do with it to stderr: docs/clients.md. Without a key, ${KEY_PLACEHOLDER} stands where
+it belongs. A key that is given is tried, and printed with the rest.`,
+    );
+  runCommand(connect, terminal, runConnect);
+}
+
+async function runConnect(
+  context: CommandContext,
+  [endpointRef]: readonly [string],
+  options: ConnectOptions,
+): Promise<void> {
+  const href = encodeVariables(new URL(endpointUrl(context.api.base, endpointRef)).href);
+  const name = nameOf(href, options.name);
+  const recipe = options.client === undefined ? undefined : findRecipe(options.client);
+  if (recipe === undefined) return showClients(context, endpointRef);
+  const endpoint: ClientEndpoint = { name, url: href, access: await accessOf(context, href, options) };
+  const snippet = recipe.snippet(endpoint);
+  const { file, link, steps, text } = snippet;
+  context.show({ client: recipe.client, ...endpoint, ...snippet }, () => text);
+  context.note(file === undefined ? `${recipe.title}:` : `${recipe.title}, ${file}:`);
+  for (const step of [
+    ...steps,
+    ...(link === undefined ? [] : [`Or open ${link}`]),
+    ...remainingSteps(endpoint, endpointRef, text),
+  ]) {
+    context.note(`- ${step}`);
+  }
+}
+
+/** What `$` and braces begin, clients take for a variable of their environment, and send it to whomever the URL names. */
+function encodeVariables(url: string): string {
+  return url.replaceAll(/[${}]/g, encodeURIComponent);
+}
+
+/** RFC 6750, section 2.1. Whatever else somebody was given as a key, a shell or a client may read as something of its own. */
+const KEY = /^[\w.~+/-]+=*$/;
+
+function nameOf(url: string, option: string | undefined): string {
+  if (option === undefined) return serverNameOf(url);
+  if (!NAME.test(option)) throw usageError("--name: up to 64 letters, digits, - and _");
+  return option;
+}
+
+/** By the path of the URL, as every endpoint of ours has it; another server's by its host. */
+export function serverNameOf(url: string): string {
+  const { pathname, hostname } = new URL(url);
+  const [, tenant, profile] = /\/mcp\/([\w-]+)(?:\/([\w-]+))?\/?$/.exec(pathname) ?? [];
+  return tenant === undefined ? hostname.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) : serverName(tenant, profile);
+}
+
+/** Who says how is believed. Else the endpoint is asked, as a client finds out, and a key that is given is tried. */
+async function accessOf(context: CommandContext, url: string, options: ConnectOptions): Promise<Access> {
+  const { terminal } = context;
+  const keyInput = await readKey(terminal, options);
+  const key = keyInput?.token;
+  if (key !== undefined && !KEY.test(key)) throw usageError("a key has letters, digits and -._~+/= alone");
+  const asKey = { kind: "key", key: key ?? KEY_PLACEHOLDER } as const;
+  if (options.auth !== undefined) return options.auth === "key" ? asKey : { kind: options.auth };
+  const { kind, rejectedBecause } = await detectAccess(createMcpEndpoint(url, keyInput), terminal.signal);
+  if (rejectedBecause !== undefined) context.warn(`${url} refuses its callers now (403): ${rejectedBecause}`);
+  // Clients take such a refusal for the beginning of a login, and say nothing of the key.
+  if (key !== undefined && kind !== "open") {
+    throw new CliError(
+      EXIT.notAuthorised,
+      `${url} refuses this key; tenantry doctor says more, --auth key prints it all the same`,
+    );
+  }
+  return key === undefined && kind !== "key" ? { kind } : asKey;
+}
+
+function remainingSteps({ access, url }: ClientEndpoint, endpointRef: string, text: string): string[] {
+  const steps: string[] = [];
+  if (access.kind === "key" && access.key === KEY_PLACEHOLDER) {
+    const tenant = endpointRef.includes("://") ? "TENANT" : (endpointRef.split("/")[0] ?? endpointRef);
+    const placeholderText = text.includes(KEY_PLACEHOLDER) ? `${KEY_PLACEHOLDER} is where a key belongs: ` : "";
+    steps.push(
+      `${placeholderText}tenantry key create ${tenant} --name NAME makes ${placeholderText === "" ? "a key" : "one"}.`,
+    );
+  }
+  if (access.kind === "login") steps.push("Where the tenant takes keys too, --auth key shows that.");
+  if (url.startsWith("http:") && !isLoopbackUrl(url) && access.kind !== "open") {
+    steps.push("The URL is http: what lets callers in is sent unencrypted.");
+  }
+  return steps;
+}
+
+function showClients(context: CommandContext, endpointRef: string): void {
+  const clients = RECIPES.map(({ client, title, snippet }) => ({
+    client,
+    title,
+    file: snippet(SAMPLE_ENDPOINT).file ?? null,
+  }));
+  context.show(clients, () =>
+    formatTable(
+      ["client", "what it is", "where that is written"],
+      clients.map(({ client, title, file }) => [client, title, file ?? "nowhere: a command, or a dialogue"]),
+      context.terminal.stdout,
+    ),
+  );
+  context.note(`tenantry connect ${endpointRef} --client CLIENT shows what it needs.`);
+}
+
+/** Local, because Claude Desktop has a file for such endpoints alone. */
+const SAMPLE_ENDPOINT: ClientEndpoint = { name: "x", url: "http://localhost/mcp/x", access: { kind: "open" } };

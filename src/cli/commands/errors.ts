@@ -1,0 +1,109 @@
+// Owns `tenantry errors`: errors, by the id that a client was told, or the last ones of a tenant; and what an isolate counted.
+
+import type { Command } from "commander";
+import type { ErrorRow, Infer } from "../../admin/contract.ts";
+import { collectPages } from "../admin/admin-client.ts";
+import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { oneLine } from "../terminal/printable.ts";
+import { truncate, definitionList, formatTable, formatTime } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { parseCount } from "./option-values.ts";
+
+type ErrorEntry = Infer<typeof ErrorRow>;
+
+interface ErrorsOptions {
+  readonly tenant?: string;
+  readonly limit: number;
+}
+
+export function addErrorsCommands(program: Command, terminal: Terminal): void {
+  const errors = program
+    .command("errors")
+    .description("Show the error behind an id that a client was told, or the last errors.")
+    .argument("[request-id]", "as the client shows it")
+    .option("--tenant <tenant>", "of this tenant alone; its own administrators have to say it")
+    .option("--limit <count>", "how many", parseCount, 20)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry errors 8f3a2c71-0b1d-4c57-9e0a-5d2b6f7e1a90
+  tenantry errors --tenant acme --limit 5
+
+Errors are kept for two weeks, the last 200 of each tenant, where the Worker has telemetry(): docs/telemetry.md.`,
+    );
+  runCommand(errors, terminal, showErrors);
+
+  const metrics = program
+    .command("metrics")
+    .description(
+      "Show what one isolate of the Worker has counted since it began, and what is open in it now: leases, refusals, overloads, streams.",
+    )
+    .addHelpText("after", "\nExamples:\n  tenantry metrics\n  tenantry metrics --json");
+  runCommand(metrics, terminal, showMetrics);
+}
+
+async function showErrors(
+  context: CommandContext,
+  [requestId]: readonly [string?],
+  { tenant, limit }: ErrorsOptions,
+): Promise<void> {
+  const query = { requestId };
+  const pages =
+    tenant === undefined
+      ? context.api.pages("GET /errors", { query }, limit + 1)
+      : context.api.pages("GET /tenants/{id}/errors", { params: { id: tenant }, query }, limit + 1);
+  const errors = takeNewest(context, await collectPages(pages), limit);
+  if (requestId !== undefined && errors.length === 0) {
+    const why = "the id is another, it is older than two weeks, or only the Worker's log has it, under requestId";
+    throw new CliError(EXIT.notFound, `no error is kept under ${requestId}: ${why}`);
+  }
+  if (errors.length === 0) context.note("No errors are kept of the last two weeks.");
+  if (requestId === undefined && errors.some(({ message }) => message === "")) {
+    context.note("What has - for its error is kept with its tenant: tenantry errors REQUEST, or --tenant, shows it.");
+  }
+  context.show(errors, () =>
+    requestId === undefined ? errorTable(errors, context) : errors.map(errorText).join("\n\n"),
+  );
+}
+
+function errorTable(errors: readonly ErrorEntry[], { terminal }: CommandContext): string {
+  const rows = errors.map(({ at, tenant, method, name, message, requestId }) => [
+    formatTime(at),
+    tenant,
+    `${method} ${name}`.trim(),
+    truncate(message, MAX_MESSAGE),
+    requestId,
+  ]);
+  return formatTable(["at", "tenant", "what", "error", "request"], rows, terminal.stdout);
+}
+
+const MAX_MESSAGE = 80;
+
+function errorText({ at, tenant, method, name, message, stack, requestId }: ErrorEntry): string {
+  const summary = definitionList([
+    ["at", formatTime(at)],
+    ["tenant", tenant],
+    ["what", `${method} ${name}`.trim()],
+    ["request", requestId],
+    ["error", message],
+  ]);
+  const lines = stack.split("\n").map((line) => `  ${oneLine(line)}`);
+  return stack === "" ? summary : [summary, ...lines].join("\n");
+}
+
+async function showMetrics(context: CommandContext): Promise<void> {
+  const { counts, refusals, levels = {} } = await context.api.request("GET /metrics");
+  context.show({ counts, refusals, levels }, () => {
+    const toRows = (by: Readonly<Record<string, number>>) =>
+      Object.entries(by).map(([name, count]) => [name, String(count)]);
+    const refusalRows = toRows(refusals).map(([name = "", count = ""]) => [`refused: ${name}`, count]);
+    const levelRows = toRows(levels).map(([name = "", level = ""]) => [`now: ${name}`, level]);
+    return formatTable(
+      ["counted", "since this isolate began"],
+      [...toRows(counts), ...refusalRows, ...levelRows],
+      context.terminal.stdout,
+    );
+  });
+}

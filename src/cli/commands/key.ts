@@ -1,0 +1,186 @@
+// Owns `tenantry key`: the API keys with which a tenant's callers come in. A key's token is shown once, by the server.
+
+import type { Command } from "commander";
+import type { ApiKey, CreatedKey, Infer } from "../../admin/contract.ts";
+import { collectPages, createAdminApi } from "../admin/admin-client.ts";
+import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
+import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { runCommand, confirm, collectOption, type CommandContext } from "../command-context.ts";
+import { repeatText } from "../terminal/changes.ts";
+import { ResponseError } from "../terminal/server-error.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+type Key = Infer<typeof ApiKey>;
+type CreatedKeyAnswer = Infer<typeof CreatedKey>;
+
+interface CreateOptions {
+  readonly name: string;
+  readonly scope?: readonly string[];
+  readonly profile?: string;
+  readonly expires?: string;
+}
+
+export function addKeyCommands(program: Command, terminal: Terminal): void {
+  const key = program.command("key").description("Create, list, rotate and revoke API keys.");
+
+  const create = key
+    .command("create")
+    .description("Create an API key. Its token is printed once, alone on stdout.")
+    .argument("<tenant>")
+    .requiredOption("-n, --name <name>", "what it is for")
+    .option("-s, --scope <scope>", "only what this scope of the document grants; may be repeated", collectOption)
+    .option("--profile <profile>", "only for this profile")
+    .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry key create acme --name laptop
+  tenantry key create acme --name ci --scope read --profile public --expires 90d
+  KEY=$(tenantry key create acme --name test)`,
+    );
+  runCommand(create, terminal, createKey);
+
+  const list = key
+    .command("list")
+    .description("List a tenant's keys, without their tokens.")
+    .argument("<tenant>")
+    .addHelpText("after", "\nExamples:\n  tenantry key list acme");
+  runCommand(list, terminal, listKeys);
+
+  const rotate = withKeyOptions(key.command("rotate"))
+    .description("Replace a key by a new one; for a while both work. Whoever has a key replaces it with the key alone.")
+    .argument("<tenant>")
+    .argument(
+      "[key]",
+      "the key's id or name, as key list shows; left out: the key that is given, once a day",
+      parseKeyId,
+    )
+    .option(
+      "--overlap <time>",
+      "how long the old one goes on working, such as 0s or 7d; a day if left out",
+      parseSeconds,
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry key rotate acme Yk3v0Qp8sD --overlap 1d\n  tenantry key rotate acme --key-file key.txt > new.txt",
+    );
+  runCommand(rotate, terminal, rotateKey);
+
+  const revoke = key
+    .command("revoke")
+    .description("Revoke a key. When this returns, no request with it succeeds anywhere.")
+    .argument("<tenant>")
+    .argument("<key>", "the key's id or name, as key list shows it", parseKeyId)
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry key revoke acme Yk3v0Qp8sD --yes");
+  runCommand(revoke, terminal, revokeKey);
+}
+
+async function createKey(context: CommandContext, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
+  const { name, scope, profile, expires } = options;
+  const [tenantId, profileInTenant] = tenant.split("/");
+  if (profileInTenant !== undefined)
+    throw usageError(
+      `${tenant}: a key of that profile alone is tenantry key create ${tenantId} --profile ${profileInTenant}`,
+    );
+  const body = {
+    name,
+    ...(scope && { scopes: [...scope] }),
+    ...(profile !== undefined && { profile }),
+    ...(expires !== undefined && { expires }),
+  };
+  showCreatedKey(context, await context.api.request("POST /tenants/{id}/keys", { params: { id: tenant }, body }));
+}
+
+function showCreatedKey(context: CommandContext, created: CreatedKeyAnswer): void {
+  context.note(`Key ${created.id}. This is the only time its token is shown:`);
+  context.show(created, () => created.token);
+}
+
+async function listKeys(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
+  const keys = await collectPages(context.api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
+  if (keys.length === 0) context.note(`No keys: tenantry key create ${tenant} --name NAME makes one.`);
+  context.show(keys, () => {
+    const rows = keys.map((one) => [
+      one.id,
+      one.name,
+      one.scopes?.join(", "),
+      one.profile,
+      formatTime(one.created),
+      formatTime(one.lastUsed) ?? "never",
+      endOf(one),
+    ]);
+    const titles = ["key", "name", "scopes", "profile", "created", "last used, to the hour", "ends"];
+    return rows.length === 0 ? "" : formatTable(titles, rows, context.terminal.stdout);
+  });
+}
+
+function endOf({ expires, retires }: Key): string | null {
+  const [first] = [expires, retires].filter((at) => at !== null).toSorted();
+  return formatTime(first);
+}
+
+interface RotateOptions extends KeyOptions {
+  readonly overlap?: number;
+}
+
+async function rotateKey(
+  context: CommandContext,
+  [tenant, key]: readonly [string, string?],
+  { overlap, ...options }: RotateOptions,
+): Promise<void> {
+  const body = overlap === undefined ? {} : { overlapSeconds: overlap };
+  if (key === undefined) return rotateOwn(context, tenant, { body, options });
+  const rotate = (id: string) =>
+    context.api.request("POST /tenants/{id}/keys/{key}/rotate", { params: { id: tenant, key: id }, body });
+  const created = await rotate(key).catch(async (error: unknown) => {
+    const isUnknown = error instanceof ResponseError && error.status === 404;
+    const foundId = isUnknown ? await findKeyId(context, tenant, key) : undefined;
+    if (foundId === undefined) throw error;
+    return rotate(foundId);
+  });
+  showCreatedKey(context, created);
+}
+
+/** The id of the key that has this name. undefined: none has. */
+async function findKeyId({ api }: CommandContext, tenant: string, name: string): Promise<string | undefined> {
+  const keys = await collectPages(api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
+  const [first, ...more] = keys.filter((one) => one.name === name).map(({ id }) => id);
+  if (first === undefined || more.length === 0) return first;
+  throw usageError(
+    `${tenant} has several keys of the name ${name}: give one of the ids ${[first, ...more].join(", ")}`,
+  );
+}
+
+/** With the key itself: no operator's token leaves for it. */
+async function rotateOwn(
+  context: CommandContext,
+  tenant: string,
+  { body, options }: { readonly body: { readonly overlapSeconds?: number }; readonly options: KeyOptions },
+): Promise<void> {
+  const key = await readKey(context.terminal, options);
+  if (key === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
+  const { base } = context.api;
+  const api = createAdminApi({ url: base, token: key.token, tokenSource: key.source }, context.terminal.signal);
+  showCreatedKey(context, await api.request("POST /tenants/{id}/keys/self/rotate", { params: { id: tenant }, body }));
+}
+
+async function revokeKey(
+  context: CommandContext,
+  [tenant, key]: readonly [string, string],
+  { yes }: { yes?: boolean },
+): Promise<void> {
+  await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
+  const revoke = (id: string) =>
+    context.api.withdraw("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
+  let done = await revoke(key);
+  const foundId = done.changed && !done.repeated ? undefined : await findKeyId(context, tenant, key);
+  if (foundId !== undefined) done = await revoke(foundId);
+  // A mistyped id must not look like a key that was revoked.
+  if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
+  const label = foundId === undefined ? key : `${key} (${foundId})`;
+  context.show(done, () => `${label} is revoked everywhere${repeatText(done)}`);
+}

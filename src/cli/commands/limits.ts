@@ -1,0 +1,83 @@
+// Owns `tenantry limits`: which limits of a tenant hold, who set them, what is used of them, and setting one.
+
+import type { AdminRequest } from "../../admin/admin-client.ts";
+import type { Command } from "commander";
+import { runCommand, type CommandContext } from "../command-context.ts";
+import { nearestName } from "../../protocol/did-you-mean.ts";
+import { usageError } from "../exit.ts";
+import { propagationNote } from "../terminal/changes.ts";
+import { formatTable, formatTime } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+export function addLimitsCommand(program: Command, terminal: Terminal): void {
+  const limits = program
+    .command("limits")
+    .description("Show a tenant's limits, who set each and what is used of it, or set one.")
+    .argument("<tenant>")
+    .argument("[name=value]", "a limit and its new value; default takes the tenant's own away")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry limits acme
+  tenantry limits acme toolCalls=5000
+  tenantry limits acme toolCalls=default
+
+Whoever may write the tenant's document may lower a limit. One that is raised by an operator protects others; one that is
+raised by the tenant protects it from its own callers. docs/limits.md says what each counts.`,
+    );
+  runCommand(limits, terminal, async (context: CommandContext, [tenant, change]: readonly [string, string?]) => {
+    if (change === undefined) await showLimits(context, tenant);
+    else await setLimit(context, tenant, change);
+  });
+}
+
+async function showLimits(context: CommandContext, tenant: string): Promise<void> {
+  const limits = await context.api.request("GET /tenants/{id}/limits", { params: { id: tenant } });
+  context.show(limits, () => {
+    const rows = limits.items.map(({ name, value, unit, used, setBy, raisedBy, met }) => [
+      name,
+      value === null ? "none" : String(value),
+      value === null ? "" : unit,
+      used === null ? "" : String(used),
+      setBy,
+      raisedBy,
+      met === null ? "" : formatTime(met),
+    ]);
+    const text = formatTable(
+      ["limit", "value", "", "used", "set by", "raised by", "met"],
+      rows,
+      context.terminal.stdout,
+    );
+    return limits.exact ? `${text}\nThe limits of a day are exact.` : text;
+  });
+}
+
+async function setLimit(context: CommandContext, tenant: string, change: string): Promise<void> {
+  const [, name = "", value = ""] = /^(\w+)=(\d{1,15}|default)$/.exec(change) ?? [];
+  if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
+  // The server says whether there is such a limit.
+  const params = { id: tenant, name } as AdminRequest<"DELETE /tenants/{id}/limits/{name}">["params"];
+  const pending =
+    value === "default"
+      ? context.api.request("DELETE /tenants/{id}/limits/{name}", { params })
+      : context.api.request("PUT /tenants/{id}/limits/{name}", { params, body: { value: Number(value) } });
+  const done = await pending.catch(async (error: unknown) => {
+    await assertLimitExists(context, tenant, name);
+    throw error;
+  });
+  context.show(done, () => {
+    const what = done.changed ? `${name} of ${tenant} is ${value}` : `${name} of ${tenant} was ${value} already`;
+    return [what, ...propagationNote(done.effectiveAt, { waits: false })].join("\n");
+  });
+}
+
+/** Refuses a name that no limit has, with what may have been meant. */
+async function assertLimitExists({ api }: CommandContext, tenant: string, name: string): Promise<void> {
+  const limits = await api.request("GET /tenants/{id}/limits", { params: { id: tenant } }).catch(() => undefined);
+  const names = limits?.items.map((item) => item.name) ?? [name];
+  if (names.includes(name)) return;
+  const suggestedName = nearestName(name, names);
+  const suggestion = suggestedName === undefined ? `limits are: ${names.join(", ")}` : `did you mean ${suggestedName}?`;
+  throw usageError(`there is no limit ${name}; ${suggestion}`);
+}

@@ -1,0 +1,115 @@
+// Owns `tenantry login` and `tenantry logout`: which server this person works with and as whom, kept in a file only they can
+// read.
+
+import type { Command } from "commander";
+import { createAdminApi } from "../admin/admin-client.ts";
+import { runCommand, type CommandContext, type GlobalOptions } from "../command-context.ts";
+import { findTarget, forgetToken, saveSignIn, saveToken, parseToken } from "../config.ts";
+import type { SavedSignIn } from "../config-file.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { parseServerUrl } from "../server-url.ts";
+import { IssuerClient } from "../sign-in/issuer-client.ts";
+import { fetchSignInClient, signIn, type SignInOptions } from "../sign-in/sign-in.ts";
+import { ResponseError } from "../terminal/server-error.ts";
+import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
+import { parseUpTo } from "./option-values.ts";
+
+interface LoginOptions {
+  readonly browser?: true;
+  readonly port?: number;
+  readonly yes?: true;
+}
+
+export function addLoginCommands(program: Command, terminal: Terminal): void {
+  const login = program
+    .command("login")
+    .description("Sign in to a server, by the browser or with a token, and keep it for later commands.")
+    .option("--browser", "sign in by the browser, also where nobody can be asked for a token")
+    .option(
+      "--port <port>",
+      "where the browser comes back to, for an authorization server that wants to know it",
+      parseUpTo(65_535),
+    )
+    .option("-y, --yes", "the server, its issuer and client are right: do not ask at the first sign-in")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry login --url https://mcp.example.com
+  tenantry login --browser --port 8401 --url https://mcp.example.com
+  tenantry login --url https://mcp.example.com < token.txt
+  pass show mcp/token | tenantry login --url https://mcp.example.com
+
+Where operators of the server sign in with an authorization server, a browser opens; its address is printed, too. Else a token is asked for, or read from stdin. Other programs of this machine can read --token. Several servers may be kept: the last login is the default, --url picks another.`,
+    );
+  runCommand(login, terminal, async (context, _args, options: LoginOptions) => {
+    const globals = login.optsWithGlobals<GlobalOptions>();
+    const url = globals.url === undefined ? context.api.base : parseServerUrl(globals.url);
+    const usesBrowser = options.browser ?? (globals.token === undefined && isInteractive(terminal));
+    const client = usesBrowser ? await fetchSignInClient(url, terminal.signal) : undefined;
+    if (client) return logInByBrowser(context, url, { client, port: options.port ?? 0, yes: options.yes });
+    if (options.browser) {
+      throw new CliError(EXIT.notFound, `operators of ${url} have tokens: tenantry login without --browser takes one`);
+    }
+    return logInByToken(context, url, globals.token);
+  });
+
+  const logout = program
+    .command("logout")
+    .description("Forget the token of a server, and end the sign-in that it came from.")
+    .addHelpText("after", "\nExamples:\n  tenantry logout\n  tenantry logout --url https://mcp.example.com");
+  runCommand(logout, terminal, async (context) => {
+    const { url } = await findTarget(logout.optsWithGlobals<GlobalOptions>(), terminal);
+    const { existed, signIn: savedSignIn } = await forgetToken(url, terminal);
+    if (savedSignIn) await revokeAtIssuer(context, savedSignIn);
+    context.show({ url, forgotten: existed }, () =>
+      existed ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
+    );
+  });
+}
+
+async function logInByBrowser(context: CommandContext, url: string, options: SignInOptions): Promise<void> {
+  const { terminal } = context;
+  const tokens = await signIn(context, url, options);
+  await checkToken({ url, token: parseToken(tokens.token), tokenSource: options.client.issuer }, terminal);
+  const file = await saveSignIn(url, tokens, options.client, terminal);
+  const { accountName = "somebody", refreshToken, expires } = tokens;
+  const until = refreshToken === undefined ? `, until ${new Date(expires).toISOString()}` : "";
+  context.show({ url, file, as: accountName }, () => `Logged in to ${url} as ${accountName}${until}; kept in ${file}`);
+}
+
+async function logInByToken(context: CommandContext, url: string, tokenOption: string | undefined): Promise<void> {
+  const { terminal } = context;
+  const token = parseToken(tokenOption ?? (await askToken(terminal, url)));
+  await checkToken({ url, token, tokenSource: tokenOption === undefined ? "stdin" : "--token" }, terminal);
+  const file = await saveToken(url, token, terminal);
+  context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
+}
+
+/** What is forgotten here is forgotten, whatever becomes of it there. */
+async function revokeAtIssuer(context: CommandContext, { refreshToken, ...client }: SavedSignIn): Promise<void> {
+  if (refreshToken === undefined) return;
+  try {
+    await new IssuerClient(client, context.terminal.signal).revoke(refreshToken);
+  } catch (error) {
+    context.warn(`the sign-in goes on at ${client.issuer}: ${(error as Error).message}`);
+  }
+}
+
+/** Throws for a token that the server does not know. A 403 is no such refusal: the server looks at the token first. */
+async function checkToken(target: Parameters<typeof createAdminApi>[0], terminal: Terminal): Promise<void> {
+  try {
+    await createAdminApi(target, terminal.signal).request("GET /tenants", { query: { limit: 1 } });
+  } catch (error) {
+    if (error instanceof ResponseError && error.status === 403) return;
+    throw error;
+  }
+}
+
+async function askToken(terminal: Terminal, url: string): Promise<string> {
+  const text = isInteractive(terminal)
+    ? await askSecret(terminal, `Token for ${url}: `)
+    : (await readStdin(terminal)).toString("utf8");
+  if (text.trim() === "") throw usageError("no token: type it, or give it on stdin, such as < token.txt");
+  return text;
+}

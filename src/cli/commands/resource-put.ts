@@ -1,0 +1,216 @@
+// Owns `tenantry resource put`: uploading files, whole folders or stdin. After an interruption the same command goes on
+// where it stopped.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import type { Command } from "commander";
+import { Option } from "commander";
+import { parsePriority } from "./option-values.ts";
+import { usageError } from "../exit.ts";
+import { findFiles, type LocalFile } from "../admin/local-files.ts";
+import { mimeTypeOf } from "../admin/media-type.ts";
+import { forEachConcurrent } from "../admin/for-each-concurrent.ts";
+import { runCommand, collectOption, type CommandContext } from "../command-context.ts";
+import {
+  fieldsOf,
+  createResourceClient,
+  type ResourceFields,
+  type ResourceInfo,
+  type ResourceClient,
+} from "../admin/resource-client.ts";
+import { formatBytes, formatCount } from "../terminal/table.ts";
+import { readStdin, type Terminal } from "../terminal/terminal.ts";
+import {
+  TRANSFER_CONCURRENCY,
+  reportFailures,
+  planUpload,
+  reportText,
+  runUpload,
+  type UploadPlan,
+  type UploadSource,
+} from "../admin/upload.ts";
+
+interface PutOptions {
+  readonly prefix: string;
+  readonly uri?: string;
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly tag?: readonly string[];
+  readonly audience?: readonly string[];
+  readonly priority?: number;
+  readonly hidden?: boolean;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+  readonly ifMatch?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  tenantry resource put acme handbook/                             file:///intro.md, file:///img/logo.png, ...
+  tenantry resource put acme handbook/ --prefix docs://handbook/   docs://handbook/intro.md, ...
+  tenantry resource put acme intro.md --uri docs://intro --title "Introduction" --tag start
+  date | tenantry resource put acme - --uri note://now
+
+A file's URI is the prefix and its path in the folder. Types come from the extension; what is not UTF-8 text is sent as
+bytes. Files that are there already, with the same content, are not sent again: after an interruption run the
+same command once more. What somebody else changes meanwhile is not overwritten, except with --force. Title, tags
+and so on stay as they are unless you give them. Names that begin with a dot are left out, except with --hidden.`;
+
+export function addPutCommand(resource: Command, terminal: Terminal): void {
+  const put = resource
+    .command("put")
+    .description("Upload files and whole folders; run again, it sends only what is missing or changed.")
+    .argument("<tenant>")
+    .argument("<paths...>", "files and folders, or - for stdin")
+    .option("-p, --prefix <uri>", "what every URI starts with", "file:///")
+    .option("--uri <uri>", "the URI (one file)")
+    .option("--name <name>", "its name (one file); else its path, or what it had")
+    .option("--title <text>", "its title (one file)")
+    .option("--description <text>", "what it is about (one file)")
+    .option("--mime-type <type>", "instead of guessing it")
+    .option("--tag <tag>", "a tag; may be repeated", collectOption)
+    .addOption(
+      new Option("--audience <who>", "for whom; may be repeated")
+        .choices(["user", "assistant"])
+        .argParser(collectOption),
+    )
+    .option("--priority <number>", "how much it matters, 0 to 1", parsePriority)
+    .option("--hidden", "also names that begin with a dot")
+    .option("--dry-run", "only say what would be sent")
+    .option("--force", "overwrite whatever is there")
+    .option("--if-match <etag>", "only if it is still this version (one file)")
+    .addHelpText("after", EXAMPLES);
+  runCommand(put, terminal, putResources);
+}
+
+type PutArgs = readonly [tenant: string, paths: readonly string[]];
+
+async function putResources(context: CommandContext, [tenant, paths]: PutArgs, options: PutOptions): Promise<void> {
+  const { terminal } = context;
+  rejectInvalidAudience(options);
+  if (paths.includes("-")) {
+    if (paths.length > 1) throw usageError("- (stdin) stands alone");
+    return withStdin(terminal, options.uri, (file) => putFiles(context, tenant, [file], options));
+  }
+  const prefix = prefixOf(options);
+  const scan = await findFiles(paths, { cwd: terminal.folder, prefix, hidden: options.hidden === true });
+  const files = applySingleFileOptions(scan.files, options);
+  if (scan.hidden > 0) context.note(`${formatCount(scan.hidden, "hidden name")} left out; --hidden takes them too`);
+  if (files.length === 0) throw usageError(`${paths.join(" ")}: holds no files`);
+  await putFiles(context, tenant, files, options);
+}
+
+async function putFiles(context: CommandContext, tenant: string, files: readonly LocalFile[], options: PutOptions) {
+  const resources = createResourceClient(context.api, tenant);
+  const stored = await findStored(files, prefixOf(options), resources);
+  const sources = await toUploadSources(files, stored, options);
+  const plan = withIfMatch(await planUpload(sources, stored), options.ifMatch);
+  if (options.dryRun === true) return showPlan(context, plan);
+  const report = await runUpload(context, plan, resources, options.force);
+  context.show(report, () => reportText(report));
+  reportFailures(context, report.failed);
+}
+
+/** The server stores schemes in lower case, and what it has is compared with this. */
+function prefixOf({ prefix }: PutOptions): string {
+  return prefix.replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
+}
+
+const SINGLE_FILE_OPTIONS = ["uri", "name", "title", "description", "ifMatch"] as const;
+
+function applySingleFileOptions(files: readonly LocalFile[], options: PutOptions): readonly LocalFile[] {
+  const [first] = files;
+  const single = SINGLE_FILE_OPTIONS.find((name) => options[name] !== undefined);
+  if (single === undefined || first === undefined) return files;
+  if (files.length > 1) {
+    const flag = single === "ifMatch" ? "if-match" : single;
+    throw usageError(`--${flag}: for one file, here are ${files.length}`);
+  }
+  return [{ ...first, uri: options.uri ?? first.uri }];
+}
+
+function rejectInvalidAudience({ audience = [] }: PutOptions): void {
+  const wrong = audience.find((who) => who !== "user" && who !== "assistant");
+  if (wrong !== undefined) throw usageError(`--audience: user or assistant, not ${wrong}`);
+}
+
+async function findStored(files: readonly LocalFile[], prefix: string, resources: ResourceClient) {
+  const [single] = files;
+  if (single === undefined || files.length > 1) return resources.all(prefix);
+  const stored = await resources.find(single.uri);
+  return new Map(stored ? [[single.uri, stored]] : []);
+}
+
+async function toUploadSources(
+  files: readonly LocalFile[],
+  stored: ReadonlyMap<string, ResourceInfo>,
+  options: PutOptions,
+): Promise<UploadSource[]> {
+  const sources: UploadSource[] = [];
+  await forEachConcurrent(files, TRANSFER_CONCURRENCY, async ({ uri, file, displayPath, name, size }) => {
+    const mimeType = options.mimeType ?? (await mimeTypeOf(file));
+    const fields = mergeFields({ name, mimeType }, stored.get(uri), options);
+    sources.push({ uri, file, displayPath, size, fields });
+  });
+  return sources;
+}
+
+/** Options win, then what is stored already, then what the file itself suggests. */
+function mergeFields(
+  file: { name: string; mimeType: string },
+  stored: ResourceInfo | undefined,
+  options: PutOptions,
+): ResourceFields {
+  const { name, title, description, tag, audience, priority } = options;
+  return {
+    tags: [],
+    name: file.name,
+    ...(stored && fieldsOf(stored)),
+    mimeType: file.mimeType,
+    ...(name !== undefined && { name }),
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(tag !== undefined && { tags: [...tag] }),
+    ...(audience !== undefined && { audience: audience as ("user" | "assistant")[] }),
+    ...(priority !== undefined && { priority }),
+  };
+}
+
+function withIfMatch(plan: UploadPlan, etag: string | undefined): UploadPlan {
+  if (etag === undefined) return plan;
+  const uploads = plan.uploads.map(({ source, stored }) => ({
+    source,
+    stored: { ...(stored ?? ({} as ResourceInfo)), etag },
+  }));
+  return { ...plan, uploads };
+}
+
+function showPlan(context: CommandContext, plan: UploadPlan): void {
+  const wouldBe = plan.uploads.map(({ source }) => ({
+    uri: source.uri,
+    size: source.size,
+    type: source.fields.mimeType,
+  }));
+  context.show({ wouldUpload: wouldBe, unchanged: plan.unchanged, failed: plan.tooLarge }, () => {
+    const lines = wouldBe.map(({ uri, size, type }) => `${uri}  ${type}  ${formatBytes(size)}`);
+    return [...lines, `${formatCount(lines.length, "file")} to upload, ${plan.unchanged} unchanged`].join("\n");
+  });
+  reportFailures(context, plan.tooLarge);
+}
+
+/** Stdin is written to a file first, so that it is compared, retried and limited like any other file. */
+async function withStdin(terminal: Terminal, uri: string | undefined, put: (file: LocalFile) => Promise<void>) {
+  if (uri === undefined) throw usageError("- (stdin) needs --uri");
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-"));
+  try {
+    const body = await readStdin(terminal);
+    const file = join(folder, `stdin${extname(uri)}`);
+    await writeFile(file, body);
+    await put({ file, displayPath: "stdin", uri, name: uri, size: body.byteLength });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

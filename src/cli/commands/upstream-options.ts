@@ -1,0 +1,129 @@
+// Owns the options of `tenantry upstream add`: what an upstream's document may say, as flags. Refuses what the document
+// could not say either way, before anything is sent.
+
+import { Option, type Command } from "commander";
+import type { Infer, Upstream } from "../../admin/contract.ts";
+import { collectOption } from "../command-context.ts";
+import { usageError } from "../exit.ts";
+import { parseUpTo, parseSeconds } from "./option-values.ts";
+
+type Document = Infer<typeof Upstream>;
+type Auth = NonNullable<Document["auth"]>;
+
+export interface UpstreamOptions {
+  readonly service?: string;
+  readonly path?: string;
+  readonly era?: Document["era"];
+  readonly header?: readonly string[];
+  readonly authUrl?: string;
+  readonly authClient?: string;
+  readonly authSecret?: string;
+  readonly authMethod?: Auth["method"];
+  readonly authScope?: string;
+  readonly authResource?: string;
+  readonly timeout?: number;
+  readonly retry?: number;
+  readonly uri?: readonly string[];
+  readonly trust?: Document["trust"];
+  readonly disabled?: boolean;
+}
+
+/** The member of the document that each flag, or the argument, is about. A test compares them with the schema. */
+export const MEMBER_OF_FLAG = {
+  url: "url",
+  "--service": "service",
+  "--path": "path",
+  "--era": "era",
+  "--header": "headers",
+  "--auth-url": "auth.tokenUrl",
+  "--auth-client": "auth.clientId",
+  "--auth-secret": "auth.clientSecret",
+  "--auth-method": "auth.method",
+  "--auth-scope": "auth.scope",
+  "--auth-resource": "auth.resource",
+  "--timeout": "timeoutMs",
+  "--retry": "retry",
+  "--uri": "uris",
+  "--trust": "trust",
+  "--disabled": "enabled",
+} as const;
+
+/** Members that no flag says, and why. */
+export const DOCUMENT_ONLY = { "auth.kind": "there is one kind; the --auth flags are of it" } as const;
+
+export function addUpstreamOptions(command: Command): Command {
+  return command
+    .option("--service <name>", "a service that the tenant was granted, in place of a URL")
+    .option("--path <path>", "where the service serves MCP; /mcp by default")
+    .addOption(new Option("--era <era>", "which era it speaks; auto finds out").choices(["auto", "2025", "2026"]))
+    .option("--header <header>", "sent with every request, as Name: value; several times", collectOption)
+    .option("--auth-url <url>", "where an access token is asked for, with OAuth client credentials")
+    .option("--auth-client <id>", "the client's id there")
+    .option("--auth-secret <secret>", "the client's secret there, as {{secret:NAME}}")
+    .addOption(
+      new Option("--auth-method <method>", "how the secret is sent there").choices([
+        "client_secret_basic",
+        "client_secret_post",
+      ]),
+    )
+    .option("--auth-scope <scope>", "the scopes that are asked for")
+    .option("--auth-resource <url>", "what the token is for; the URL of the upstream by default")
+    .option("--timeout <duration>", "how long a call may take, such as 30s", parseSeconds)
+    .option("--retry <times>", "how often more a read is sent that was not answered, 0 to 5", parseUpTo(5))
+    .option("--uri <prefix>", "what the URIs of its resources begin with; several times", collectOption)
+    .addOption(
+      new Option("--trust <trust>", "review: what it lists waits until you approve it").choices(["auto", "review"]),
+    )
+    .option("--disabled", "switched off: it is a part of the document, and nobody asks it");
+}
+
+/** What the flags say, but for `trust`, which stays what it was where no flag says it. */
+export function toUpstreamDocument(url: string | undefined, options: UpstreamOptions): Document {
+  const { service, path, era, header, timeout, retry, uri, disabled } = options;
+  if ((url === undefined) === (service === undefined)) throw usageError("give its URL, or --service and no URL");
+  const auth = toUpstreamAuth(options);
+  return {
+    ...(url !== undefined && { url }),
+    ...(service !== undefined && { service }),
+    ...(path !== undefined && { path }),
+    ...(era !== undefined && { era }),
+    ...(header && { headers: parseHeaders(header) }),
+    ...(auth && { auth }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(retry !== undefined && { retry }),
+    ...(uri && { uris: [...uri] }),
+    ...(disabled === true && { enabled: false }),
+  };
+}
+
+function toUpstreamAuth(options: UpstreamOptions): Auth | undefined {
+  const { authUrl: tokenUrl, authClient: clientId, authSecret: clientSecret } = options;
+  const { authMethod: method, authScope: scope, authResource: resource } = options;
+  const values = [tokenUrl, clientId, clientSecret, method, scope, resource];
+  if (values.every((value) => value === undefined)) return undefined;
+  if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) {
+    throw usageError("client credentials need --auth-url, --auth-client and --auth-secret");
+  }
+  // What is typed here is seen by other programs of the machine, and stands in the document: only its name may.
+  if (!/^\{\{secret:[^{}]+\}\}$/.test(clientSecret)) throw usageError("--auth-secret: write {{secret:NAME}}");
+  return {
+    kind: "client_credentials",
+    tokenUrl,
+    clientId,
+    clientSecret,
+    ...(method !== undefined && { method }),
+    ...(scope !== undefined && { scope }),
+    ...(resource !== undefined && { resource }),
+  };
+}
+
+/** `Name: value`, as curl takes them. */
+function parseHeaders(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name = "", value = ""] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
+      if (name === "") throw usageError("--header: write Name: value");
+      return [name, value] as const;
+    }),
+  );
+}

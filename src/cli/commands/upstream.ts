@@ -1,0 +1,203 @@
+// Owns `tenantry upstream`: other MCP servers behind a tenant, added, looked at, tried, read again and removed. Refuses to
+// keep anything: an upstream is a member of the tenant's document.
+
+import type { Command } from "commander";
+import { runCommand, confirm, type CommandContext } from "../command-context.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { ResponseError } from "../terminal/server-error.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+import { formatCount } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { addUpstreamOptions, toUpstreamDocument, type UpstreamOptions } from "./upstream-options.ts";
+import { listUpstreams, showUpstream, upstreamText, upstreamTestText } from "./upstream-text.ts";
+
+interface AddOptions extends UpstreamOptions {
+  readonly replace?: boolean;
+  readonly wait: boolean;
+}
+
+type UpstreamArgs = readonly [tenant: string, name: string];
+
+const UPSTREAM_ARGUMENT = ["<upstream>", "its id, with which the names of its tools begin"] as const;
+
+export function addUpstreamCommands(program: Command, terminal: Terminal): void {
+  const upstream = program.command("upstream").description("Offer what other MCP servers have as a tenant's own.");
+  const addSubcommand = (verb: string, about: string) =>
+    upstream
+      .command(verb)
+      .description(about)
+      .argument("<tenant>")
+      .argument(...UPSTREAM_ARGUMENT);
+
+  const addCommand = addSubcommand("add", "Add a server, read what it lists, and return when every client can use it.");
+  const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
+    .option("--replace", "write over an upstream of this id; of what it was only its trust stays")
+    .option("--no-wait", "return when it is written, and do not wait until it was read")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry upstream add acme tracker https://mcp.example.com/mcp
+  tenantry secret set acme TRACKER_TOKEN
+  tenantry upstream add acme tracker https://mcp.example.com/mcp --header "Authorization: Bearer {{secret:TRACKER_TOKEN}}"
+  tenantry upstream add acme billing --service BILLING --retry 2
+
+Its tool search is listed as tracker__search: tenantry call acme shows them all. docs/gateway.md says what each flag
+does. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can be read by whoever reads
+the document, and here by other programs of this machine.`,
+    );
+  runCommand(add, terminal, addUpstream);
+
+  const list = upstream
+    .command("list")
+    .description("List a tenant's upstreams, how each is doing and how much it lists.")
+    .argument("<tenant>")
+    .addHelpText("after", "\nExamples:\n  tenantry upstream list acme");
+  runCommand(list, terminal, listUpstreams);
+
+  const show = addSubcommand(
+    "show",
+    "Show an upstream: its state and why, what it lists, what is left out of it.",
+  ).addHelpText("after", "\nExamples:\n  tenantry upstream show acme tracker");
+  runCommand(show, terminal, showUpstream);
+
+  const test = addSubcommand(
+    "test",
+    "Connect to an upstream now and say what it answers. Nothing of it is kept.",
+  ).addHelpText(
+    "after",
+    `
+Examples:
+  tenantry upstream test acme tracker
+
+Ends with ${EXIT.refused} where it cannot be read, and where a known client would refuse something that it lists.`,
+  );
+  runCommand(test, terminal, testUpstream);
+
+  const refresh = addSubcommand("refresh", "Read an upstream now, instead of when it is due.")
+    .option("--wait", "return when every part of the world has it")
+    .addHelpText("after", "\nExamples:\n  tenantry upstream refresh acme tracker --wait");
+  runCommand(refresh, terminal, refreshUpstream);
+
+  const remove = addSubcommand("remove", "Take a tenant's own upstream away. When this returns, nobody can use it.")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry upstream remove acme tracker --yes");
+  runCommand(remove, terminal, removeUpstream);
+}
+
+const upstreamParams = (tenant: string, upstream: string) => ({ id: tenant, upstream });
+
+async function addUpstream(
+  context: CommandContext,
+  [tenant, name, url]: readonly [tenant: string, name: string, url?: string],
+  options: AddOptions,
+): Promise<void> {
+  const { api } = context;
+  const { trust, replace } = options;
+  const members = toUpstreamDocument(url, options);
+  const existing = await api.find("GET /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name) });
+  // Of a base document it is no other one: then this is the tenant's own instead.
+  if (existing?.setBy === "tenant" && replace !== true) {
+    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${existing.url}: --replace writes over it`);
+  }
+  // Whoever names another URL must not end, without a word, the review of what is listed.
+  const isReviewed = (trust ?? existing?.trust) === "review";
+  const json = isReviewed ? { ...members, trust: "review" as const } : members;
+  const removed = existing && replace === true ? await removedMembers(context, [tenant, name], json) : [];
+  await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name), body: json });
+  if (removed.length > 0) context.note(`${name} had more, which is gone: ${removed.join(", ")}`);
+  if (isReviewed) context.note(`What waits for approval: tenantry upstream pending ${tenant} ${name}`);
+  return showAdded(context, [tenant, name], options);
+}
+
+async function showAdded(
+  context: CommandContext,
+  [tenant, name]: UpstreamArgs,
+  { wait, disabled = false }: AddOptions,
+): Promise<void> {
+  if (wait && !disabled) return readNow(context, [tenant, name], { wait });
+  const next = disabled ? "switched off" : `read when somebody next asks ${tenant}`;
+  const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
+    params: upstreamParams(tenant, name),
+  });
+  context.show(upstream, () => `${name} of ${tenant} is added; it is ${next}`);
+}
+
+/** What the tenant's own document says of it, and `json` does not. */
+async function removedMembers(
+  { api }: CommandContext,
+  [tenant, name]: UpstreamArgs,
+  json: object,
+): Promise<readonly string[]> {
+  const { own } = await api.request("GET /tenants/{id}", { params: { id: tenant } });
+  return Object.keys(own.upstreams?.[name] ?? {}).filter(
+    (member) => !Object.hasOwn(json, member) && member !== "trust",
+  );
+}
+
+async function refreshUpstream(
+  context: CommandContext,
+  upstreamArgs: UpstreamArgs,
+  { wait }: { wait?: boolean },
+): Promise<void> {
+  await readNow(context, upstreamArgs, { wait: wait === true });
+}
+
+async function readNow(
+  context: CommandContext,
+  [tenant, name]: UpstreamArgs,
+  { wait }: { wait: boolean },
+): Promise<void> {
+  const args = { params: upstreamParams(tenant, name), query: { wait: wait || undefined } };
+  const done = await withReadSpinner(context, `Reading ${name}`, () =>
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", args),
+  );
+  context.show(done, () => upstreamText(tenant, done.upstream, context.terminal.stdout));
+  if (done.read) return;
+  // What was said is on stdout; scripts see that nothing was read.
+  throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
+}
+
+async function testUpstream(context: CommandContext, [tenant, name]: UpstreamArgs): Promise<void> {
+  const answer = await withReadSpinner(context, `Connecting to ${name}`, () =>
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/test", { params: upstreamParams(tenant, name) }),
+  );
+  context.show(answer, () => upstreamTestText([tenant, name], answer, context.terminal.stdout));
+  if (!answer.works) throw new CliError(EXIT.refused, `${name}: ${answer.fault ?? "it does not work"}`);
+  const { content, refused = [] } = answer;
+  // What would break a client's list is left out of it.
+  const broken = refused.length + (content?.quarantined.length ?? 0) + (content?.unnamed ?? 0);
+  if (broken > 0)
+    throw new CliError(EXIT.refused, `${name}: clients refuse ${formatCount(broken, "definition")} of it`);
+}
+
+function withReadSpinner<T>(context: CommandContext, text: string, work: () => Promise<T>): Promise<T> {
+  return withSpinner(context.quiet || context.json ? undefined : context.terminal.stderr, text, work);
+}
+
+async function removeUpstream(
+  context: CommandContext,
+  [tenant, name]: UpstreamArgs,
+  { yes }: { yes?: boolean },
+): Promise<void> {
+  await confirm(context, `Remove the upstream ${name} of ${tenant}`, yes);
+  const params = upstreamParams(tenant, name);
+  // Under the tenant's own there may be one of a base document or of the code, which serves on.
+  const findInherited = async () => {
+    const existing = await context.api.find("GET /tenants/{id}/upstreams/{upstream}", { params });
+    const from = existing?.setBy === "code" ? "the code of the Worker" : "a base document";
+    return (
+      existing &&
+      `${name} of ${tenant} is there by ${from}, at ${existing.url}: enabled: false in the tenant's own switches it off`
+    );
+  };
+  const done = await context.api
+    .remove("DELETE /tenants/{id}/upstreams/{upstream}", { params })
+    .catch(async (error: unknown) => {
+      const inheritedText = error instanceof ResponseError && error.status === 404 ? await findInherited() : undefined;
+      throw inheritedText === undefined ? error : new CliError(EXIT.conflict, inheritedText, { cause: error });
+    });
+  context.show(done ?? null, () => `${name} of ${tenant} is removed`);
+  const remaining = await findInherited();
+  if (remaining !== undefined) context.note(remaining);
+}

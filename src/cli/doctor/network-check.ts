@@ -1,0 +1,97 @@
+// Owns the steps below HTTP: the scheme of the URL, its name, a connection, and TLS with its certificate. Each is only taken
+// where the one before went well.
+
+import { lookup } from "node:dns/promises";
+import { connect as connectTcp } from "node:net";
+import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls";
+import { isLoopbackUrl } from "../../connect/recipes/recipe.ts";
+import { failed, note, ok, type Finding } from "./finding.ts";
+
+const TIMEOUT_MS = 10_000;
+const DAY_MS = 86_400_000;
+/** What OpenSSL makes of an answer in plain text. */
+const NO_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+/** Renewal by ACME happens long before. */
+const EXPIRES_SOON_DAYS = 14;
+
+/** Ends with the first step that failed. */
+export async function checkNetwork(url: URL): Promise<Finding[]> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const findings = [checkScheme(url)];
+  const steps = [() => checkDns(host), () => checkTcp(host, port)];
+  if (url.protocol === "https:") steps.push(() => checkTls(host, port));
+  for (const step of steps) {
+    const finding = await step();
+    findings.push(finding);
+    if (finding.state === "failed") break;
+  }
+  return findings;
+}
+
+function checkScheme({ href, protocol }: URL): Finding {
+  if (protocol === "https:") return ok("url", href);
+  if (isLoopbackUrl(href)) return ok("url", `${href}, on this machine`);
+  const fix =
+    "Serve it over https: most clients refuse http elsewhere than on localhost, and keys are sent unencrypted.";
+  return note("url", `${href} is http`, fix);
+}
+
+async function checkDns(host: string): Promise<Finding> {
+  try {
+    const addresses = await lookup(host, { all: true });
+    return ok("dns", addresses.map(({ address }) => address).join(", "));
+  } catch (error) {
+    const fix = "Look for a typing error; else add the name to the zone, or route it to the Worker in wrangler.toml.";
+    return failed("dns", `${host} has no address (${codeOf(error)})`, fix);
+  }
+}
+
+async function checkTcp(host: string, port: number): Promise<Finding> {
+  const socket = connectTcp({ host, port });
+  try {
+    await waitForEvent(socket, "connect");
+    return ok("tcp", `port ${port} takes connections`);
+  } catch (error) {
+    const fix = "Is the server running, at this port? A firewall or VPN between may be in the way.";
+    return failed("tcp", `nothing takes connections at port ${port} (${codeOf(error)})`, fix);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function checkTls(host: string, port: number): Promise<Finding> {
+  // A name is sent, so that the server can choose its certificate; an address is none.
+  const socket = connectTls({ host, port, ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }) });
+  try {
+    await waitForEvent(socket, "secureConnect");
+    return checkCertificate(socket, socket.getPeerCertificate());
+  } catch (error) {
+    if (NO_TLS.test(codeOf(error))) {
+      const fix = "Write http:// in place of https://, or the port that speaks TLS.";
+      return failed("tls", `port ${port} speaks none (${codeOf(error)})`, fix);
+    }
+    const fix = "Clients will refuse it, too: mend the certificate, or its chain, or give the name one of its own.";
+    return failed("tls", `no trusted certificate (${codeOf(error)})`, fix);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function checkCertificate(socket: TLSSocket, { valid_to: validTo }: PeerCertificate): Finding {
+  const days = Math.floor((Date.parse(validTo) - Date.now()) / DAY_MS);
+  const detail = `${socket.getProtocol() ?? "TLS"}, the certificate is valid for ${days} days`;
+  if (days >= EXPIRES_SOON_DAYS) return ok("tls", detail);
+  return note("tls", detail, "Renew the certificate.");
+}
+
+function waitForEvent(socket: ReturnType<typeof connectTcp>, event: "connect" | "secureConnect"): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once(event, resolve).once("error", reject);
+    socket.setTimeout(TIMEOUT_MS, () => reject(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })));
+  });
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error);
+}

@@ -1,0 +1,196 @@
+// What a client meets once it is let in: a session of era 2025 and its stream, era 2026, and the lists.
+
+import { readCatalog } from "../../gateway/read-catalog.ts";
+import type { UpstreamCatalog } from "../../gateway/upstream-catalog.ts";
+import { openLink, openCatalogLink, type UpstreamLink } from "../../gateway/upstream-link.ts";
+import { requestResult2026 } from "../../mcp-client/request-result.ts";
+import { indicatesHttpSse } from "../../mcp-client/connect.ts";
+import { openStream } from "../../mcp-client/exchange.ts";
+import { describeFault, httpStatusOf, McpFault, type Fault } from "../../mcp-client/fault.ts";
+import { closeAnswer } from "../../mcp-client/http-answer.ts";
+import { resultOf } from "../../mcp-client/message.ts";
+import { sessionHeaders, type Session2025 } from "../../mcp-client/session-2025.ts";
+import { end2025, open2025 } from "../../mcp-client/streamable-2025.ts";
+import { LATEST_2025, VERSION_2026 } from "../../protocol/revisions.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { missingUpstreamsOf } from "../missing-upstreams.ts";
+import { mcpErrorMessage } from "../terminal/mcp-error.ts";
+import { formatCount } from "../terminal/table.ts";
+import { CLIENT_INFO } from "../version.ts";
+import { checkTools } from "./tool-check.ts";
+import { failed, note, ok, skipped, type Finding } from "./finding.ts";
+
+const INITIALIZE_2025 = { protocolVersion: LATEST_2025.version, capabilities: {}, clientInfo: CLIENT_INFO };
+const CLIENT_2026 = { clientInfo: CLIENT_INFO, capabilities: {} };
+const TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 2000;
+const NO_PROFILE = "Is the profile's name right, behind that of the tenant? tenantry tenant show TENANT lists them.";
+const NO_ENDPOINT = "This is no answer of an MCP endpoint: is the URL whole?";
+const OLD_CLIENTS = "Clients of the revisions up to 2025-11-25 cannot connect: most of those that are in use.";
+
+/** `server`: what a client calls the endpoint. */
+export async function checkProtocol(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
+  const finding2026 = await check2026(endpoint, signal);
+  const sessionCheck = await checkSession(endpoint, signal);
+  const findings = [...sessionCheck.findings];
+  if (sessionCheck.session !== undefined) {
+    findings.push(await checkStream(endpoint, sessionCheck.session, signal));
+    // The session is of no use to anybody; a server that does not hear of it forgets it by itself.
+    await end2025(endpoint, sessionCheck.session, { limits: { totalMs: END_TIMEOUT_MS } }).catch(() => undefined);
+  }
+  return [...findings, finding2026, ...(await checkLists(endpoint, server, signal))];
+}
+
+interface SessionCheck {
+  readonly findings: readonly Finding[];
+  readonly session?: Session2025;
+}
+
+async function checkSession(endpoint: McpEndpoint, signal: AbortSignal): Promise<SessionCheck> {
+  const step = "initialize";
+  try {
+    const { session: openedSession, response: answer } = await open2025(endpoint, INITIALIZE_2025, nextRequestId(), {
+      signal,
+    });
+    const serverInfo = resultOf(answer)?.serverInfo;
+    const name = isObject(serverInfo) && typeof serverInfo.name === "string" ? `, ${serverInfo.name}` : "";
+    const sessionText = openedSession.id === undefined ? "no session is kept" : "with a session";
+    return { findings: [ok(step, `${openedSession.revision}${name}, ${sessionText}`)], session: openedSession };
+  } catch (error) {
+    if (error instanceof McpFault && indicatesHttpSse(error.fault)) {
+      const httpSseFinding = await checkHttpSse(endpoint, signal);
+      if (httpSseFinding) return { findings: [httpSseFinding] };
+    }
+    return { findings: [failed(step, mcpErrorMessage(error, endpoint), fixFor(error))] };
+  }
+}
+
+function fixFor(error: unknown): string {
+  if (!(error instanceof McpFault)) return OLD_CLIENTS;
+  const { fault } = error;
+  if (httpStatusOf(fault) === 404) return NO_PROFILE;
+  return fault.kind === "status" || fault.kind === "notMcp" ? NO_ENDPOINT : OLD_CLIENTS;
+}
+
+async function checkHttpSse(endpoint: McpEndpoint, signal: AbortSignal): Promise<Finding | undefined> {
+  try {
+    const link = await openLink({ endpoint, client: CLIENT_2026, transport: "http-sse" }, { signal });
+    await link.close();
+    const fix = "Many clients no longer speak it: serve Streamable HTTP, which replaced it in 2025-03-26.";
+    return note("initialize", `${link.revision}, over HTTP+SSE alone`, fix);
+  } catch (error) {
+    if (error instanceof McpFault && error.fault.kind !== "cancelled") return undefined;
+    throw error;
+  }
+}
+
+/** On which a client of era 2025 hears of changes. */
+async function checkStream(endpoint: McpEndpoint, session: Session2025, signal: AbortSignal): Promise<Finding> {
+  const step = "stream";
+  try {
+    const response = await openStream(endpoint, { headers: sessionHeaders(session) }, { signal });
+    closeAnswer(response);
+    return ok(step, "a GET in the session is answered with a stream");
+  } catch (error) {
+    if (!(error instanceof McpFault)) throw error;
+    if (httpStatusOf(error.fault) === 405) {
+      return note(step, "there is none (405)", "Clients work without; they do not hear that a list has changed.");
+    }
+    const fix = "A proxy between may hold streams back or refuse GET: text/event-stream must pass, unbuffered.";
+    return failed(step, describeFault(error.fault), fix);
+  }
+}
+
+async function check2026(endpoint: McpEndpoint, signal: AbortSignal): Promise<Finding> {
+  const step = "server/discover";
+  const client = { endpoint, client: CLIENT_2026, nextId: nextRequestId };
+  try {
+    const response = await requestResult2026(client, { method: "server/discover", params: {} }, { signal });
+    const { supportedVersions } = resultOf(response) ?? {};
+    const versions = Array.isArray(supportedVersions) ? supportedVersions : [];
+    if (!versions.includes(VERSION_2026)) return skipped(step, `${VERSION_2026} is not served`);
+    return ok(step, versions.join(", "));
+  } catch (error) {
+    return skipped(step, `${VERSION_2026} is not served: ${mcpErrorMessage(error, endpoint)}`);
+  }
+}
+
+/** Read as a gateway of ours reads an upstream: what it would leave out breaks the list of some client. */
+async function checkLists(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
+  let events = 0;
+  const countSkipped = () => {
+    events += 1;
+  };
+  const step = "tools/list";
+  let link: UpstreamLink | undefined;
+  try {
+    link = await openCatalogLink(
+      { endpoint: { ...endpoint, onSkipped: countSkipped }, client: CLIENT_2026 },
+      undefined,
+      { signal },
+    );
+    const reasonOf = (fault: Fault) => mcpErrorMessage(new McpFault(fault), endpoint);
+    const openedLink = link;
+    const missing = new Map<string, string>();
+    const askAndCollect: UpstreamLink["request"] = async (...args) => {
+      const message = await openedLink.request(...args);
+      for (const { source, why } of missingUpstreamsOf(resultOf(message) ?? {})) missing.set(source, why);
+      return message;
+    };
+    const catalog = await readCatalog(
+      { ...link, request: askAndCollect },
+      { id: "x", config: "", timeoutMs: TIMEOUT_MS, signal, describeFault: reasonOf },
+    );
+    const tools = catalog.texts.tools.map((text) => JSON.parse(text) as JsonObject);
+    return [
+      ...toolsFinding(catalog, tools.length),
+      ...omittedFindings(catalog, events),
+      ...missingFindings(missing),
+      ...checkTools(tools, server),
+    ];
+  } catch (error) {
+    if (!link) return [skipped(step, "neither era can be spoken")];
+    const fix = "Clients show this as a server without tools. Its log says more than it tells.";
+    return [failed(step, mcpErrorMessage(error, endpoint), fix)];
+  } finally {
+    await link?.close();
+  }
+}
+
+function toolsFinding({ way, unread = [] }: UpstreamCatalog, tools: number): Finding[] {
+  if (unread.includes("tools")) return [];
+  const transportText = way === "http-sse" ? ", over HTTP+SSE" : "";
+  if (tools > 0) return [ok("tools/list", formatCount(tools, "tool") + transportText)];
+  const fix = "Where there should be some: tenantry explain TENANT tool NAME says why one is not seen.";
+  return [note("tools/list", `no tools are visible here${transportText}`, fix)];
+}
+
+/** Upstreams that a tenant's list calls degraded or unread. */
+function missingFindings(missing: ReadonlyMap<string, string>): Finding[] {
+  const fix = "tenantry upstream test TENANT UPSTREAM says what is wrong, and what helps.";
+  return Array.from(missing, ([source, why]) => note("upstreams", `${source}: ${why}`, fix));
+}
+
+/** What does not come of what the server has. */
+function omittedFindings(
+  { capped = "", unread = [], quarantined, unnamed }: UpstreamCatalog,
+  events: number,
+): Finding[] {
+  const findings: Finding[] = [];
+  if (unread.length > 0) {
+    const step = unread.includes("tools") ? "tools/list" : "lists";
+    findings.push(failed(step, capped, "The server's log says more. Clients have its other lists."));
+  } else if (capped !== "") findings.push(note("lists", capped, "A gateway reads no more: docs/gateway.md."));
+  const [first] = quarantined;
+  if (first) {
+    const definitions = formatCount(quarantined.length + unnamed, "definition");
+    const fix = "Mend it: some clients refuse the whole list for one.";
+    findings.push(failed("definitions", `${definitions} that clients refuse: ${first.name}: ${first.why}`, fix));
+  }
+  if (events > 0) {
+    const detail = `${formatCount(events, "event")} of its streams without an MCP message: clients skip them`;
+    findings.push(note("events", detail, "Send heartbeats as comments: lines that begin with a colon."));
+  }
+  return findings;
+}

@@ -1,0 +1,107 @@
+// Owns what is wrong with listed tools in the eyes of the clients and of the models behind them. Pure. Refuses what the
+// protocol refuses anyway: such a list does not come this far.
+
+import { topLevelCombinators, LISTED_NAME, LISTED_NAME_RULE } from "../../protocol/client-rules.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { failed, note, ok, type Finding } from "./finding.ts";
+
+/** What models take: a client puts the name of the server before the name of the tool. */
+const MAX_MODEL_NAME = 64;
+/** As Claude Code has it, with the longest of the prefixes that are common. */
+const prefixOf = (server: string) => `mcp__${server}__`;
+/** In an order in which a person mends them. */
+const MANY_TOOLS = 60;
+const MAX_DESCRIPTION = 1024;
+
+interface Rule {
+  readonly step: string;
+  /** Some client refuses a tool that breaks it, and often all others with it; else some client works less well with it. */
+  readonly isBreaking: boolean;
+  readonly detail: string;
+  readonly fix: string;
+  breaks(tool: JsonObject, prefix: string): boolean;
+}
+
+const nameOf = ({ name }: JsonObject) => (typeof name === "string" ? name : "");
+const schemaOf = ({ inputSchema }: JsonObject) => (isObject(inputSchema) ? inputSchema : {});
+
+const RULES: readonly Rule[] = [
+  {
+    step: "names of tools",
+    isBreaking: true,
+    detail: `that claude.ai, Codex and others refuse, with all tools beside them: use ${LISTED_NAME_RULE}`,
+    fix: "Rename them, or in a profile: tools.rename.",
+    breaks: (tool) => !LISTED_NAME.test(nameOf(tool)),
+  },
+  {
+    step: "names of tools, with the server's",
+    isBreaking: false,
+    detail: "longer than 64 characters once a client has put the server's name before them",
+    fix: "Shorten them, or the server's name in the client.",
+    breaks: (tool, prefix) =>
+      nameOf(tool).length <= MAX_MODEL_NAME && prefix.length + nameOf(tool).length > MAX_MODEL_NAME,
+  },
+  {
+    step: "descriptions",
+    isBreaking: false,
+    detail: "without a description: a model guesses when to call them",
+    fix: "Say in a sentence what the tool does, and when.",
+    breaks: ({ description }) => typeof description !== "string" || description.trim() === "",
+  },
+  {
+    step: "length of descriptions",
+    isBreaking: false,
+    detail: `with a description of more than ${MAX_DESCRIPTION} characters, which some clients cut`,
+    fix: "Say what matters first; the rest belongs in the server's instructions.",
+    breaks: ({ description }) => typeof description === "string" && description.length > MAX_DESCRIPTION,
+  },
+  {
+    step: "annotations",
+    isBreaking: false,
+    detail: "without annotations: clients take them for destructive, and ask a person before each call",
+    fix: "annotations: { readOnlyHint: true } for what only reads, else { destructiveHint: false } where that is true.",
+    breaks: ({ annotations }) =>
+      !isObject(annotations) || !["readOnlyHint", "destructiveHint"].some((hint) => hint in annotations),
+  },
+  {
+    step: "schemas of input",
+    isBreaking: true,
+    detail: 'whose inputSchema is not of type "object"',
+    fix: "Arguments are an object: put what there is into a member of one.",
+    breaks: (tool) => schemaOf(tool).type !== "object",
+  },
+  {
+    step: "combined schemas",
+    isBreaking: true,
+    detail: "with oneOf, anyOf or allOf at the top of inputSchema, for which Claude refuses all tools",
+    fix: "Make it one object with optional members, and check the rest in the handler.",
+    breaks: (tool) => topLevelCombinators(schemaOf(tool)).length > 0,
+  },
+];
+
+/** `server`: what a client calls the endpoint. */
+export function checkTools(tools: readonly JsonObject[], server: string): Finding[] {
+  const prefix = prefixOf(server);
+  const findings = RULES.flatMap((rule) => {
+    const offenders = tools.filter((tool) => rule.breaks(tool, prefix)).map(nameOf);
+    if (offenders.length === 0) return [];
+    const detail = `${offenders.length} of ${tools.length} ${rule.detail}: ${joinNames(offenders)}`;
+    return [rule.isBreaking ? failed(rule.step, detail, rule.fix) : note(rule.step, detail, rule.fix)];
+  });
+  const names = new Set<string>();
+  const duplicates = tools.map(nameOf).filter((name) => names.size === names.add(name).size);
+  if (duplicates.length > 0)
+    findings.push(failed("names of tools", `listed twice: ${joinNames(duplicates)}`, "A name is one tool's."));
+  if (tools.length > MANY_TOOLS) {
+    const fix = "Show fewer, in a profile: some clients take no more than 40, and models choose worse among many.";
+    findings.push(note("number of tools", String(tools.length), fix));
+  }
+  return findings.length === 0 ? [ok("definitions", "nothing that a client would mind")] : findings;
+}
+
+const MAX_NAMES = 5;
+
+function joinNames(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,0 +1,164 @@
+// Owns the command line as a whole: all commands, the options they share, help, and how any failure ends.
+
+import { Command, CommanderError } from "commander";
+import { addApplyCommands } from "./commands/apply.ts";
+import { addAuditCommands } from "./commands/audit.ts";
+import { addBaseCommands } from "./commands/base.ts";
+import { addBlockCommands } from "./commands/block.ts";
+import { addBackupCommands } from "./commands/backup.ts";
+import { addCallsCommands } from "./commands/calls.ts";
+import { addCallCommand } from "./commands/call.ts";
+import { addCompletionCommands } from "./commands/completion.ts";
+import { addConnectCommand } from "./commands/connect.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
+import { addExportCommand } from "./commands/export.ts";
+import { addRolloutCommands } from "./commands/rollout.ts";
+import { addGrantCommands } from "./commands/grant.ts";
+import { addInitCommand } from "./commands/init.ts";
+import { addKeyCommands } from "./commands/key.ts";
+import { addLimitsCommand } from "./commands/limits.ts";
+import { addErrorsCommands } from "./commands/errors.ts";
+import { addLoginCommands } from "./commands/login.ts";
+import { addOperatorCommands } from "./commands/operator.ts";
+import { addPromptCommands } from "./commands/prompt.ts";
+import { addResourceCommands } from "./commands/resource.ts";
+import { addSecretCommands } from "./commands/secret.ts";
+import { addStdioCommand } from "./commands/stdio.ts";
+import { addSuspendCommands } from "./commands/suspend.ts";
+import { addTenantCommands } from "./commands/tenant.ts";
+import { addUpstreamCommands } from "./commands/upstream.ts";
+import { addUpstreamReviewCommands } from "./commands/upstream-review.ts";
+import { addWebhookCommands } from "./commands/webhook.ts";
+import { addUsageCommand } from "./commands/usage.ts";
+import { addListenCommand } from "./commands/listen.ts";
+import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
+import { rewriteInvocation } from "./terminal/invocation.ts";
+import { rejectRepeatedOptions } from "./single-option.ts";
+import { findCommand } from "./find-command.ts";
+import { oneLine, printableJson } from "./terminal/printable.ts";
+import { ValidationError, ResponseError } from "./terminal/server-error.ts";
+import { createTerminal, type ProcessContext, type Terminal } from "./terminal/terminal.ts";
+import { GETTING_STARTED, TOPICS } from "./commands/help-topics.ts";
+import { VERSION } from "./version.ts";
+
+/** Runs one command line to its end; never throws. */
+export async function runCommandLine(args: readonly string[], processContext: ProcessContext): Promise<ExitCode> {
+  const terminal = createTerminal(processContext);
+  const program = createProgram(terminal);
+  try {
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync(args, { from: "user" });
+    return EXIT.ok;
+  } catch (error) {
+    const { exit, message } = failureOf(error, terminal, (code) => helpHint(program, args, code));
+    if (message === "") return exit;
+    if (args.includes("--json")) terminal.stderr.write(`${printableJson(failureJson(error, { exit, message }))}\n`);
+    else terminal.stderr.write(`tenantry: ${oneLine(rewriteInvocation(message, processContext.env))}\n`);
+    return exit;
+  }
+}
+
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command("tenantry")
+    .description("Run MCP endpoints for many tenants: what each one offers, who gets in, what it holds.")
+    .usage("COMMAND [options]")
+    .option("--url <url>", "the server; else TENANTRY_URL, else what login kept, else npm start in this folder")
+    .option(
+      "--token <token>",
+      "an operator's token, which other programs can read here; better TENANTRY_TOKEN or login",
+    )
+    .option("--json", "print JSON instead of tables")
+    .version(VERSION, "-V, --version", "print the version of this program")
+    .option("-q, --quiet", "no notes on stderr, only errors")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(rewriteInvocation(text, terminal.env)),
+      writeErr: (text) => void terminal.stderr.write(rewriteInvocation(text, terminal.env)),
+      outputError: () => {},
+      getOutHelpWidth: () => terminal.stdout.columns || 100,
+      getErrHelpWidth: () => terminal.stderr.columns || 100,
+    })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
+    .helpOption("-h, --help", "show this help")
+    .addHelpText("after", GETTING_STARTED);
+  for (const [title, adders] of Object.entries(GROUPS)) {
+    program.commandsGroup(`${title}:`);
+    for (const add of adders) add(program, terminal);
+  }
+  for (const command of [program, ...program.commands]) command.helpCommand(false);
+  rejectRepeatedOptions(program);
+  return program;
+}
+
+const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
+  "A project": [addInitCommand],
+  Tenants: [addTenantCommands, addApplyCommands, addExportCommand, addBackupCommands],
+  "What a tenant holds": [
+    addResourceCommands,
+    addPromptCommands,
+    addSecretCommands,
+    addUpstreamCommands,
+    addUpstreamReviewCommands,
+  ],
+  "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
+  "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
+  "Trying out": [addCallCommand, addListenCommand, addDoctorCommand],
+  Clients: [addConnectCommand, addStdioCommand],
+  "The whole server": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addErrorsCommands],
+  "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
+};
+
+function addHelpCommand(program: Command, terminal: Terminal): void {
+  program
+    .command("help")
+    .description(`Explain a command, with examples, or one of: ${Object.keys(TOPICS).join(", ")}.`)
+    .argument("[words...]", "such as resource put")
+    .action((words: readonly string[]) => {
+      const topic = TOPICS[words.join("-")];
+      if (topic !== undefined) return void terminal.stdout.write(`${rewriteInvocation(topic, terminal.env)}\n`);
+      let command = program;
+      for (const word of words) {
+        const next = command.commands.find((one) => one.name() === word);
+        if (!next) throw usageError(`there is no help for ${words.join(" ")}; tenantry help lists what there is`);
+        command = next;
+      }
+      command.outputHelp();
+    });
+}
+
+/** What a person is told beside commander's words: an option that it would find too late, and where the right ones stand. */
+function helpHint(program: Command, args: readonly string[], code: string): string {
+  const { command, words } = findCommand(program, args);
+  const known = [...command.options, ...program.options].flatMap(({ short, long }) => [short, long]);
+  const flags = args.flatMap((arg) => /^--[a-z][^=]*/.exec(arg) ?? []);
+  const unknown = flags.find((flag) => !known.includes(flag));
+  // Commander looks for options that must be there first, and so does not say that one of them is misspelt.
+  const misspelt = code === "commander.missingMandatoryOptionValue" && unknown !== undefined;
+  return `${misspelt ? `; there is no option ${unknown}` : ""}; ${["tenantry help", ...words].join(" ")} shows what it takes`;
+}
+
+/** What a program reads with --json in the place of the line: what the server said is told apart from what we did. */
+function failureJson(error: unknown, failure: { readonly exit: ExitCode; readonly message: string }): object {
+  const status = error instanceof ResponseError ? { status: error.status } : {};
+  const errors = error instanceof ValidationError ? { errors: error.memberErrors } : {};
+  return { error: { ...failure, ...status, ...errors } };
+}
+
+/** Errors of ours and of commander are written for people; any other error is a bug of this program. */
+function failureOf(
+  error: unknown,
+  terminal: Terminal,
+  hintFor: (code: string) => string,
+): { exit: ExitCode; message: string } {
+  if (error instanceof CliError) return { exit: error.exit, message: error.message };
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return { exit: EXIT.ok, message: "" };
+    // A group such as `tenantry key` was called without a subcommand; its help has been printed.
+    if (error.code === "commander.help") return { exit: EXIT.usage, message: "" };
+    const message = error.message.replace(/^error: /, "").replace(/\.$/, "");
+    return { exit: EXIT.usage, message: message + hintFor(error.code) };
+  }
+  if (terminal.signal.aborted) return { exit: EXIT.interrupted, message: "interrupted" };
+  const message = error instanceof Error ? error.message : String(error);
+  return { exit: EXIT.refused, message: `unexpected: ${message}` };
+}

@@ -1,0 +1,151 @@
+// Owns the bridge between a local client and its endpoint: each line goes to the era it belongs to, in the order it
+// came. Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
+
+import { ERRORS } from "../../protocol/errors.ts";
+import { BatchResponse } from "./batch-response.ts";
+import { deferred } from "./deferred.ts";
+import { mcpErrorMessage } from "../terminal/mcp-error.ts";
+import { Bridge2025 } from "./bridge-2025.ts";
+import { Bridge2026 } from "./bridge-2026.ts";
+import { OpenRequests, type OpenRequest } from "./open-requests.ts";
+import type { Line } from "./read-lines.ts";
+import {
+  errorText,
+  parseLocalLine,
+  invalidLine,
+  type InvalidMessage,
+  type LocalBatch,
+  type LocalMessage,
+  type LocalNotification,
+  type LocalRequest,
+  type LocalResponse,
+} from "./local-message.ts";
+import type { BridgeOptions } from "./bridge-options.ts";
+
+const DRAIN_TIMEOUT_MS = 3000;
+const MAX_FORWARDING = 1000;
+
+export class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #openRequests: OpenRequests;
+  readonly #era2025: Bridge2025;
+  readonly #era2026: Bridge2026;
+  /** `initialize` or `notifications/initialized` while it is on its way: everything after it must wait. */
+  #handshake: Promise<void> = Promise.resolve();
+  /** Batches that wait for the handshake, or are being taken: nobody counts their calls yet. */
+  #batches: Promise<unknown> = Promise.resolve();
+  /** How many notifications and responses are on their way to the server. */
+  #forwarding = 0;
+  #speaks2026 = false;
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+    this.#openRequests = new OpenRequests(options.signal);
+    this.#era2025 = new Bridge2025(options);
+    this.#era2026 = new Bridge2026(options);
+  }
+
+  /** What is no part of a batch is a line of its own. */
+  readonly #writeLine = async (text?: string): Promise<void> => {
+    if (text !== undefined) await this.#options.write(text);
+  };
+
+  /** Settles when the client has closed its end and open requests are answered, or have had a moment to be. */
+  async run(lines: AsyncIterable<Line>): Promise<void> {
+    for await (const line of lines)
+      await this.#handle("text" in line ? parseLocalLine(line.text) : invalidLine(line.broken));
+    await this.#drain();
+    await this.#era2025.endSession();
+  }
+
+  async #drain(): Promise<void> {
+    const { promise: timeout, resolve } = deferred();
+    const timer = setTimeout(resolve, DRAIN_TIMEOUT_MS);
+    this.#options.signal.addEventListener("abort", () => resolve(), { once: true });
+    if (this.#options.signal.aborted) resolve();
+    const drained = this.#handshake.then(() => this.#batches).then(() => this.#openRequests.drained());
+    await Promise.race([drained, timeout]);
+    clearTimeout(timer);
+  }
+
+  /** Settles when the next line may be read, which is long before the answer. */
+  async #handle(message: LocalMessage | LocalBatch | InvalidMessage, batch?: BatchResponse): Promise<void> {
+    if (message.kind === "garbage") return this.#reject(message, batch?.expect());
+    // Which revision it is in, and so whether that has batches, is known after the handshake.
+    if (message.kind === "batch") {
+      this.#batches = Promise.all([this.#batches, this.#afterHandshake(async () => this.#handleBatch(message))]);
+      return;
+    }
+    if (message.revision !== undefined) this.#speaks2026 = true;
+    if (message.kind === "request") return this.#handleRequest(message, batch?.expect());
+    if (message.method === "notifications/cancelled" && (await this.#cancel2026(message))) return;
+    if (this.#forwarding >= MAX_FORWARDING)
+      return this.#options.log(`${message.method || "a response"} is dropped: too many wait`);
+    this.#forwarding += 1;
+    const work = this.#afterHandshake(async () => this.#forward(message)).finally(() => {
+      this.#forwarding -= 1;
+    });
+    if (message.method === "notifications/initialized") this.#handshake = work;
+  }
+
+  /** Each of its messages goes to the server by itself, so that progress comes back meanwhile. */
+  async #handleBatch({ messages }: LocalBatch): Promise<void> {
+    const { batches, version: revision } = this.#era2025.revision;
+    const hasInitialize = messages.some((one) => one.kind === "request" && one.method === "initialize");
+    const why = hasInitialize ? "initialize must not be part of a batch" : `revision ${revision} has no batches`;
+    if (!batches || hasInitialize)
+      return this.#reject({ kind: "garbage", code: ERRORS.invalidRequest.code, why, id: null });
+    const batch = new BatchResponse(this.#options.write);
+    for (const message of messages) await this.#handle(message, batch);
+    await batch.close();
+  }
+
+  async #handleRequest(request: LocalRequest, respond = this.#writeLine): Promise<void> {
+    const call = this.#openRequests.begin(request, respond);
+    if (!call) {
+      this.#options.log(`${request.method} is refused: too many requests wait for an answer`);
+      const why = "too many requests wait for an answer";
+      return respond(errorText(request.id, why));
+    }
+    const era = request.revision === undefined ? this.#era2025 : this.#era2026;
+    const work = this.#afterHandshake(async () => (call.isOpen ? era.request(call) : undefined));
+    if (request.method === "initialize") this.#handshake = work;
+  }
+
+  /** Does the work after the handshake that may be on its way. Never rejects. */
+  async #afterHandshake(work: () => Promise<void>): Promise<void> {
+    try {
+      await this.#handshake;
+      await work();
+    } catch (error) {
+      if (!this.#options.signal.aborted) this.#options.log(mcpErrorMessage(error, this.#options.endpoint));
+    }
+  }
+
+  async #forward(message: LocalNotification | LocalResponse): Promise<void> {
+    if (message.revision !== undefined) return this.#era2026.forward(message);
+    if (!this.#era2025.isOpen && this.#speaks2026)
+      return this.#options.log(`${message.method || "a response"} is ignored`);
+    try {
+      await this.#era2025.forward(message);
+    } finally {
+      // The server is told first. After that nobody wants an answer, whether the server gives one or not.
+      if (message.method === "notifications/cancelled")
+        await this.#openRequests.find(message.params.requestId)?.cancel();
+    }
+  }
+
+  /** In era 2026 closing a request cancels it, so the server is told nothing. */
+  async #cancel2026({ params }: LocalNotification | LocalResponse): Promise<boolean> {
+    const call: OpenRequest | undefined = this.#openRequests.find(params.requestId);
+    if (call?.request.revision === undefined) return false;
+    await call.cancel();
+    return true;
+  }
+
+  async #reject({ code, why, id }: InvalidMessage, respond = this.#writeLine): Promise<void> {
+    this.#options.log(why);
+    // Era 2026 has no responses without an id, so there the log must do.
+    await respond(id !== null || !this.#speaks2026 ? errorText(id, why, code) : undefined);
+  }
+}

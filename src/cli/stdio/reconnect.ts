@@ -1,0 +1,47 @@
+// Owns giving a local client a new 2025 session for one that the server lost: opened with the client's own words, and
+// asked for all that the lost one had been asked for.
+
+import { resultOf } from "../../mcp-client/message.ts";
+import { buildRequest2025 } from "../../mcp-client/prepared-request.ts";
+import { readResponse } from "../../mcp-client/mcp-reply.ts";
+import type { Session2025 } from "../../mcp-client/session-2025.ts";
+import { open2025, send2025 } from "../../mcp-client/streamable-2025.ts";
+import { nextRequestId } from "../mcp-endpoint.ts";
+import { mcpErrorMessage } from "../terminal/mcp-error.ts";
+import type { SessionState, ReplayableRequest } from "./session-state.ts";
+import type { BridgeOptions } from "./bridge-options.ts";
+
+export async function reconnect(lost: Session2025, state: SessionState, options: BridgeOptions): Promise<Session2025> {
+  const session = await openSession2025(lost, options);
+  if (session.revision !== lost.revision) {
+    options.log(`the new session speaks ${session.revision}, not ${lost.revision}`);
+  }
+  for (const request of state.requestsToReplay()) {
+    if (await replay(session, request, options)) continue;
+    options.log(`${request.method} could not be repeated in the new session`);
+  }
+  return session;
+}
+
+async function openSession2025(lost: Session2025, { endpoint, signal }: BridgeOptions): Promise<Session2025> {
+  try {
+    return (await open2025(endpoint, lost.hello, ownId(), { signal })).session;
+  } catch (error) {
+    const why = mcpErrorMessage(error, endpoint);
+    throw new Error(`the session is lost, and no new one is given: ${why}`, { cause: error });
+  }
+}
+
+async function replay(
+  session: Session2025,
+  replayed: ReplayableRequest,
+  { endpoint, signal }: BridgeOptions,
+): Promise<boolean> {
+  const request = buildRequest2025({ id: ownId(), ...replayed });
+  return resultOf(await readResponse(await send2025(endpoint, session, request, { signal }))) !== undefined;
+}
+
+/** An id that the local client will hardly have chosen for a request of its own. */
+function ownId(): string {
+  return `tenantry-${nextRequestId()}`;
+}

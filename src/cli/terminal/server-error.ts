@@ -1,0 +1,148 @@
+// Owns turning what went wrong between here and a server into one line and an exit code: problem documents (RFC 9457),
+// refused connections, answers from something that is no tenantry server.
+
+import type { Problem, Infer } from "../../admin/contract.ts";
+import { CliError, EXIT, type ExitCode } from "../exit.ts";
+import { oneLine } from "./printable.ts";
+
+type ProblemDocument = Partial<Infer<typeof Problem>>;
+/** A member of what was sent, and what holds for it. `at`: where it stands in a file. */
+export type MemberError = NonNullable<ProblemDocument["errors"]>[number] & { readonly position?: string };
+
+const EXIT_BY_STATUS: Readonly<Record<number, ExitCode>> = {
+  401: EXIT.notAuthorised,
+  403: EXIT.notAuthorised,
+  404: EXIT.notFound,
+  409: EXIT.conflict,
+  412: EXIT.conflict,
+  428: EXIT.conflict,
+  502: EXIT.unreachable,
+  504: EXIT.unreachable,
+};
+
+const MAX_PROBLEM_CHARACTERS = 2000;
+
+export class ResponseError extends CliError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(EXIT_BY_STATUS[status] ?? EXIT.refused, message);
+    this.status = status;
+  }
+}
+
+/** It names the members of what was sent that break a rule. */
+export class ValidationError extends ResponseError {
+  readonly title: string;
+  readonly memberErrors: readonly MemberError[];
+
+  constructor(status: number, title: string, memberErrors: readonly MemberError[]) {
+    const texts = memberErrors.map(({ field, rule, position: at }) => {
+      const location = at === undefined ? field : `${field} (${at})`;
+      return field === "" ? rule : `${location}: ${rule}`;
+    });
+    super(status, oneLine(`${title}: ${texts.join("; ")}`).slice(0, MAX_PROBLEM_CHARACTERS));
+    this.title = title;
+    this.memberErrors = memberErrors;
+  }
+}
+
+export async function toResponseError(response: Response): Promise<ResponseError> {
+  const text = await response.text().catch(() => "");
+  const problem = parseProblem(text, response.headers.get("content-type"));
+  const { errors = [] } = problem ?? {};
+  // They stand in place of the detail, because they say what to change.
+  if (errors.length > 0) return new ValidationError(response.status, titleOf(problem), errors);
+  const errorMessage = problem === undefined ? unexpectedResponseText(response) : problemText(problem, response.status);
+  return new ResponseError(response.status, oneLine(errorMessage).slice(0, MAX_PROBLEM_CHARACTERS));
+}
+
+function parseProblem(text: string, contentType: string | null): ProblemDocument | undefined {
+  if (!/^application\/(?:problem\+)?json\b/i.test(contentType ?? "")) return undefined;
+  try {
+    const value = JSON.parse(text) as ProblemDocument | null;
+    return typeof value === "object" && value !== null && typeof value.title === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const titleOf = ({ title = "" }: ProblemDocument = {}) => title.replace(/\.$/, "");
+
+function problemText(problem: ProblemDocument, status: number): string {
+  const { detail, requestId } = problem;
+  const text = [titleOf(problem), detail].filter(Boolean).join(": ");
+  return status >= 500 && requestId !== undefined ? `${text} (request ${requestId})` : text;
+}
+
+function unexpectedResponseText(response: Response): string {
+  const { status, url } = response;
+  const location = response.headers.get("location");
+  if (status >= 300 && status < 400) return `${url} sends us on to ${location ?? "nowhere"}: give that as --url`;
+  const type = response.headers.get("content-type") ?? "no content type";
+  const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
+  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
+  return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
+}
+
+/** The error that tells a person what it means that `fetch` threw. */
+export function unreachableError(error: unknown, base: string): CliError {
+  const why = reasonOf(error);
+  const hint =
+    codeOf(error) === "ECONNREFUSED"
+      ? ". Is it running? `npm start` starts one; --url or TENANTRY_URL names another"
+      : "";
+  return new CliError(EXIT.unreachable, oneLine(`cannot reach ${base}: ${why}${hint}`), { cause: error });
+}
+
+/** The same for a connection that broke after the request had left. */
+export function connectionLostError(error: unknown, url: string): CliError {
+  const why = reasonOf(error);
+  if (NOT_SENT.has(why)) return unreachableError(error, url);
+  const message = `${url}: ${why} before the answer had come; what was asked may have been done`;
+  return new CliError(EXIT.unreachable, oneLine(message), { cause: error });
+}
+
+function reasonOf(error: unknown): string {
+  return REASONS[codeOf(error)] ?? lastMessage(error);
+}
+
+const NO_TLS = "it speaks no TLS; http:// in place of https://?";
+
+/** Nothing leaves before both sides speak TLS, nor for a port that `fetch` refuses, for which Node has no code. */
+const NOT_SENT: ReadonlySet<string> = new Set([NO_TLS, "bad port"]);
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "the connection was closed",
+  EPIPE: "the connection was closed",
+  UND_ERR_SOCKET: "the connection was closed",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the host name could not be looked up",
+  ETIMEDOUT: "no answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
+  UND_ERR_HEADERS_TIMEOUT: "no answer in time",
+  UND_ERR_BODY_TIMEOUT: "the answer stopped halfway",
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "the file changed while it was sent",
+};
+
+/** Whether the connection broke in a way that another attempt may mend. */
+export function isTransientNetworkError(error: unknown): boolean {
+  return ["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"].includes(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (typeof code === "string") return code;
+  }
+  return "";
+}
+
+function lastMessage(error: unknown): string {
+  let message = String(error);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) message = cause.message || message;
+  return message;
+}

@@ -1,0 +1,235 @@
+// Owns a visit that was let in: under which snapshot, as whom, and what it sees. It is what handlers, sessions and
+// streams are handed, and it can be let in again when its lease has ended.
+
+import { ANONYMOUS, type Principal } from "../auth/principal.ts";
+import type { KeyRing } from "../auth/seal.ts";
+import type { Around, RequestScope, Hooks } from "../handlers/request-scope.ts";
+import type { ResourceStore } from "../handlers/resource-store.ts";
+import { ViewRequestHandlers } from "../catalog/view-request-handlers.ts";
+import type { View } from "../catalog/view.ts";
+import { createViewStore } from "../resources/view-store.ts";
+import type { EffectiveLimits } from "../limits/limit-definitions.ts";
+import type { RequestHandlers } from "../protocol/request-handlers.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { hopsOf } from "../outbound/hops.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { createSessionStubs, type SessionStubs } from "../sessions/session-stubs.ts";
+import type { SessionCaller } from "../sessions/session-caller.ts";
+import { storageKey, type TenantUid, type TenantStub } from "../tenants/object/tenant-uid.ts";
+import { isLeased, type CachedPolicy } from "../tenants/cache/policy-cache.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import { readSecret } from "../tenants/cache/tenant-secrets.ts";
+import { requestIdOf } from "../telemetry/request-id.ts";
+import type { RequestContext } from "./request-context.ts";
+
+/** One of so many parts of a tenant's sessions is for callers with a key. */
+const RESERVED_FRACTION = 4;
+
+export interface AuthorizationGrant {
+  readonly context: RequestContext;
+  readonly snapshot: CachedPolicy;
+  readonly principal: Principal;
+  readonly view: View;
+  readonly document: TenantDocument;
+  readonly limits: EffectiveLimits;
+  readonly refreshBy: RequestScope["refreshBy"];
+  /** Lets the same visit in anew. */
+  readonly reauthorize: (context: RequestContext) => Promise<AuthorizedRequest | Failure>;
+}
+
+export class AuthorizedRequest implements RequestScope, SessionCaller {
+  readonly kind = "entered";
+  readonly context: RequestContext;
+  readonly snapshot: CachedPolicy;
+  readonly principal: Principal;
+  readonly view: View;
+  readonly document: TenantDocument;
+  readonly limits: EffectiveLimits;
+  readonly refreshBy: RequestScope["refreshBy"];
+  #handlers: RequestHandlers | undefined;
+  #sessionStubs: SessionStubs | undefined;
+
+  readonly #reauthorize: AuthorizationGrant["reauthorize"];
+
+  constructor({ context, snapshot, principal, view, document, limits, refreshBy, reauthorize }: AuthorizationGrant) {
+    this.context = context;
+    this.snapshot = snapshot;
+    this.principal = principal;
+    this.view = view;
+    this.document = document;
+    this.limits = limits;
+    context.limits = limits;
+    context.requestScope = this;
+    this.refreshBy = refreshBy;
+    this.#reauthorize = reauthorize;
+  }
+
+  /** Whether the lease lasts: until it ends, nothing that was withdrawn since it began is acknowledged to anybody. */
+  get isLeased(): boolean {
+    return isLeased(this.snapshot);
+  }
+
+  /**
+   * Looked at where something was waited for just before a handler runs: a hook, a validation. Costs one comparison while
+   * the lease holds. A failure: what the call is for was withdrawn meanwhile.
+   */
+  async recheck(call: McpRequest, checkDocument?: DocumentCheck): Promise<Failure | undefined> {
+    if (this.isLeased) return undefined;
+    const reauthorized = await this.#reauthorize(this.context);
+    if (isFailure(reauthorized)) return reauthorized;
+    if (reauthorized.snapshot.version === this.snapshot.version && reauthorized.document === this.document)
+      return undefined;
+    return checkStillVisible(call, reauthorized) ?? checkDocument?.(reauthorized.document);
+  }
+
+  get handlers(): RequestHandlers {
+    return (this.#handlers ??= new ViewRequestHandlers(this.view, this));
+  }
+
+  get mount(): string {
+    return this.context.deployment.path;
+  }
+  get tenant(): string {
+    return this.context.tenant;
+  }
+  get created(): TenantUid {
+    return this.snapshot.created;
+  }
+  get tenantRef(): RequestScope["tenantRef"] {
+    return { id: this.tenant, placement: this.context.placement, uid: this.created };
+  }
+  get profile(): string | null {
+    return this.context.target.profile;
+  }
+  owner(): Promise<string> {
+    return this.context.ownerOf(this.principal.id);
+  }
+  get trace(): RequestScope["trace"] {
+    const { telemetry } = this.context;
+    return telemetry && ((meta) => telemetry.trace(meta));
+  }
+  get hops(): number {
+    return hopsOf(this.context.request.headers);
+  }
+  get sentText(): string | undefined {
+    return this.context.sentText;
+  }
+  get headers(): Headers {
+    return this.context.request.headers;
+  }
+  get requestId(): string {
+    return requestIdOf(this.context.request);
+  }
+  get around(): RequestScope["around"] {
+    const { deployment, target } = this.context;
+    const of = isFailure(target.tenantResult)
+      ? undefined
+      : (target.tenantResult.definition?.around as Around | undefined);
+    if (!deployment.around && !of) return undefined;
+    return [deployment.around, of].filter((one) => one !== undefined);
+  }
+  clientHeader(name: string): string | null {
+    return this.context.request.headers.get(name);
+  }
+  get credential(): RequestContext["target"]["credential"] {
+    return this.context.target.credential;
+  }
+  get access(): View {
+    return this.view;
+  }
+  /** Whoever wants it is about to ask somebody who is bound there. */
+  get env(): RequestContext["env"] {
+    this.context.subrequestCount += 1;
+    return this.context.env;
+  }
+  get ring(): KeyRing {
+    return this.snapshot.ring;
+  }
+  get endedSessions(): CachedPolicy["endedSessions"] {
+    return this.snapshot.endedSessions;
+  }
+  get hooks(): Hooks {
+    return this.context.hooks;
+  }
+  get results(): RequestScope["results"] {
+    return this.context.deployment.features.find(({ results }) => results)?.results;
+  }
+  get emitEvent(): RequestScope["emitEvent"] {
+    return this.context.deployment.features.find(({ emitEvent }) => emitEvent)?.emitEvent;
+  }
+  get identity(): RequestScope["identity"] {
+    return this.context.deployment.features.find(({ identity }) => identity)?.identity?.(this);
+  }
+  get sessionStubs(): SessionStubs {
+    this.context.subrequestCount += 1;
+    const { jurisdiction } = this.context.placement;
+    return (this.#sessionStubs ??= createSessionStubs(this.storageKey, this.env, {
+      stub: () => this.stub(),
+      jurisdiction,
+      ownership: async ({ principal }) => {
+        const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.context.limits;
+        const spare = principal === ANONYMOUS.id ? Math.floor(mostOfAll / RESERVED_FRACTION) : 0;
+        return {
+          owner: await this.context.ownerOf(principal),
+          maxPerOwner: mostOfOwner,
+          maxPerTenant: mostOfAll,
+          spare,
+        };
+      },
+    }));
+  }
+  /** What stands for the tenant in the names of what is kept outside of its authority. */
+  get storageKey(): string {
+    return storageKey(this.tenant, this.created);
+  }
+
+  resources(): ResourceStore {
+    const { view: sight, limits } = this;
+    return createViewStore(
+      { storageKey: this.storageKey, access: sight, limits, bodies: this.env.BODIES },
+      this.contentStub(),
+    );
+  }
+
+  secret(name: string): Promise<string | undefined> {
+    return readSecret({ env: this.env, snapshot: this.snapshot, stub: () => this.stub() }, name);
+  }
+
+  stub(): TenantStub {
+    return this.context.stub(this.created);
+  }
+
+  contentStub(): TenantStub {
+    return this.context.contentStub(this.snapshot.created);
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    this.context.waitUntil(work);
+  }
+
+  onError(error: unknown): void {
+    this.context.onError(error);
+  }
+}
+
+type DocumentCheck = Parameters<RequestScope["recheck"]>[1];
+
+/** Why a call cannot be had that names one thing. Lists and completions are of the whole view. */
+function checkStillVisible({ method, params }: McpRequest, { handlers, view }: AuthorizedRequest): Failure | undefined {
+  if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
+  const [kind, verb] = method.split("/");
+  if (verb !== "call" && verb !== "get") return undefined;
+  const name = String(params.name);
+  const item = verb === "get" ? handlers.prompt(name) : handlers.tool(name);
+  if (item === undefined) return failure("invalidParams", `Unknown ${kind?.slice(0, -1)}: ${name}`);
+  return isFailure(item) ? item : undefined;
+}
+
+/** As the view has it; what is no URI is under no pattern. */
+function uriOf({ uri }: JsonObject): string {
+  const parsed = parseUri(String(uri));
+  return "uri" in parsed ? parsed.uri : "";
+}

@@ -1,0 +1,104 @@
+// Owns reading a request body once, within limits of type, size, depth and number of values, before anything looks at what it says.
+
+import type { Deployment } from "../deployment/deployment.ts";
+import { LIMITS } from "../limits/limit-definitions.ts";
+import { nestingOf, type Nesting } from "../mcp-client/json-text.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { CONTAINER_MEMORY, MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
+import type { BodyState, RequestBody } from "../streams/request-body.ts";
+import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
+import type { Env } from "./request-context.ts";
+
+export const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+/** Of every tenant; each may have a limit of its own below it. */
+export function getMaxBodyBytes({ MAX_BODY_BYTES }: Env): number {
+  return Number(MAX_BODY_BYTES ?? LIMITS.bodyBytes.most);
+}
+
+/** Of a tenant whose document says nothing of it. */
+export function getDefaultBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
+  return Number(MAX_BODY_BYTES ?? limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+}
+
+const MAX_DEPTH = 128;
+/** A shorter text cannot nest deep enough to hurt. */
+const SHALLOW_CHARACTERS = 2048;
+const SHALLOW: Nesting = { containers: 0, depth: 0 };
+
+const JSON_TYPE = "application/json";
+
+export function isJsonType(contentType: string | null): boolean {
+  if (contentType === JSON_TYPE) return true;
+  if (contentType === null) return false;
+  const end = contentType.indexOf(";");
+  const type = end < 0 ? contentType : contentType.slice(0, end);
+  return type.trim().toLowerCase() === JSON_TYPE;
+}
+
+export interface AcceptedTypes {
+  readonly json: boolean;
+  readonly stream: boolean;
+}
+
+/** As the specification has it, and as most clients write it. */
+const ACCEPT_BOTH = "application/json, text/event-stream";
+const ACCEPTS_BOTH: AcceptedTypes = { json: true, stream: true };
+
+/** A missing header accepts everything and is answered with JSON, as is a bare wildcard. */
+export function parseAccept(accept: string | null): AcceptedTypes {
+  if (accept === ACCEPT_BOTH) return ACCEPTS_BOTH;
+  if (accept === null || accept === "") return { json: true, stream: false };
+  let json = false;
+  let stream = false;
+  for (const range of accept.split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
+    if (type === "application/json" || type === "application/*" || type === "*/*") json = true;
+    if (type === "text/event-stream" || type === "text/*") stream = true;
+  }
+  return { json, stream };
+}
+
+const BODY_FAILURES: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failure>> = {
+  tooSlow: failure("tooSlow"),
+  noRoom: {
+    ...failure("unavailable", "Service unavailable: too much is held for others"),
+    retryAfter: MEMORY_RETRY_AFTER_S,
+  },
+};
+
+/** Whoever sends too much wants to know how much may be sent. */
+export function bodyTooLarge(most: number): Failure {
+  return failure("tooLarge", `Request body too large: at most ${most} bytes`);
+}
+
+/** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
+export async function readBodyText(body: RequestBody, most: number): Promise<string | Failure> {
+  const state = await body.read(most);
+  if (state === "more") return bodyTooLarge(most);
+  if (state !== "whole") return BODY_FAILURES[state];
+  return body.text ?? failure("parseError");
+}
+
+export interface ParsedBody {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** `hasRoom`: whether so many bytes more may be held for what is made of the text, before it is made. */
+export function parseJson(text: string, canReserve: (bytes: number) => boolean = () => true): ParsedBody | Failure {
+  const { containers, depth } = text.length > SHALLOW_CHARACTERS ? nestingOf(text, MAX_CONTAINERS) : SHALLOW;
+  if (depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);
+  if (containers > MAX_CONTAINERS) return invalid(`more than ${MAX_CONTAINERS} objects and lists`);
+  if (!canReserve(CONTAINER_MEMORY * containers)) return BODY_FAILURES.noRoom;
+  try {
+    return { text, value: JSON.parse(text) as unknown };
+  } catch {
+    return failure("parseError");
+  }
+}
+
+function invalid(rule: string): Failure {
+  return failure("invalidRequest", `Invalid Request: ${rule}`);
+}

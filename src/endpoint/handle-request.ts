@@ -1,0 +1,135 @@
+// Owns running one call to its encoded answer: where exceptions end, and where the lease is looked at for the last time
+// before a method runs.
+
+import type { CompletedCall } from "../deployment/deployment.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { dispatch, encodeOutcome, encodeFailure, type EncodedResponse } from "../protocol/dispatch.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { MEMORY_BUDGET, MEMORY_RETRY_AFTER_S, SMALL_BYTES } from "../tenants/cache/memory-budget.ts";
+import { authorizeRequest } from "./authorize-request.ts";
+import type { AuthorizedRequest } from "./authorized-request.ts";
+import { concurrencyFailure, concurrencyOf, notifyLimitExceeded } from "./rate-limit.ts";
+import { failureOf } from "./failure-of-error.ts";
+import { isHandlerMethod, runAroundForRejected } from "./rejected-calls.ts";
+
+const NO_MEMORY: Failure = {
+  ...failure("busy", "Temporarily unavailable: too many large answers were not read yet, try again"),
+  retryAfter: MEMORY_RETRY_AFTER_S,
+};
+
+/** Never rejects: an exception becomes an answer that says no more than the error table does. */
+export async function handleRequest(authorized: AuthorizedRequest, call: McpRequest): Promise<EncodedResponse> {
+  const concurrency = concurrencyOf(authorized);
+  const { concurrentCalls } = authorized.limits;
+  const ticket = concurrency.acquire(concurrentCalls, Date.now());
+  if (ticket === undefined) {
+    const rejection = concurrencyFailure(authorized, "concurrentCalls");
+    if (authorized.around && isHandlerMethod(call)) await runAroundForRejected(authorized, call, rejection);
+    return reportCompleted({
+      requestScope: authorized,
+      call,
+      response: encodeFailure(call.id, rejection, call.revision.era),
+    });
+  }
+  try {
+    return await handleCountedRequest(authorized, call);
+  } finally {
+    concurrency.release(ticket);
+  }
+}
+
+function resultTooLong(authorized: AuthorizedRequest): Failure {
+  const { resultBytes: most } = authorized.limits;
+  notifyLimitExceeded(authorized, { name: "resultBytes", most });
+  const message = `Refused: the answer is longer than resultBytes, which is ${most}`;
+  return failure("refused", message, { limit: "resultBytes", most });
+}
+
+/** What is longer than the tenant's limit, or than what can be held until the client has read it, is not sent. */
+function checkResultSize(
+  authorized: AuthorizedRequest,
+  { id, revision: { era } }: McpRequest,
+  encoded: EncodedResponse,
+): EncodedResponse {
+  const { json } = encoded;
+  if (!isWithin(json, authorized.limits.resultBytes)) return encodeFailure(id, resultTooLong(authorized), era);
+  if (json.length <= SMALL_BYTES) return encoded;
+  const holder = authorized.context.clientAddress;
+  // One answer may take more than half of it all, and nobody else's place: what they hold already counts twice.
+  return MEMORY_BUDGET.fits(json.length + MEMORY_BUDGET.reservedFor(holder))
+    ? { ...encoded, clientAddress: holder }
+    : encodeFailure(id, NO_MEMORY, era);
+}
+
+/** Of a character that is no ASCII, UTF-8 takes up to three bytes: only then they are counted. */
+export function isWithin(json: string, most: number): boolean {
+  if (json.length * 3 <= most) return true;
+  return json.length <= most && encoder.encode(json).byteLength <= most;
+}
+
+const encoder = new TextEncoder();
+
+async function runMethod(authorized: AuthorizedRequest, call: McpRequest): Promise<CallOutcome> {
+  const { handlers, view, context } = authorized;
+  return context.envelope
+    ? context.envelope.answer(call, { view, handlers, requestScope: authorized })
+    : dispatch(call, handlers);
+}
+
+/** Where nobody that is around calls was reached, because nothing was found, they are told now. */
+async function runWithAround(authorized: AuthorizedRequest, call: McpRequest): Promise<CallOutcome> {
+  const lookup = { isFound: false };
+  const outcome = await runMethod(authorized, { ...call, lookup });
+  if (!lookup.isFound) await runAroundForRejected(authorized, call, outcome);
+  return outcome;
+}
+
+/** The answer, when whoever hears of calls was told: of a stored call, which may run several times, by the run that ends it. */
+export async function reportCompleted(
+  completed: CompletedCall & { readonly requestScope: AuthorizedRequest; readonly call: McpRequest },
+): Promise<EncodedResponse> {
+  const { call, requestScope, response } = completed;
+  const { telemetry, deployment } = requestScope.context;
+  if (!telemetry && !deployment.onCallCompleted) return response;
+  if ((await call.clientRequester?.isFinalRun?.()) ?? true) {
+    telemetry?.recordCall(call, response);
+    await deployment.onCallCompleted?.(completed);
+  }
+  return response;
+}
+
+/** The same for a call that was counted when it came in. */
+export async function handleCountedRequest(authorized: AuthorizedRequest, call: McpRequest): Promise<EncodedResponse> {
+  const { context } = authorized;
+  context.beginWork();
+  context.method = call.method;
+  try {
+    // Whoever was let in may have waited since, for a session or for others in its batch.
+    const reauthorized = authorized.isLeased ? authorized : await authorizeRequest(context);
+    if (isFailure(reauthorized))
+      return await reportCompleted({
+        requestScope: authorized,
+        call,
+        response: encodeFailure(call.id, reauthorized, call.revision.era),
+      });
+    const outcome = await (reauthorized.around && isHandlerMethod(call)
+      ? runWithAround(reauthorized, call)
+      : runMethod(reauthorized, call));
+    const encoded = encodeOutcome(call.id, outcome, call.revision, reauthorized.view.server);
+    // Its event is told when the visit is done.
+    return await reportCompleted({
+      requestScope: reauthorized,
+      call,
+      response: checkResultSize(reauthorized, call, encoded),
+      outcome,
+    });
+  } catch (error) {
+    authorized.onError(error);
+    const failureResponse = encodeFailure(call.id, failureOf(error, context.request), call.revision.era);
+    return await reportCompleted({ requestScope: authorized, call, response: failureResponse });
+  } finally {
+    context.endWork();
+  }
+}

@@ -1,0 +1,74 @@
+// Owns telling what an author has around calls of those that are refused before they find what they name: unknown,
+// hidden, suspended, over a limit. Refuses to let it change the refusal.
+
+import { runAroundForRejection } from "../handlers/around.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { encodeFailure } from "../protocol/dispatch.ts";
+import { DEFAULT_REVISION, REVISION_2026 } from "../protocol/revisions.ts";
+import type { Failure } from "../protocol/errors.ts";
+import { isObject } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import { NULL_SINK } from "./call-output.ts";
+import type { AuthorizedRequest } from "./authorized-request.ts";
+
+const HANDLER_METHODS: ReadonlySet<unknown> = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+/** Whether it is of what authors write. */
+export function isHandlerMethod({ method }: Pick<McpRequest, "method">): boolean {
+  return HANDLER_METHODS.has(method);
+}
+
+export function runAroundForRejected(
+  authorized: AuthorizedRequest,
+  call: Pick<McpRequest, "method" | "params" | "revision" | "sink">,
+  rejection: CallOutcome,
+): Promise<void> {
+  const { params } = call;
+  const args = isObject(params.arguments) ? params.arguments : undefined;
+  return runAroundForRejection({ name: calledName(authorized, call), call, requestScope: authorized, args }, rejection);
+}
+
+/** Of what was counted: of each message that is over a limit. Features that hear of calls hear of it, too. */
+export async function reportLimited(
+  authorized: AuthorizedRequest,
+  value: unknown,
+  result: Failure | readonly (Failure | undefined)[],
+): Promise<void> {
+  const revision = authorized.context.era === "2026" ? REVISION_2026 : DEFAULT_REVISION;
+  const messages = Array.isArray(value) ? (value as unknown[]) : [value];
+  // Side by side: each may take its time.
+  await Promise.all(
+    messages.map(async (message, at) => {
+      const rejection = isFailure(result) ? result : result[at];
+      if (!rejection || !isObject(message) || !HANDLER_METHODS.has(message.method) || !isObject(message.params)) return;
+      const { method, params } = message;
+      const call = { method: String(method), params, revision, sink: NULL_SINK };
+      if (authorized.around) await runAroundForRejected(authorized, call, rejection);
+      const answer = encodeFailure(undefined, rejection, revision.era);
+      await authorized.context.deployment.onCallCompleted?.({
+        requestScope: authorized,
+        call,
+        response: answer,
+        outcome: rejection,
+      });
+    }),
+  );
+}
+
+/** As what answers would be called, else as it was written. */
+function calledName({ view }: AuthorizedRequest, { method, params }: Pick<McpRequest, "method" | "params">): string {
+  const { name = params.uri } = params;
+  if (typeof name !== "string") return "";
+  if (method === "resources/read") return toPrintableName(name);
+  const item = method === "tools/call" ? view.tool(name, Date.now()) : view.prompt(name, Date.now());
+  return item && !isFailure(item) ? item.target.name : toPrintableName(name);
+}
+
+/** Of a name that nobody gave. */
+const MAX_CHARACTERS = 256;
+
+/** Logs and terminals have it next. */
+function toPrintableName(name: string): string {
+  return name.slice(0, MAX_CHARACTERS).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
+}

@@ -1,0 +1,182 @@
+// Owns the one place where MCP answers become HTTP responses.
+
+import { encodeFailure, type EncodedResponse } from "../protocol/dispatch.ts";
+import { eraOfVersion, type Era } from "../protocol/revisions.ts";
+import type { ErrorKey, Failure, ExceededLimit } from "../protocol/errors.ts";
+import type { EchoId } from "../protocol/jsonrpc.ts";
+import { encodeEvent, SSE_HEADERS, MAX_PAUSE_MS, stopTimer, type Timer } from "./event-stream.ts";
+import type { CallOutput } from "./call-output.ts";
+import type { RequestStream } from "./request-stream.ts";
+import { MEMORY_BUDGET, SMALL_BYTES } from "../tenants/cache/memory-budget.ts";
+import { DeadlineWatcher, type WaitUntilContext } from "../streams/deadline-watcher.ts";
+
+/** What is answered is for who asked, now. Objects that are always the same, because every answer takes one. */
+export const NO_STORE = { "cache-control": "no-store" };
+const JSON_HEADERS = { "content-type": "application/json", ...NO_STORE };
+const JSON_INIT = { status: 200, headers: JSON_HEADERS };
+const ACCEPTED_INIT = { status: 202, headers: NO_STORE };
+const NOTHING_INIT = { status: 204, headers: NO_STORE };
+/** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
+export const BEARER_CHALLENGE = 'Bearer realm="tenantry"';
+
+export function eraOf(request: Request): Era {
+  return eraOfVersion(request.headers.get("mcp-protocol-version"));
+}
+
+const errorKeys = new WeakMap<Response, ErrorKey>();
+
+/** Why a response refuses what was asked with an HTTP status of its own. */
+export function errorKeyOf(response: Response): ErrorKey | undefined {
+  return errorKeys.get(response);
+}
+
+/** `page`: says the same to a person. */
+export function copyErrorKey(rejection: Response, page: Response): Response {
+  const error = errorKeys.get(rejection);
+  if (error) errorKeys.set(page, error);
+  return page;
+}
+
+export function respondAnswer({
+  json,
+  status,
+  error,
+  retryAfter,
+  met: exceeded,
+  challenge,
+  clientAddress: holder,
+}: EncodedResponse): Response {
+  if (status === 200 && retryAfter === undefined) return new Response(createBody(json, holder), JSON_INIT);
+  const headers = {
+    ...JSON_HEADERS,
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    ...((challenge ?? status === 401) && { "www-authenticate": challenge ?? BEARER_CHALLENGE }),
+    ...(exceeded && limitHeaders(exceeded, retryAfter)),
+  };
+  const response = new Response(createBody(json, holder), { status, headers });
+  if (error) errorKeys.set(response, error);
+  return response;
+}
+
+/** https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html */
+function limitHeaders({ name, most, seconds }: ExceededLimit, retryAfter: number | undefined): Record<string, string> {
+  const window = seconds === undefined ? "" : `;w=${seconds}`;
+  const reset = retryAfter === undefined ? "" : `;t=${retryAfter}`;
+  return { "ratelimit-policy": `"${name}";q=${most}${window}`, ratelimit: `"${name}";r=0${reset}` };
+}
+
+export function respondFailure(era: Era, id: EchoId, failure: Failure): Response {
+  return respondAnswer(encodeFailure(id, failure, era));
+}
+
+export function respondAccepted(): Response {
+  return new Response(null, ACCEPTED_INIT);
+}
+
+export function respondNothing(): Response {
+  return new Response(null, NOTHING_INIT);
+}
+
+/** For a client that accepts streams alone: the same answer as the one event of a stream. */
+export async function respondAsStream(response: Response): Promise<Response> {
+  if (response.status !== 200 || response.headers.get("content-type") !== JSON_HEADERS["content-type"]) return response;
+  const headers = new Headers(response.headers);
+  headers.delete("content-length");
+  for (const [name, value] of Object.entries(SSE_HEADERS)) headers.set(name, value);
+  return new Response(encodeEvent(await response.text()), { headers });
+}
+
+export interface RespondOptions {
+  readonly sink: CallOutput;
+  readonly stream: RequestStream;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */
+export async function respondWhenReady(
+  pending: Promise<EncodedResponse>,
+  responding: RespondOptions,
+): Promise<Response> {
+  const { sink, stream } = responding;
+  if (stream.isAccepted) {
+    const stop = runIfSlow(responding, Date.now(), () => stream.start());
+    await Promise.race([pending, stream.whenStarted()]);
+    stop();
+  }
+  if (!stream.events) {
+    const done = await pending;
+    stream.close();
+    return respondAnswer(done);
+  }
+  responding.waitUntil(pending.then((done) => sink.finish(done.json)));
+  return stream.events.respond();
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * A large answer is sent as fast as its client reads it, and its bytes are counted until then; a client that reads nothing ends it. A
+ * short one is sent as it is: what a connection itself takes in is not counted.
+ */
+function createBody(json: string, holder?: string): string | ReadableStream<Uint8Array> {
+  if (json.length <= SMALL_BYTES) return json;
+  const bytes = encoder.encode(json);
+  const reservation = MEMORY_BUDGET.createReservation(holder);
+  reservation.resize(bytes.byteLength, true);
+  let at = 0;
+  let timer: Timer;
+  const finish = () => {
+    stopTimer(timer);
+    reservation.release();
+  };
+  const watch = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    stopTimer(timer);
+    timer = setTimeout(() => {
+      finish();
+      controller.error(new Error("the reader does not read"));
+    }, MAX_PAUSE_MS);
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start: watch,
+      pull: (controller) => {
+        controller.enqueue(bytes.subarray(at, at + SMALL_BYTES));
+        at += SMALL_BYTES;
+        reservation.resize(Math.max(0, bytes.byteLength - at), true);
+        watch(controller);
+        if (at < bytes.byteLength) return;
+        finish();
+        controller.close();
+      },
+      cancel: finish,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const SLOW_AFTER_MS = 2000;
+
+/** Apart from others, because all that wait here wait equally long. Bound: what requests under way wait for. */
+const SLOW_RESPONSES = new DeadlineWatcher();
+
+/**
+ * Runs it once, in the caller's own invocation, if the work is still under way then; work that ends sooner costs no timer. It may be a
+ * second later. The work waits for I/O or has a timer of its own, because the platform ends an invocation that waits for nothing.
+ * Gives what takes it back.
+ */
+function runIfSlow(invocation: WaitUntilContext, now: number, run: () => void): () => void {
+  let isOver = false;
+  let giveUp = () => {};
+  const slow = new Promise<void>((resolve) => {
+    giveUp = resolve;
+  });
+  void slow.then(() => {
+    if (!isOver) run();
+  });
+  const waiter = { due: now + SLOW_AFTER_MS, onTimeout: giveUp };
+  SLOW_RESPONSES.add(waiter, now, invocation);
+  return () => {
+    isOver = true;
+    SLOW_RESPONSES.remove(waiter);
+  };
+}

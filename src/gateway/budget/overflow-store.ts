@@ -1,0 +1,206 @@
+// Owns what is kept for who called, the rest of a result that was cut and what a handler has kept: where it is, the link to
+// it, and reading it. Refuses everybody but the principal that made the call, in the same profile, for as long as they see
+// what they called.
+
+import { ANONYMOUS } from "../../auth/principal.ts";
+import { toBase64 } from "../../auth/seal.ts";
+import type {
+  BudgetedTool,
+  RequestScope,
+  LinkContext,
+  LinkOptions,
+  ResultStore,
+  VisibleNames,
+} from "../../handlers/request-scope.ts";
+import { eventOf } from "../../handlers/error-outcome.ts";
+import type { ResourceLinkBlock } from "../../handlers/content-block.ts";
+import { readBytes, type Bytes } from "../../handlers/read-bytes.ts";
+import { AppError } from "../../protocol/app-error.ts";
+import type { McpRequest } from "../../protocol/mcp-request.ts";
+import { failure } from "../../protocol/errors.ts";
+import { omitUndefined } from "../../protocol/members.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../protocol/call-outcome.ts";
+import type { ResourceRef } from "../../protocol/source.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
+import { MEMORY_BUDGET, MEMORY_RETRY_AFTER_S, type MemoryReservation } from "../../tenants/cache/memory-budget.ts";
+import { withTimeoutOrBusy } from "../../tenants/cache/with-timeout.ts";
+import { takeByteRate } from "./byte-rate-limit.ts";
+import { encodeOverflow, bytesOf, truncateResult, OVERFLOW_URI } from "./truncate-result.ts";
+import { MAX_RESULTS_PER_OWNER, RESULT_LIFETIME_MS, resultStore, type StoredResult } from "./result-store.ts";
+
+type TruncatableOutcome = CallOutcome | InvalidArguments;
+
+export const overflowStore: ResultStore = {
+  enforceBudget: truncateOutcome,
+  isOverflow: isOverflowUri,
+  link: storeLinked,
+  read: readOverflow,
+};
+
+async function truncateOutcome(
+  outcome: TruncatableOutcome,
+  { wire, name, budget }: BudgetedTool,
+  requestScope: RequestScope,
+): Promise<TruncatableOutcome> {
+  if (outcome.kind !== "complete" || isAnonymous(requestScope)) return outcome;
+  const { result } = outcome;
+  const json = result instanceof SerializedResult ? result.json : JSON.stringify(result);
+  const truncated = truncateResult(json, bytesOf(budget), wire.outputSchema !== undefined);
+  if (!truncated) return outcome;
+  const id = crypto.randomUUID();
+  const uri = OVERFLOW_URI + id;
+  const body = encodeOverflow(truncated, uri, MAX_RESULTS_PER_OWNER.bytes);
+  const onStoreError = (error: unknown) => {
+    requestScope.hooks.onError?.(error, eventOf({ name, call: { method: "tools/call" }, requestScope }));
+    return null;
+  };
+  const expiresAt = body
+    ? await storeResult({ id, ...(await ownerOf(requestScope)), tool: name, body }, requestScope).catch(onStoreError)
+    : null;
+  const location = expiresAt === null ? "could not be kept" : `is at ${uri} until ${new Date(expiresAt).toISOString()}`;
+  const text = `The result is longer than this profile allows: ${truncated.summary}. The rest ${location}.`;
+  const link = { type: "resource_link", uri, name: `${String(wire.name)}: the rest`, size: body?.byteLength };
+  const content = [...truncated.items, { type: "text", text }, ...(expiresAt === null ? [] : [link])];
+  return { kind: "complete", result: { ...truncated.result, content } };
+}
+
+/** What stands in the place of a tool's name, where it was another call that has something kept: `method NAME`. */
+const callLabelOf = ({ method }: McpRequest, name: string) => (method === "tools/call" ? name : `${method} ${name}`);
+const MIN_LIFETIME_MS = 60_000;
+const MAX_LIFETIME_MS = 86_400_000;
+
+async function storeLinked(
+  body: string | Bytes,
+  options: LinkOptions,
+  linking: LinkContext,
+): Promise<ResourceLinkBlock> {
+  const { name, ttl = RESULT_LIFETIME_MS } = options;
+  if (!(ttl >= MIN_LIFETIME_MS && ttl <= MAX_LIFETIME_MS)) {
+    throw new RangeError(`ctx.link: ttl is a number of milliseconds from ${MIN_LIFETIME_MS} to ${MAX_LIFETIME_MS}`);
+  }
+  if (typeof name !== "string") throw new TypeError("ctx.link: name is a string");
+  const { call, requestScope } = linking;
+  // What an answer cannot have, nobody could read.
+  const maxBytes = Math.min(MAX_RESULTS_PER_OWNER.bytes, requestScope.limits.resultBytes);
+  const id = crypto.randomUUID();
+  const uri = OVERFLOW_URI + id;
+  const { size, ...content } = await contentOf(body, options, { maxBytes, signal: linking.signal });
+  const encoded = new TextEncoder().encode(JSON.stringify({ contents: [{ uri, ...content }] }));
+  if (encoded.byteLength > maxBytes) throw new RangeError(`ctx.link: "${name}" is longer than ${maxBytes} bytes`);
+  const tool = callLabelOf(call, linking.name);
+  const expiresAt = await storeResult(
+    { id, ...(await ownerOf(requestScope)), tool, body: encoded, lifetimeMs: ttl },
+    requestScope,
+  );
+  if (expiresAt === null) throw new AppError("busy", { retryAfter: MEMORY_RETRY_AFTER_S });
+  return omitUndefined({ type: "resource_link" as const, uri, name, mimeType: content.mimeType, size });
+}
+
+/** `size`: bytes. */
+async function contentOf(
+  body: string | Bytes,
+  { mimeType }: LinkOptions,
+  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: () => AbortSignal },
+): Promise<{ readonly size: number; readonly mimeType?: string; readonly text?: string; readonly blob?: string }> {
+  if (typeof body === "string") {
+    return { size: new TextEncoder().encode(body).byteLength, mimeType: mimeType ?? "text/plain", text: body };
+  }
+  const bytes = await readBytes(body, maxBytes, signal);
+  const blobType = body instanceof Blob && body.type !== "" ? body.type : undefined;
+  return omitUndefined({ size: bytes.byteLength, mimeType: mimeType ?? blobType, blob: toBase64(bytes) });
+}
+
+/**
+ * null: there is no room for it, here while it waits for the authority, or there; or it is too much at once. Rejects where
+ * nobody knows whether it is kept.
+ */
+async function storeResult(result: StoredResult, requestScope: RequestScope): Promise<number | null> {
+  const { byteLength } = result.body;
+  const reservation = reserveMemory(
+    { memoryBytes: byteLength, transferBytes: byteLength, owner: result.principal },
+    requestScope,
+  );
+  if (!reservation) return null;
+  try {
+    return await withTimeoutOrBusy(createRpcClient(requestScope.stub(), resultStore).put(result));
+  } finally {
+    reservation.release();
+  }
+}
+
+function isOverflowUri(uri: string): boolean {
+  return uri.startsWith(OVERFLOW_URI);
+}
+
+async function readOverflow(
+  { uri, asked }: ResourceRef,
+  call: McpRequest,
+  requestScope: RequestScope,
+  visibleNames: VisibleNames,
+): Promise<CallOutcome> {
+  const notFound = failure("resourceNotFound", undefined, { uri: asked });
+  const id = uri.slice(OVERFLOW_URI.length);
+  const { owner, principal } = await ownerOf(requestScope);
+  const results = createRpcClient(requestScope.stub(), resultStore);
+  const info = await withTimeoutOrBusy(results.getInfo(id, owner));
+  if (!info) return notFound;
+  const originalCall = toOriginalCall(visibleNames, info.tool);
+  if (!originalCall) return notFound;
+  const rejection = await requestScope.recheck({ ...call, ...originalCall });
+  if (rejection) return rejection;
+  // It is in memory as bytes and as a text.
+  const reservation = reserveMemory(
+    { memoryBytes: 2 * info.bytes, transferBytes: info.bytes, owner: principal },
+    requestScope,
+  );
+  if (!reservation) throw new AppError("busy", { retryAfter: MEMORY_RETRY_AFTER_S });
+  try {
+    const stored = await withTimeoutOrBusy(results.get(id, owner));
+    return stored
+      ? { kind: "complete", result: new SerializedResult(new TextDecoder().decode(stored.body)) }
+      : notFound;
+  } finally {
+    reservation.release();
+  }
+}
+
+/** The call of which something was kept, made again: a tool's name, or as `ofCall` writes it. undefined: it is not seen. */
+function toOriginalCall(visibleNames: VisibleNames, tool: string): Pick<McpRequest, "method" | "params"> | undefined {
+  // A tool of an upstream may have blanks and slashes in its name, behind its `ID__`.
+  const [, method = "tools/call", name = tool] = /^([a-z]+\/\S+) (.*)$/s.exec(tool) ?? [];
+  if (method === "resources/read") return visibleNames.sees(name) ? { method, params: { uri: name } } : undefined;
+  // What is listed and completed is of the whole view.
+  if (!/call|get/.test(method)) return { method, params: {} };
+  const all = method === "tools/call" ? visibleNames.tools : visibleNames.prompts;
+  const wire = all.find(({ target }) => target.name === name)?.wire;
+  return wire && { method, params: { name: wire.name } };
+}
+
+interface ReservationRequest {
+  /** Bytes in memory. */
+  readonly memoryBytes: number;
+  /** Bytes that the authority writes or reads. */
+  readonly transferBytes: number;
+  readonly owner: string;
+}
+
+/** undefined: not now. */
+function reserveMemory(
+  { memoryBytes, transferBytes, owner }: ReservationRequest,
+  { tenant }: RequestScope,
+): MemoryReservation | undefined {
+  const reservation = MEMORY_BUDGET.createReservation(`tenant ${tenant}`);
+  if (reservation.resize(memoryBytes) && takeByteRate(`${tenant} ${owner}`, transferBytes, Date.now()))
+    return reservation;
+  reservation.release();
+  return undefined;
+}
+
+function isAnonymous({ principal }: RequestScope): boolean {
+  return principal.id === ANONYMOUS.id;
+}
+
+async function ownerOf(requestScope: RequestScope): Promise<Pick<StoredResult, "owner" | "principal">> {
+  const principal = await requestScope.owner();
+  return { owner: JSON.stringify([principal, requestScope.profile]), principal };
+}

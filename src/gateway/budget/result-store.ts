@@ -1,0 +1,127 @@
+// Owns what was left out of results that were too long for a profile: each for one principal in one profile, for some
+// minutes, in pieces as large as a row may be. Bounded: the oldest make room. Refuses to give it to anybody else.
+
+import { ceilToMinute } from "../../tenants/object/body-garbage.ts";
+import type { StoreHost, Store } from "../../tenants/object/store.ts";
+
+export const RESULT_LIFETIME_MS = 15 * 60_000;
+const MIB = 1024 * 1024;
+/** Of one principal, in all profiles, and of all: how many, and how many bytes. */
+export const MAX_RESULTS_PER_OWNER = { count: 20, bytes: 4 * MIB };
+const MAX_RESULTS = { count: 1000, bytes: 64 * MIB };
+const MAX_WITHOUT_CREDENTIAL = { count: 250, bytes: 16 * MIB };
+/** With which an owner begins who has no credential: see `storedAddress`. No principal's id does. */
+const NO_CREDENTIAL = "address ";
+/** A row has at most 2 MB. */
+const CHUNK_BYTES = MIB;
+
+export interface StoredResult {
+  /** Nobody can guess it. */
+  readonly id: string;
+  /** The principal and the profile. */
+  readonly owner: string;
+  readonly principal: string;
+  /** The tool whose result it is, by the name that its source gives it. */
+  readonly tool: string;
+  readonly body: Uint8Array;
+  /** 15 minutes when absent. */
+  readonly lifetimeMs?: number;
+}
+
+export interface ResultMethods {
+  /** Until when it can be read, milliseconds since the epoch; null: there is no room for it. */
+  put(result: StoredResult): number | null;
+  /** How long it is; undefined: there is none, or none any more, or it is somebody else's. */
+  getInfo(id: string, owner: string): { readonly tool: string; readonly bytes: number } | undefined;
+  get(id: string, owner: string): { readonly tool: string; readonly body: Uint8Array } | undefined;
+}
+
+export const resultStore: Store<ResultMethods> = {
+  name: "results",
+  methods: { put: { idempotent: true }, getInfo: { idempotent: true }, get: { idempotent: true } },
+  migrations: [
+    `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
+       bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (id, part))`,
+    "CREATE INDEX results_by_end ON results (until)",
+    // Has all that is counted: in the rows, what stands behind a body is a megabyte away.
+    "CREATE INDEX results_by_principal ON results (principal, id, bytes)",
+  ],
+  open: (host) => ({
+    methods: {
+      put: (result) => host.transaction(() => putResult(host, result)),
+      getInfo: (id, owner) => getResultInfo(host, id, owner),
+      get: (id, owner) => getResult(host, id, owner),
+    },
+    alarm: async (now) => {
+      host.sql.exec("DELETE FROM results WHERE until <= ?", now);
+      const { at } = host.sql.exec<{ at: number | null }>("SELECT min(until) AS at FROM results").one();
+      return at ?? undefined;
+    },
+  }),
+};
+
+function putResult(
+  host: StoreHost,
+  { id, owner, principal, tool, body, lifetimeMs = RESULT_LIFETIME_MS }: StoredResult,
+): number | null {
+  const { sql } = host;
+  const { byteLength } = body;
+  // The same once more, because nobody heard that it was kept, takes the place of the first.
+  sql.exec("DELETE FROM results WHERE id = ?", id);
+  if (byteLength > MAX_RESULTS_PER_OWNER.bytes || !host.hasCapacity()) return null;
+  evictToFit(sql, byteLength, { where: "principal = ?", bindings: [principal], limits: MAX_RESULTS_PER_OWNER });
+  // Whoever has no credential takes nobody's place who has one.
+  if (principal.startsWith(NO_CREDENTIAL)) {
+    evictToFit(sql, byteLength, {
+      where: `principal GLOB '${NO_CREDENTIAL}*'`,
+      bindings: [],
+      limits: MAX_WITHOUT_CREDENTIAL,
+    });
+  }
+  evictToFit(sql, byteLength, { where: "true", bindings: [], limits: MAX_RESULTS });
+  const expiresAt = ceilToMinute(host.now() + lifetimeMs);
+  for (let from = 0; from < byteLength; from += CHUNK_BYTES) {
+    const chunk = body.slice(from, from + CHUNK_BYTES).buffer;
+    const row = [id, from, owner, tool, chunk.byteLength, expiresAt, chunk, principal];
+    const columns = "id, part, owner, tool, bytes, until, body, principal";
+    sql.exec(`INSERT INTO results (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
+  }
+  host.scheduleAlarm(expiresAt);
+  return expiresAt;
+}
+
+interface Quota {
+  readonly where: string;
+  readonly bindings: readonly string[];
+  readonly limits: { readonly count: number; readonly bytes: number };
+}
+
+function evictToFit(sql: SqlStorage, needed: number, { where, bindings, limits }: Quota): void {
+  const query = `SELECT id, sum(bytes) AS bytes FROM results WHERE ${where} GROUP BY id ORDER BY min(rowid)`;
+  const rows = sql.exec<{ id: string; bytes: number }>(query, ...bindings).toArray();
+  let sum = rows.reduce((total, row) => total + row.bytes, needed);
+  rows.forEach(({ id, bytes }, at) => {
+    if (rows.length - at < limits.count && sum <= limits.bytes) return;
+    sum -= bytes;
+    sql.exec("DELETE FROM results WHERE id = ?", id);
+  });
+}
+
+function getResultInfo(host: StoreHost, id: string, owner: string): ReturnType<ResultMethods["getInfo"]> {
+  const query = "SELECT tool, sum(bytes) AS bytes FROM results WHERE id = ? AND owner = ? AND until > ? GROUP BY id";
+  return host.sql.exec<{ tool: string; bytes: number }>(query, id, owner, host.now()).toArray()[0];
+}
+
+function getResult(host: StoreHost, id: string, owner: string): ReturnType<ResultMethods["get"]> {
+  const query = "SELECT tool, body FROM results WHERE id = ? AND owner = ? AND until > ? ORDER BY part";
+  const rows = host.sql.exec<{ tool: string; body: ArrayBuffer }>(query, id, owner, host.now()).toArray();
+  const [first] = rows;
+  if (!first) return undefined;
+  const body = new Uint8Array(rows.reduce((total, row) => total + row.body.byteLength, 0));
+  let at = 0;
+  for (const { body: chunk } of rows) {
+    body.set(new Uint8Array(chunk), at);
+    at += chunk.byteLength;
+  }
+  return { tool: first.tool, body };
+}

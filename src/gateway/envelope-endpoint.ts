@@ -1,0 +1,326 @@
+// Owns a message that names its upstream beside itself, in `server_id`: it goes there as it is, and what comes back comes
+// back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
+
+import { applyAround } from "../handlers/around.ts";
+import { runBeforeCall } from "../handlers/run-handler-call.ts";
+import type { GatewayEnvelope, EnvelopeContext } from "../deployment/deployment.ts";
+import type { ListedKind } from "../protocol/definition.ts";
+import { arrayElements, objectMembers, hasDuplicateMembers } from "../mcp-client/json-text.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { parseCompletion } from "../protocol/methods/completion.ts";
+import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
+import { toolError } from "../protocol/methods/tools.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments } from "../protocol/call-outcome.ts";
+import type { ResourceRef } from "../protocol/source.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { KEY_OF } from "./check-definition.ts";
+import { forwardCall } from "./forward-call.ts";
+import type { UpstreamTarget } from "./upstream-call.ts";
+import { policyName } from "./listed-name.ts";
+import { addFlagsToText, createFlagLookup, flagsOf } from "./review/definition-flags.ts";
+import { toListedUri, toOwnUri, renameResultUris } from "./uris/ui-uris.ts";
+import type { UpstreamCatalog } from "./upstream-catalog.ts";
+import type { UpstreamSource } from "./upstream-source.ts";
+
+/** The code that `docs/founding-documents.md` demands for it, in both eras. */
+const UNKNOWN_SERVER = -32001;
+
+export function parseEnvelope(body: unknown): GatewayEnvelope | Failure {
+  if (!isObject(body)) return failure("invalidRequest", "Invalid Request: a message is a JSON object");
+  const { server_id: server, ...message } = body;
+  if (typeof server !== "string") return invalid("server_id", "must name an upstream of this tenant");
+  return {
+    message,
+    toLimitedMessage: (view) => withListedName(server, message, view),
+    answer: async (call, context) => dispatchToUpstream(server, call, context),
+  };
+}
+
+function withListedName(server: string, message: JsonObject, { tools }: EnvelopeContext["view"]): JsonObject {
+  const { params } = message;
+  if (!isObject(params) || typeof params.name !== "string") return message;
+  const target = policyName(server, params.name);
+  const listed = tools.find((tool) => tool.target.name === target);
+  return { ...message, params: { ...params, name: listed?.wire.name ?? target } };
+}
+
+/** A call at one upstream. */
+interface MethodContext {
+  readonly source: UpstreamSource;
+  readonly upstreamTarget: UpstreamTarget;
+  readonly call: McpRequest;
+  readonly context: EnvelopeContext;
+}
+
+type EnvelopeMethod = (at: MethodContext) => CallOutcome | Promise<CallOutcome>;
+
+const METHODS: Readonly<Record<string, EnvelopeMethod>> = {
+  "tools/list": (at) => listDefinitions(at, "tools"),
+  "prompts/list": (at) => listDefinitions(at, "prompts"),
+  "resources/list": (at) => listDefinitions(at, "resources"),
+  "resources/templates/list": (at) => listDefinitions(at, "resourceTemplates"),
+  "tools/call": callTool,
+  "prompts/get": getPrompt,
+  "resources/read": readResource,
+  "completion/complete": complete,
+  "server/discover": discover,
+  "logging/setLevel": forwardUnchanged,
+  ping: forwardUnchanged,
+};
+
+async function dispatchToUpstream(server: string, call: McpRequest, context: EnvelopeContext): Promise<CallOutcome> {
+  const { view } = context;
+  const source = view.visibleSources.find((one): one is UpstreamSource => one.id === server && "upstream" in one);
+  if (!source) {
+    return { ...failure("foreign", `Server '${server}' not found`), code: UNKNOWN_SERVER };
+  }
+  const { upstreamTarget, state } = source;
+  const method = Object.hasOwn(METHODS, call.method) ? METHODS[call.method] : undefined;
+  if (!method) return failure("methodNotFound");
+  if (upstreamTarget) return method({ source, upstreamTarget, call, context });
+  const why = state.kind === "fresh" ? "" : state.why;
+  return failure("unreachableServer", undefined, { server, fault: "unread", why });
+}
+
+/** What the view shows of this upstream, by the names that its source has for them, before a profile renames any. */
+function visibleNames(
+  { source, context: { view } }: { readonly source: UpstreamSource; readonly context: Pick<EnvelopeContext, "view"> },
+  kind: ListedKind,
+): ReadonlySet<string> {
+  const isFromSource = (things: readonly unknown[]) => {
+    const own = new Set(things);
+    return (thing: unknown) => own.has(thing);
+  };
+  switch (kind) {
+    case "tools":
+      return new Set(
+        view.tools
+          .map(({ target }) => target)
+          .filter(isFromSource(source.tools))
+          .map(({ name }) => name),
+      );
+    case "prompts":
+      return new Set(
+        view.prompts
+          .map(({ target }) => target)
+          .filter(isFromSource(source.prompts))
+          .map(({ name }) => name),
+      );
+    case "resources":
+      return new Set(view.resources.filter(isFromSource(source.resources)).map(({ uri }) => uri));
+    case "resourceTemplates":
+      return new Set(view.templates.filter(isFromSource(source.templates)).map(({ wire }) => wire.uriTemplate));
+  }
+}
+
+function forwardUnchanged({ upstreamTarget, call, context: { requestScope } }: MethodContext): Promise<CallOutcome> {
+  return forwardCall(
+    upstreamTarget,
+    { method: call.method, params: call.params, repeatable: true },
+    call,
+    requestScope,
+  );
+}
+
+/**
+ * Under `trust: review` the upstream's instructions to the model wait for approval like its definitions; else those that deserve
+ * a second look are left out, as on `/mcp`.
+ */
+async function discover(at: MethodContext): Promise<CallOutcome> {
+  const outcome = await forwardUnchanged(at);
+  if (outcome.kind !== "complete") return outcome;
+  const { result } = outcome;
+  const value = result instanceof SerializedResult ? (JSON.parse(result.json) as JsonObject) : result;
+  const { instructions: own, ...rest } = value;
+  const reviewed = reviewedCatalogOf(at);
+  if (!reviewed && flagsOf(own).length === 0) {
+    // Of what stands there twice the first may be other words than those that were looked at.
+    const isClear = !(result instanceof SerializedResult) || !hasDuplicateMembers(result.json, JSON.stringify(value));
+    return isClear ? outcome : { ...outcome, result: value };
+  }
+  const { instructions } = reviewed ?? {};
+  return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
+}
+
+/** Under `trust: review`, the catalog with what was approved; else undefined. */
+function reviewedCatalogOf({ source: { catalog } }: MethodContext): UpstreamCatalog | undefined {
+  return catalog?.waiting === undefined ? undefined : catalog;
+}
+
+/** As the upstream lists it now, and what deserves a second look says so, as on `/mcp`. */
+async function listDefinitions(at: MethodContext, kind: ListedKind): Promise<CallOutcome> {
+  const reviewed = reviewedCatalogOf(at);
+  const toItems = createItemFilter(at, kind);
+  // What was approved is listed without asking the upstream: what it lists by now may differ.
+  if (reviewed) {
+    const json = `{"${kind}":[${reviewed.texts[kind].flatMap(toItems).join()}]}`;
+    return { kind: "complete", result: JSON.parse(json) as JsonObject, cache: at.context.view.cache };
+  }
+  const outcome = await forwardUnchanged(at);
+  if (outcome.kind !== "complete") return outcome;
+  const { result } = outcome;
+  const isSerialized = result instanceof SerializedResult;
+  const json = filterListText(isSerialized ? result.json : JSON.stringify(result), kind, toItems);
+  return { ...outcome, result: isSerialized ? new SerializedResult(json, true) : (JSON.parse(json) as JsonObject) };
+}
+
+/** What is listed of a definition: nothing, where the view hides it, or readers may find different things in it. */
+function createItemFilter(at: MethodContext, kind: ListedKind): (item: string) => string[] {
+  const visible = visibleNames(at, kind);
+  const { catalog } = at.source;
+  const flagsAt = createFlagLookup(catalog?.texts[kind] ?? [], catalog?.flagged?.[kind]);
+  return (item) => {
+    const wire: unknown = JSON.parse(item);
+    if (!isObject(wire) || !visible.has(keyOf(wire, kind, at.upstreamTarget.id))) return [];
+    const flags = flagsAt(item, wire);
+    return flags === undefined ? [] : [flags.length === 0 ? item : addFlagsToText(item, flags)];
+  };
+}
+
+/** The name of an item as it stands in the set of `shownOf`. */
+function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
+  const own = String(item[KEY_OF[kind]]);
+  if (KEY_OF[kind] === "name") return policyName(id, own);
+  const listed = toListedUri(id, own);
+  const parsed = kind === "resources" ? parseUri(listed) : { uri: listed };
+  return "uri" in parsed ? parsed.uri : listed;
+}
+
+const MAX_ITEMS = 100_000;
+
+/** The same text, with what is said of each item in its place. */
+function filterListText(json: string, kind: ListedKind, toItems: (item: string) => string[]): string {
+  const members = objectMembers(json, MAX_ITEMS) ?? [];
+  let isUnchanged = members.length > 0;
+  const parts = members.map(({ name, text }) => {
+    if (name !== kind) return `${JSON.stringify(name)}:${text}`;
+    const all = arrayElements(text, MAX_ITEMS) ?? [];
+    const items = all.flatMap(toItems);
+    isUnchanged &&= all.length > 0 && items.length === all.length && items.every((item, place) => item === all[place]);
+    return `${JSON.stringify(name)}:[${items.join()}]`;
+  });
+  return isUnchanged ? json : `{${parts.join()}}`;
+}
+
+async function callTool(at: MethodContext): Promise<CallOutcome> {
+  const { call, context, upstreamTarget } = at;
+  const name = readString(call.params, "name");
+  if (isFailure(name)) return name;
+  const args = readObject(call, "arguments");
+  if (isFailure(args)) return args;
+  const target = policyName(upstreamTarget.id, name);
+  const listedTool =
+    visibleNames(at, "tools").has(target) && context.view.tools.find((tool) => tool.target.name === target);
+  const tool = listedTool ? context.handlers.tool(listedTool.wire.name) : undefined;
+  if (!listedTool || !tool) return failure("invalidParams", `Unknown tool: ${name}`);
+  if (isFailure(tool)) return tool;
+  const outcome = withOwnUris(at, await tool.call(args.value, withName(call, listedTool.wire.name)));
+  return outcome.kind === "invalidArguments" ? toolError("Invalid arguments") : outcome;
+}
+
+async function getPrompt(at: MethodContext): Promise<CallOutcome> {
+  const { call, context, upstreamTarget } = at;
+  const name = readString(call.params, "name");
+  if (isFailure(name)) return name;
+  const args = readStrings(call, "arguments");
+  if (isFailure(args)) return args;
+  const target = policyName(upstreamTarget.id, name);
+  const listedPrompt =
+    visibleNames(at, "prompts").has(target) && context.view.prompts.find((prompt) => prompt.target.name === target);
+  const prompt = listedPrompt ? context.handlers.prompt(listedPrompt.wire.name) : undefined;
+  if (!listedPrompt || !prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
+  return isFailure(prompt)
+    ? prompt
+    : withOwnUris(at, await prompt.get(args.value, withName(call, listedPrompt.wire.name)));
+}
+
+/** The call as the view knows it: whether it may still be had is looked up by the listed name. */
+function withName(call: McpRequest, name: string): McpRequest {
+  return { ...call, params: { ...call.params, name } };
+}
+
+/** Under the names that the upstream gives its user interfaces: here nothing of ours stands in a result. */
+function withOwnUris<T extends CallOutcome | InvalidArguments>(
+  { upstreamTarget: { id } }: MethodContext,
+  outcome: T,
+): T {
+  if (outcome.kind !== "complete") return outcome;
+  const { result } = outcome;
+  const json = result instanceof SerializedResult ? result.json : JSON.stringify(result);
+  const ownJson = renameResultUris(json, (uri) => toOwnUri(id, uri));
+  if (ownJson === json) return outcome;
+  return {
+    ...outcome,
+    result: result instanceof SerializedResult ? new SerializedResult(ownJson, result.isFinal) : JSON.parse(ownJson),
+  };
+}
+
+async function readResource(at: MethodContext): Promise<CallOutcome> {
+  const { handlers, requestScope, view } = at.context;
+  const uri = String(at.call.params.uri);
+  if (view.resultBudget && requestScope.results?.isOverflow(uri))
+    return handlers.readResource({ uri, asked: uri }, at.call);
+  return withOwnUris(at, await readListed(at));
+}
+
+async function readListed({
+  source,
+  upstreamTarget,
+  call,
+  context: { view, requestScope: host },
+}: MethodContext): Promise<CallOutcome> {
+  const ownUri = readString(call.params, "uri");
+  if (isFailure(ownUri)) return ownUri;
+  const listedUri = toListedUri(upstreamTarget.id, ownUri);
+  const parsed = parseUri(listedUri);
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: ownUri });
+  const { uri } = parsed;
+  const notFound = failure("resourceNotFound", undefined, { uri: ownUri });
+  if (!view.sees(uri)) return notFound;
+  const run = async () =>
+    (await readVisibleResource({ source, call, requestScope: host, view }, { uri, asked: listedUri })) ?? notFound;
+  return applyAround({ name: uri, call, requestScope: host, repeatable: true }, run);
+}
+
+type VisibleResourceContext = Pick<MethodContext, "source" | "call"> & Pick<EnvelopeContext, "view" | "requestScope">;
+
+/** undefined: there is no such resource. */
+async function readVisibleResource(
+  { source, call, requestScope, view }: VisibleResourceContext,
+  { uri, asked }: ResourceRef,
+): Promise<CallOutcome | undefined> {
+  const hookRefusal = await runBeforeCall(uri, call, requestScope);
+  if (hookRefusal !== undefined) return failure("refused", hookRefusal);
+  // As the view knows it: whether it may still be had is looked up by that.
+  const listedCall = { ...call, params: { ...call.params, uri } };
+  const rejection = await requestScope.recheck(listedCall);
+  if (rejection) return rejection;
+  const resource = source.resources.find((one) => one.uri === uri);
+  if (resource) return resource.read({ uri, asked }, listedCall, requestScope);
+  const further = await source.shelf?.read({ uri, asked }, listedCall, requestScope);
+  if (further) return further;
+  for (const template of source.templates.filter((one) => view.templates.includes(one))) {
+    const outcome = await template.read({ uri, asked }, listedCall, requestScope);
+    if (outcome) return outcome;
+  }
+  return undefined;
+}
+
+async function complete(at: MethodContext): Promise<CallOutcome> {
+  const { call, upstreamTarget } = at;
+  const completion = parseCompletion(call);
+  if (isFailure(completion)) return completion;
+  const { ref, name, value, known } = completion;
+  const isVisible =
+    ref.type === "prompt"
+      ? visibleNames(at, "prompts").has(policyName(upstreamTarget.id, ref.name))
+      : visibleNames(at, "resourceTemplates").has(toListedUri(upstreamTarget.id, ref.uri));
+  if (!isVisible) return invalid("ref", "names nothing here");
+  const context = call.params.context === undefined ? {} : { context: { arguments: known } };
+  return forwardUnchanged({
+    ...at,
+    call: { ...call, params: { ...call.params, argument: { name, value }, ...context } },
+  });
+}

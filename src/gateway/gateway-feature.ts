@@ -1,0 +1,109 @@
+// Owns the feature `gateway()` as a Worker's author imports it: upstreams, and the endpoint on which a message names one.
+
+import { insecureTransportError } from "../auth/origin.ts";
+import type { BuiltInFeature, Bindings, BuiltInRoutes, GatewayEnvelope } from "../deployment/deployment.ts";
+import type { Feature } from "../deployment/feature.ts";
+import { createGatewayFeature, type GatewayOptions } from "./gateway.ts";
+import { parseEnvelope } from "./envelope-endpoint.ts";
+import { stripMountPath } from "../deployment/mount.ts";
+import { classify } from "../protocol/classify.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isObject, isRequestId, type EchoId } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { serveWithAppUser, type Endpoint } from "../endpoint/serve.ts";
+import { authorizeRequest } from "../endpoint/authorize-request.ts";
+import { createRequest2025 } from "../endpoint/era-2025/answer-2025.ts";
+import { runCall } from "../endpoint/era-2025/run-call.ts";
+import { rateLimit, toRejection, firstRejection } from "../endpoint/rate-limit.ts";
+import { answer2026, handlePost, type BodyHandler } from "../endpoint/mcp.ts";
+import { respondAccepted, respondFailure } from "../endpoint/respond.ts";
+import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
+
+/** Upstreams of tenants: `docs/gateway.md`. */
+export function gateway(options: GatewayOptions = {}): Feature {
+  // Upstreams are sent headers of clients.
+  const feature: BuiltInFeature = {
+    ...createGatewayFeature(options),
+    transportError: insecureTransportError,
+    routes: envelopeRoutes(parseEnvelope),
+  };
+  return feature;
+}
+
+/**
+ * The endpoint `/gateway/{tenant}[/{profile}]`: a POST whose body holds a message and something beside it. It takes the steps of every
+ * POST, then the feature that unwraps it answers. No sessions, streams of notifications or batches.
+ */
+function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): BuiltInRoutes {
+  const answerEnvelope: BodyHandler = async (authorized, accepted, { value }) => {
+    const { context } = authorized;
+    const envelope = parse(value);
+    const limitedMessage = isFailure(envelope) ? undefined : envelope.toLimitedMessage(authorized.view);
+    const rejection = firstRejection(await rateLimit(authorized, limitedMessage));
+    if (rejection) return respondFailure(context.era, echoIdOf(value), rejection);
+    if (isFailure(envelope)) return respondFailure(context.era, echoIdOf(value), envelope);
+    context.envelope = envelope;
+    return answerEnvelopedMessage(authorized, accepted, envelope.message);
+  };
+  const endpoint: Endpoint = {
+    post: async (context, maxBodyBytes) => handlePost(context, maxBodyBytes, answerEnvelope),
+    nonPost: rejectNonPost,
+  };
+  return {
+    path: "/gateway/*",
+    open: (deployment) => (request, env: Bindings, ctx) =>
+      serveWithAppUser(
+        deployment,
+        { request, env: env as unknown as Env, ctx },
+        parseEndpointTarget(request, deployment.path),
+        endpoint,
+      ),
+  };
+}
+
+/** undefined: no tenant is named. */
+function parseEndpointTarget({ url }: Request, mount: string): EndpointTarget | undefined {
+  const [, tenant, profile = null, ...more] = stripMountPath(mount, new URL(url).pathname).split("/").filter(Boolean);
+  if (tenant === undefined || more.length > 0) return undefined;
+  return { tenant, profile, path: profile === null ? `/${tenant}` : `/${tenant}/${profile}` };
+}
+
+/** Each call stands for itself: a session that a header names is none of this endpoint's. */
+async function answerEnvelopedMessage(
+  authorized: Parameters<BodyHandler>[0],
+  accepted: Parameters<BodyHandler>[1],
+  message: unknown,
+): Promise<Response> {
+  const classified = classify(message, { ...authorized.context.inbound, session: null });
+  switch (classified.kind) {
+    case "rejected":
+      return respondFailure(classified.era, classified.id, classified.failure);
+    case "ignored":
+      return respondAccepted();
+    case "request2026":
+      return answer2026(authorized, accepted, classified);
+    case "batch2025":
+      return respondFailure("2025", undefined, failure("invalidRequest", "Invalid Request: one message at a time"));
+    case "message2025":
+      if (classified.message.kind !== "request") return respondAccepted();
+      return runCall(authorized, createRequest2025(authorized, classified.message, classified.revision, null), {
+        session: null,
+        acceptsStream: accepted.stream,
+      });
+  }
+}
+
+function echoIdOf(body: unknown): EchoId {
+  return isObject(body) && (isRequestId(body.id) || body.id === null) ? body.id : undefined;
+}
+
+async function rejectNonPost(context: RequestContext): Promise<Response> {
+  const era = context.era;
+  const authorized = await authorizeRequest(context);
+  if (isFailure(authorized)) return respondFailure(era, undefined, toRejection(context, authorized));
+  const limitFailure = firstRejection(await rateLimit(authorized, undefined));
+  if (limitFailure) return respondFailure(era, undefined, limitFailure);
+  const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
+  response.headers.set("allow", "POST, OPTIONS");
+  return response;
+}

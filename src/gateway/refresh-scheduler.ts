@@ -1,0 +1,184 @@
+// Owns when an isolate has upstreams read: it asks the tenant's authority what is due, and is told what to read itself,
+// so that nobody reads what another one reads. Also clears up after upstreams that are none any more.
+
+import type { RefreshContext } from "../deployment/deployment.ts";
+import { sectionStore } from "../tenants/object/section-store.ts";
+import { createRpcClient } from "../tenants/object/store.ts";
+import { catalogReads } from "./guard/fair-semaphore.ts";
+import { serviceGrantError, type Services } from "./guard/service-binding.ts";
+import { hashOf } from "./listed-name.ts";
+import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
+import { gatewayStore, type RefreshClaimResult, type RefreshClaimRequest } from "./gateway-store.ts";
+import { catalogSection, failureSection, startRefresh, type RefreshRequest } from "./refresh-entrypoint.ts";
+import { missingSecretReason, createReason } from "./read-failure.ts";
+import { configOf, enabledUpstreams, resolveHeaders, type NamedUpstream } from "./upstream-config.ts";
+import { uriPrefixes } from "./uris/uri-owners.ts";
+
+const UPSTREAM_SECTION = /^upstream(-failing)?:/;
+/**
+ * So many are read at once: the platform lets six requests wait for their answers, counted with those of the request beside
+ * which this runs, and the seventh waits for one of them. Servers that hang must not take them all.
+ */
+const CONCURRENCY = 4;
+/** After this none is begun that waits: what runs beside a request ends half a minute after it, and a reader a little later. */
+const START_TIMEOUT_MS = 10_000;
+/** Where this machine's clock is ahead of the authority's, it is not asked by each request meanwhile. */
+const MIN_PAUSE_MS = 1000;
+const CLEAR_RETRY_MS = 30_000;
+/** Where no place was free all that time. */
+const BUSY_RETRY_MS = 1_000;
+
+export async function refreshDueUpstreams(context: RefreshContext, services: Services): Promise<number> {
+  const upstreams = enabledUpstreams(context.document);
+  const sectionNames = new Set(upstreams.flatMap(({ id }) => [catalogSection(id), failureSection(id)]));
+  const staleSections = [...context.sectionHashes.keys()].filter(
+    (name) => UPSTREAM_SECTION.test(name) && !sectionNames.has(name),
+  );
+  if (upstreams.length === 0 && staleSections.length === 0) return Infinity;
+  const { stub } = context;
+  const request = createRefreshClaim(context, services);
+  const claimDue = async (limit: number) =>
+    createRpcClient(stub(), gatewayStore).claimDue({ ...request, limit, claimId: crypto.randomUUID() });
+  const slots = acquireFreeSlots(context.tenant);
+  const { claimed, nextAt, isCurrent, hasMore = false } = await claimForSlots(slots, claimDue);
+  // What was claimed is read whatever becomes of these.
+  const clearing = isCurrent ? staleSections.map(async (name) => removeSection(name, context)) : [];
+  if (claimed.length === 0 && !hasMore) {
+    return Math.max(Math.min(nextAt, ...(await Promise.all(clearing))), Date.now() + MIN_PAUSE_MS);
+  }
+  const refreshById = async (id: string) => {
+    await Promise.all(upstreams.filter((one) => one.id === id).map((one) => refresh(one, context)));
+  };
+  const started = claimed.map((id, at) => ({ id, release: slots[at] }));
+  const [isBusy] = await Promise.all([
+    runBatch(context.tenant, { started, hasMore: hasMore, claimDue, refreshById }),
+    ...clearing,
+  ]);
+  // Only now is it known when those are due again.
+  return Date.now() + (isBusy ? BUSY_RETRY_MS * (1 + Math.random()) : 0);
+}
+
+type ReleaseSlot = () => void;
+
+/** As many as are free now, without waiting: most of the time nothing is due. */
+function acquireFreeSlots(tenant: string): ReleaseSlot[] {
+  return Array.from({ length: CONCURRENCY }, () => catalogReads.tryAcquire(tenant)).filter(
+    (release) => release !== undefined,
+  );
+}
+
+/** Claims no more than there are places for, and gives back the others. */
+async function claimForSlots(
+  slots: ReleaseSlot[],
+  claimDue: (most: number) => Promise<RefreshClaimResult>,
+): Promise<RefreshClaimResult> {
+  let claimed = 0;
+  try {
+    const answer = await claimDue(slots.length);
+    claimed = answer.claimed.length;
+    return answer;
+  } finally {
+    for (const release of slots.splice(claimed)) release();
+  }
+}
+
+interface RefreshBatch {
+  readonly started: readonly { readonly id: string; readonly release: ReleaseSlot | undefined }[];
+  /** More are due than those. */
+  readonly hasMore: boolean;
+  readonly claimDue: (most: number) => Promise<RefreshClaimResult>;
+  readonly refreshById: (id: string) => Promise<void>;
+}
+
+/** Each next one when there is a place for it: what is claimed without one, nobody else could read meanwhile. */
+async function runBatch(tenant: string, { started, claimDue, refreshById, ...all }: RefreshBatch): Promise<boolean> {
+  const end = Date.now() + START_TIMEOUT_MS;
+  let { hasMore } = all;
+  let isBusy = false;
+  const next = async (): Promise<void> => {
+    if (!hasMore || Date.now() >= end) return;
+    const release = await catalogReads.acquireWithin(tenant, end - Date.now());
+    isBusy ||= !release;
+    if (!release) return;
+    try {
+      // Another lane may have been told meanwhile that nothing is left.
+      const { claimed, hasMore: isMoreDue = false } = hasMore ? await claimDue(1) : { claimed: [] };
+      hasMore &&= isMoreDue;
+      await Promise.all(claimed.map(refreshById));
+    } finally {
+      release();
+    }
+    await next();
+  };
+  const runSlot = async ({ id, release }: RefreshBatch["started"][number]) => {
+    try {
+      await refreshById(id);
+    } finally {
+      release?.();
+    }
+    await next();
+  };
+  await Promise.all([...started.map(runSlot), ...Array.from({ length: CONCURRENCY - started.length }, next)]);
+  return isBusy;
+}
+
+/** Gives when to try again, milliseconds since the epoch. */
+async function removeSection(name: string, context: RefreshContext): Promise<number> {
+  try {
+    await createRpcClient(context.stub(), sectionStore).remove(name);
+    return Infinity;
+  } catch (error) {
+    context.onError(error);
+    return Date.now() + CLEAR_RETRY_MS;
+  }
+}
+
+async function refresh(one: NamedUpstream, context: RefreshContext): Promise<void> {
+  try {
+    await startUpstreamRefresh(one, context);
+  } catch (error) {
+    context.onError(error);
+  }
+}
+
+/** For whoever claimed it. Resolves when what was read, or why it could not be, is written down. */
+export async function startUpstreamRefresh({ id, upstream }: NamedUpstream, context: RefreshContext): Promise<void> {
+  const { tenant, placement, created: incarnation, server, env } = context;
+  const { name, version } = server;
+  const headerResult = await resolveHeaders(upstream, { tenant, env, secret: (secret) => context.secret(secret) });
+  const grantError = serviceGrantError(context.document, upstream);
+  const headers = "lacks" in headerResult ? missingSecretReason(headerResult.lacks) : headerResult;
+  const resolvedHeaders = grantError === undefined ? headers : createReason("service-missing", grantError);
+  const clientInfo = { name, version };
+  const config = configOf(upstream);
+  const prefixes = uriPrefixes(context.document);
+  const request: RefreshRequest = {
+    tenant,
+    placement,
+    incarnation,
+    id,
+    config,
+    upstream,
+    resolvedHeaders,
+    clientInfo,
+    lastSection: context.sectionHashes.get(catalogSection(id)),
+    prefixes,
+  };
+  const internalError = await startRefresh(request);
+  if (internalError !== undefined) context.onError(new Error(internalError));
+}
+
+/** All of a document that may be read, as the authority is told of them. */
+export function createRefreshClaim(
+  context: Pick<RefreshContext, "document" | "revision" | "env">,
+  services: Services,
+): RefreshClaimRequest {
+  const { document, revision, env } = context;
+  const upstreams = enabledUpstreams(document).map(({ id, upstream }) => {
+    const isExposed = upstream.service !== undefined && Object.hasOwn(services, upstream.service);
+    const allowed = [serviceGrantError(document, upstream), isExposed, outboundAllowOf(env)];
+    return { id, config: configOf(upstream), allowed: hashOf(JSON.stringify(allowed)) };
+  });
+  const idle = Object.keys(document.upstreams ?? {}).filter((id) => !upstreams.some((one) => one.id === id));
+  return { revision, upstreams, idle };
+}

@@ -1,0 +1,308 @@
+// Owns which definitions of an upstream an operator has approved, and which wait: under `trust: review` the authority keeps
+// both as they were written. A decision names the digest of what was seen. Refuses to keep more than its bytes.
+
+import { sectionHash } from "../../tenants/object/section-hash-store.ts";
+import type { Actor } from "../../tenants/object/policy-records.ts";
+import type { TenantHost } from "../../tenants/object/tenant-host.ts";
+import type { Store } from "../../tenants/object/store.ts";
+
+/** Of all definitions of a tenant, approved and waiting; as SQLite counts them. */
+const MAX_REVIEWED_BYTES = 16 * 1024 * 1024;
+/** Of one upstream: what it lists, and as much that it has listed before. */
+const MAX_REVIEWED = 2000;
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** A definition as it was read. `name`: how it is asked for, at its upstream. */
+export interface ListedDefinition {
+  readonly kind: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly text: string;
+}
+
+export interface ListedDefinitions {
+  readonly id: string;
+  /** The configuration with which it was read: of an older one nothing is kept. */
+  readonly config: string;
+  /** In the order in which they are listed. */
+  readonly definitions: readonly ListedDefinition[];
+  /** The kinds whose list could not be read: what was seen of them before stays. */
+  readonly unread?: readonly string[];
+}
+
+export interface ReviewState {
+  /** Grows with every reading and every decision. */
+  readonly generation: number;
+  /** In the order in which the upstream lists them now. */
+  readonly approved: readonly { readonly kind: string; readonly text: string }[];
+  /** How many wait for a decision. */
+  readonly waiting: number;
+  /** The hash of the section from which it is served; null: there is none. */
+  readonly section: string | null;
+}
+
+export interface WaitingDefinition {
+  readonly kind: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly text: string;
+  /** What is in force instead; null: nothing. */
+  readonly approved: { readonly digest: string; readonly text: string } | null;
+  /** Of the same kind, approved, and listed no more under their names: one of them may have been renamed. */
+  readonly left: readonly { readonly name: string; readonly text: string }[];
+  readonly rejected: boolean;
+  /** Milliseconds since the epoch. */
+  readonly seenAt: number;
+}
+
+export interface WaitingPage {
+  readonly items: readonly WaitingDefinition[];
+  /** The position of the last one; undefined: there are no more. */
+  readonly next?: number;
+}
+
+export type ReviewVerdict = "approve" | "reject";
+
+export interface Decision {
+  readonly id: string;
+  readonly verdict: ReviewVerdict;
+  readonly digests: readonly string[];
+}
+
+export interface ReviewMethods {
+  /** What the upstream lists now. "stale": its configuration has changed since, or it is none any more. */
+  recordListed(listed: ListedDefinitions): "kept" | "stale" | "full";
+  getState(id: string): ReviewState;
+  getGeneration(id: string): number;
+  /** The digests of all that is approved, by upstream. */
+  getApprovedDigests(): Readonly<Record<string, readonly string[]>>;
+  /** Those after a position, in the order in which the upstream lists them. */
+  listWaiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
+  /** All of the digests or none: `unknown` are those that nothing has that waits now, or was approved. The same once more changes nothing. */
+  decide(decision: Decision, actor: Actor): { readonly unknown: readonly string[] };
+}
+
+interface ReviewRow {
+  [column: string]: SqlStorageValue;
+  kind: string;
+  name: string;
+  position: number | null;
+  approved: string | null;
+  approved_digest: string | null;
+  seen: string | null;
+  seen_digest: string;
+  seen_at: number;
+  rejected_digest: string | null;
+}
+
+export const reviewStore: Store<ReviewMethods, TenantHost> = {
+  name: "gateway-review",
+  methods: {
+    recordListed: { idempotent: true },
+    getState: { idempotent: true },
+    getGeneration: { idempotent: true },
+    getApprovedDigests: { idempotent: true },
+    listWaiting: { idempotent: true },
+    decide: { idempotent: true },
+  },
+  migrations: [
+    // The texts stand last: what is asked most does not read them.
+    `CREATE TABLE upstream_reviews (upstream TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, position INTEGER,
+       seen_digest TEXT NOT NULL, seen_at INTEGER NOT NULL, approved_digest TEXT, rejected_digest TEXT,
+       approved TEXT, seen TEXT, PRIMARY KEY (upstream, kind, name))`,
+    "CREATE INDEX upstream_reviews_by_digest ON upstream_reviews (upstream, seen_digest)",
+    "CREATE TABLE upstream_review_generations (upstream TEXT PRIMARY KEY, generation INTEGER NOT NULL) WITHOUT ROWID",
+  ],
+  open: (host) => ({
+    methods: {
+      recordListed: (all) => host.transaction(() => recordListedRows(host, all)),
+      getState: (id) => host.transaction(() => readState(host.sql, id)),
+      getGeneration: (id) => generationOf(host.sql, id),
+      getApprovedDigests: () => approvedDigests(host.sql),
+      listWaiting: (id, page) => listWaitingRows(host.sql, id, page),
+      decide: (decision, actor) => host.transaction(() => decide(host, decision, actor)),
+    },
+  }),
+};
+
+/** Forgets what was approved of upstreams that are none any more. */
+export function deleteUnknownReviews(sql: SqlStorage, known: ReadonlySet<string>): void {
+  const query = "SELECT upstream FROM upstream_review_generations";
+  for (const { upstream } of sql.exec<{ upstream: string }>(query).toArray()) {
+    if (known.has(upstream)) continue;
+    sql.exec("DELETE FROM upstream_reviews WHERE upstream = ?", upstream);
+    sql.exec("DELETE FROM upstream_review_generations WHERE upstream = ?", upstream);
+  }
+}
+
+function approvedDigests(sql: SqlStorage): Record<string, string[]> {
+  const query = "SELECT upstream, approved_digest AS digest FROM upstream_reviews WHERE approved_digest IS NOT NULL";
+  const all: Record<string, string[]> = {};
+  for (const { upstream, digest } of sql.exec<{ upstream: string; digest: string }>(query)) {
+    (all[upstream] ??= []).push(digest);
+  }
+  return all;
+}
+
+function generationOf(sql: SqlStorage, id: string): number {
+  const query = "SELECT generation FROM upstream_review_generations WHERE upstream = ?";
+  return sql.exec<{ generation: number }>(query, id).toArray()[0]?.generation ?? 0;
+}
+
+/** Never one that was there before, though the upstream be forgotten meanwhile. */
+function nextGeneration(host: TenantHost, id: string): void {
+  const next = Math.max(host.now(), generationOf(host.sql, id) + 1);
+  host.sql.exec("INSERT OR REPLACE INTO upstream_review_generations (upstream, generation) VALUES (?, ?)", id, next);
+}
+
+function recordListedRows(
+  host: TenantHost,
+  { id, config, definitions, unread = [] }: ListedDefinitions,
+): "kept" | "stale" | "full" {
+  const { sql } = host;
+  if (sql.exec("SELECT 1 FROM upstreams WHERE id = ? AND config = ?", id, config).toArray().length === 0)
+    return "stale";
+  nextGeneration(host, id);
+  if (!syncListedRows(host, id, { definitions, unread })) return "kept";
+  // What nobody has decided on is forgotten with its definition.
+  sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved IS NULL", id);
+  const oldest = `DELETE FROM upstream_reviews WHERE rowid IN (SELECT rowid FROM upstream_reviews
+    WHERE upstream = ? ORDER BY position IS NULL, seen_at DESC LIMIT -1 OFFSET ${MAX_REVIEWED})`;
+  sql.exec(oldest, id);
+  if (!isFull(sql)) return "kept";
+  // Of upstreams that are switched off, what was approved is kept only while there is room.
+  sql.exec("DELETE FROM upstream_reviews WHERE upstream NOT IN (SELECT id FROM upstreams)");
+  if (!isFull(sql)) return "kept";
+  sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND approved IS NULL", id);
+  sql.exec("UPDATE upstream_reviews SET seen = NULL, seen_digest = approved_digest WHERE upstream = ?", id);
+  return "full";
+}
+
+function isFull(sql: SqlStorage): boolean {
+  const query = `SELECT sum(coalesce(octet_length(approved), 0) + coalesce(octet_length(seen), 0)) AS size
+    FROM upstream_reviews`;
+  return (sql.exec<{ size: number | null }>(query).one().size ?? 0) > MAX_REVIEWED_BYTES;
+}
+
+type KnownRow = Pick<ReviewRow, "kind" | "name" | "position" | "seen_digest" | "approved_digest">;
+
+/** false: all is as it was, and nothing is written. */
+function syncListedRows(
+  host: TenantHost,
+  id: string,
+  { definitions, unread = [] }: Pick<ListedDefinitions, "definitions" | "unread">,
+): boolean {
+  const { sql } = host;
+  const query = "SELECT kind, name, position, seen_digest, approved_digest FROM upstream_reviews WHERE upstream = ?";
+  const keyOf = ({ kind, name }: Pick<ListedDefinition, "kind" | "name">) => `${kind} ${name}`;
+  const known = new Map(
+    sql
+      .exec<KnownRow>(query, id)
+      .toArray()
+      .map((row) => [keyOf(row), row]),
+  );
+  const updatePosition = "UPDATE upstream_reviews SET position = ? WHERE upstream = ? AND kind = ? AND name = ?";
+  const upsert = `INSERT INTO upstream_reviews (upstream, kind, name, position, seen_digest, seen_at, seen)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position,
+    seen_digest = excluded.seen_digest, seen_at = excluded.seen_at, seen = excluded.seen`;
+  let writes = 0;
+  for (const [position, one] of definitions.entries()) {
+    const { kind, name, digest, text } = one;
+    const row = known.get(keyOf(one));
+    known.delete(keyOf(one));
+    if (row?.seen_digest === digest && row.position === position) continue;
+    writes += 1;
+    if (row?.seen_digest === digest) sql.exec(updatePosition, position, id, kind, name);
+    // What was approved stays as it was written then, and needs no second copy.
+    else sql.exec(upsert, id, kind, name, position, digest, host.now(), row?.approved_digest === digest ? null : text);
+  }
+  for (const { kind, name, position } of known.values()) {
+    if (position === null || unread.includes(kind)) continue;
+    writes += 1;
+    sql.exec(updatePosition, null, id, kind, name);
+  }
+  return writes > 0;
+}
+
+/** What an upstream lists that is not what was approved of it. */
+const IS_WAITING = "position IS NOT NULL AND seen IS NOT NULL";
+
+function readState(sql: SqlStorage, id: string): ReviewState {
+  const approved = `SELECT kind, approved AS text FROM upstream_reviews
+    WHERE upstream = ? AND position IS NOT NULL AND approved IS NOT NULL ORDER BY position`;
+  const count = `SELECT count(*) AS waiting FROM upstream_reviews
+    WHERE upstream = ? AND ${IS_WAITING} AND rejected_digest IS NOT seen_digest`;
+  return {
+    generation: generationOf(sql, id),
+    approved: sql.exec<{ kind: string; text: string }>(approved, id).toArray(),
+    waiting: sql.exec<{ waiting: number }>(count, id).one().waiting,
+    section: sectionHash(sql, `upstream:${id}`),
+  };
+}
+
+function listWaitingRows(
+  sql: SqlStorage,
+  id: string,
+  page: { readonly after: number; readonly limit: number },
+): WaitingPage {
+  const query = `SELECT * FROM upstream_reviews WHERE upstream = ? AND ${IS_WAITING} AND position > ? ORDER BY position`;
+  const items: WaitingDefinition[] = [];
+  let bytes = 0;
+  let next = page.after;
+  for (const row of sql.exec<ReviewRow>(query, id, page.after)) {
+    if (items.length === page.limit || bytes > MAX_PAGE_BYTES) return { items, next };
+    const { kind, name, approved, approved_digest, seen: text, seen_digest, seen_at, rejected_digest } = row;
+    const item = {
+      kind,
+      name,
+      digest: seen_digest,
+      text: text ?? "",
+      approved: approved === null || approved_digest === null ? null : { digest: approved_digest, text: approved },
+      left: approved === null ? findRemoved(sql, id, kind, text ?? "") : [],
+      rejected: rejected_digest === seen_digest,
+      seenAt: seen_at,
+    };
+    items.push(item);
+    bytes += item.text.length + (approved?.length ?? 0);
+    next = Number(row.position);
+  }
+  return { items };
+}
+
+/** Of the same length but for the name: others cannot be the same definition under another name. */
+function findRemoved(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["left"] {
+  const query = `SELECT name, approved AS text FROM upstream_reviews WHERE upstream = ? AND kind = ? AND position IS NULL
+    AND approved IS NOT NULL AND abs(length(approved) - ?) < 512 LIMIT 5`;
+  return sql.exec<{ name: string; text: string }>(query, id, kind, text.length).toArray();
+}
+
+/** What an upstream lists that was decided on so already: whoever did not hear of it says so again. */
+const IS_DECIDED = {
+  approve: "position IS NOT NULL AND seen IS NULL AND approved_digest = seen_digest",
+  reject: `${IS_WAITING} AND rejected_digest = seen_digest`,
+} as const satisfies Readonly<Record<ReviewVerdict, string>>;
+
+function decide(host: TenantHost, { id, verdict, digests }: Decision, actor: Actor) {
+  const { sql } = host;
+  const findRows = (digest: string, which: string) =>
+    sql
+      .exec<ReviewRow>(`SELECT * FROM upstream_reviews WHERE upstream = ? AND seen_digest = ? AND ${which}`, id, digest)
+      .toArray();
+  const isDecided = (digest: string) => findRows(digest, IS_DECIDED[verdict]).length > 0;
+  const matches = digests.map((digest) => ({ digest, rows: findRows(digest, IS_WAITING) }));
+  const unknown = matches.flatMap(({ digest, rows }) => (rows.length > 0 || isDecided(digest) ? [] : [digest]));
+  if (unknown.length > 0 || digests.every(isDecided)) return { unknown };
+  const set =
+    verdict === "approve"
+      ? "approved = seen, approved_digest = seen_digest, seen = NULL, rejected_digest = NULL"
+      : "rejected_digest = seen_digest";
+  for (const { digest } of matches) {
+    sql.exec(`UPDATE upstream_reviews SET ${set} WHERE upstream = ? AND seen_digest = ? AND ${IS_WAITING}`, id, digest);
+  }
+  const all = matches.flatMap(({ rows }) => rows);
+  const before = all.map(({ kind, name, approved_digest: digest }) => ({ kind, name, digest }));
+  const after = all.map(({ kind, name, seen_digest: digest }) => ({ kind, name, digest }));
+  host.record(actor, `upstream.${verdict}`, `upstream ${id}`, { before, after });
+  nextGeneration(host, id);
+  return { unknown: [] };
+}

@@ -1,0 +1,124 @@
+// Owns how an isolate shares a session at an upstream with the other isolates: it asks the object that keeps them, and opens
+// what it is lent. Refuses to be asked where an isolate knows the session itself.
+
+import { digest, toBase64Url, type KeyRing } from "../../auth/seal.ts";
+import type { RequestScope } from "../../handlers/request-scope.ts";
+import type { Session2025 } from "../../mcp-client/session-2025.ts";
+import { namespaceOf } from "../../tenants/directory/namespaces.ts";
+import { objectsIn } from "../../tenants/directory/placement.ts";
+import { withTimeout } from "../../tenants/cache/with-timeout.ts";
+import {
+  unsealStoredSession,
+  sealStoredSession,
+  getSessionKeyRing,
+  sessionObjectName,
+  type StoredSession,
+} from "./stored-session.ts";
+import type { SessionClaimResult, UpstreamObject } from "./upstream-object.ts";
+
+export type SharedSessionClaim =
+  | { readonly state: "lent"; readonly tag: string; readonly session: Session2025; readonly times: number }
+  | { readonly state: "make"; readonly tag: string }
+  | { readonly state: "wait" | "alone" };
+
+export interface SharedSessionContext extends Omit<StoredSession, "session"> {
+  readonly host: Pick<RequestScope, "env" | "tenantRef" | "ring" | "principal">;
+  /** The upstream's. */
+  readonly id: string;
+  /** What all who share the session have in common. */
+  readonly key: string;
+}
+
+/** A call has a session of its own rather than wait for longer: no deadline of it ends what an object does not answer. */
+const RPC_TIMEOUT_MS = 2000;
+
+interface HashedKeys {
+  readonly key: string;
+  readonly owner: string;
+}
+
+/** Of one key, for one request. */
+export class SharedSessionClient {
+  readonly #context: SharedSessionContext;
+  readonly #name: string;
+  #hashedKeys: Promise<HashedKeys> | undefined;
+  /** What the object seals with, once it was asked. */
+  #ring: KeyRing = [];
+
+  constructor(context: SharedSessionContext) {
+    this.#context = context;
+    this.#name = sessionObjectName(context.host.tenantRef, context.id);
+  }
+
+  /**
+   * `callMs`: how long a call in it may take. `dead`: one that the upstream does not know, of which the object may not have
+   * heard.
+   */
+  async claim(callMs: number, staleTag?: string): Promise<SharedSessionClaim> {
+    const { tenantRef: meant, env } = this.#context.host;
+    const { key, owner } = await this.#getKeys();
+    for (let tries = 0; tries < 2; tries += 1) {
+      const claimed = await withTimeout<SessionClaimResult>(
+        this.#stub().claim({ key, owner, callMs, meant, name: this.#name }),
+        RPC_TIMEOUT_MS,
+      );
+      if ("ring" in claimed) this.#ring = await getSessionKeyRing(env, claimed.ring);
+      if (claimed.state !== "lent") return claimed;
+      const { tag, sealed, times } = claimed;
+      const stored = await unsealStoredSession(this.#ring, this.#name, { key, tag, sealed });
+      if (stored && tag !== staleTag) return { state: "lent", tag, session: stored.session, times };
+      await (stored ? this.suspect(tag) : this.invalidate(tag));
+    }
+    return { state: "alone" };
+  }
+
+  /** false: it is nobody else's, so it ends here. */
+  async store(tag: string, session: Session2025, callMs: number): Promise<boolean> {
+    const { key } = await this.#getKeys();
+    const sealed = await sealStoredSession(this.#ring, this.#name, { key, tag }, { ...this.#context, session });
+    if (sealed !== undefined) return withTimeout(this.#stub().store({ key, tag }, sealed, callMs), RPC_TIMEOUT_MS);
+    await this.invalidate(tag);
+    return false;
+  }
+
+  /** false: it is not to be used any more. */
+  async touch(tag: string, callMs: number): Promise<boolean> {
+    const { key } = await this.#getKeys();
+    return withTimeout(this.#stub().touch({ key, tag }, callMs), RPC_TIMEOUT_MS);
+  }
+
+  async invalidate(tag: string): Promise<void> {
+    const { key } = await this.#getKeys();
+    await withTimeout(this.#stub().invalidate({ key, tag }), RPC_TIMEOUT_MS);
+  }
+
+  async suspect(tag: string): Promise<void> {
+    const { key } = await this.#getKeys();
+    await withTimeout(this.#stub().suspect({ key, tag }), RPC_TIMEOUT_MS);
+  }
+
+  #getKeys(): Promise<HashedKeys> {
+    return (this.#hashedKeys ??= this.#computeKeys());
+  }
+
+  /** Digests have a key: there are credentials in them, which nobody is to try out who reads what is stored. */
+  async #computeKeys(): Promise<HashedKeys> {
+    const { host: requestScope, key } = this.#context;
+    const ring = await getSessionKeyRing(requestScope.env, requestScope.ring);
+    const secret = toBase64Url(ring[0]?.secret ?? new Uint8Array());
+    const keyedDigest = (text: string) => digest(JSON.stringify([secret, text]));
+    const [hashedKey, owner] = await Promise.all([
+      keyedDigest(key),
+      keyedDigest(`principal ${requestScope.principal.id}`),
+    ]);
+    return { key: hashedKey, owner };
+  }
+
+  /** A stub belongs to one request, and whoever tries again makes a new one. */
+  #stub(): DurableObjectStub<UpstreamObject> {
+    const { env, tenantRef: meant } = this.#context.host;
+    const { jurisdiction, region } = meant.placement;
+    const location = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
+    return objectsIn(namespaceOf<UpstreamObject>(env, "UpstreamObject"), jurisdiction).getByName(this.#name, location);
+  }
+}

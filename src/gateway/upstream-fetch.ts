@@ -1,0 +1,64 @@
+// Owns how requests to upstreams leave: by the one door that looks at where they go, each hop of them. Refuses to wait
+// or to read less than the client of the upstream does: that has limits of its own.
+
+import { McpFault } from "../mcp-client/fault.ts";
+import type { Fetch } from "../mcp-client/remote-endpoint.ts";
+import {
+  outboundAllowOf,
+  GuardedFetch,
+  type GuardedFetchOptions,
+  type OutboundVars,
+} from "../outbound/guarded-fetch.ts";
+import { TOKEN_TIMEOUT_MS } from "./guard/access-token.ts";
+import { OutboundError } from "../outbound/outbound-error.ts";
+import { createResolver } from "../outbound/dns-resolver.ts";
+
+/** For whom a request leaves. */
+export interface OutboundContext {
+  /** Whose connections are counted together. */
+  readonly tenant: string;
+  /** The Worker's bindings. */
+  readonly env: unknown;
+  /** How many Workers of ours the request went through that this is done for. */
+  readonly hops: number;
+}
+
+const NEVER_ABORTED = new AbortController().signal;
+
+/** For a token endpoint, which answers soon and little: it is asked however many calls are under way. */
+export function createTokenFetch({
+  tenant,
+  env,
+  hops,
+}: OutboundContext): (url: string, init: RequestInit) => Promise<Response> {
+  const guardedFetch = createTenantGuardedFetch({ tenant: `token ${tenant}`, env, hops }, TOKEN_TIMEOUT_MS);
+  return async (url, init) => guardedFetch.fetch(url, { ...init, redirect: "manual", maxBytes: 64 * 1024 });
+}
+
+type ServiceFetch = GuardedFetchOptions["service"];
+
+function createTenantGuardedFetch(
+  { tenant, env, hops }: OutboundContext,
+  timeoutMs: number,
+  service?: ServiceFetch,
+): GuardedFetch {
+  const resolve = createResolver((env as OutboundVars).OUTBOUND_RESOLVER);
+  const allow = outboundAllowOf(env);
+  return new GuardedFetch({ tenant, hops, signal: () => NEVER_ABORTED, allow, resolve, timeoutMs, service });
+}
+
+/** For reading what an upstream lists, however many calls are under way. */
+export function createCatalogFetch({ tenant, env, hops }: OutboundContext, service?: ServiceFetch): Fetch {
+  return createUpstreamFetch({ tenant: `reading ${tenant}`, env, hops }, service);
+}
+
+/** What is sent ends when its call does, and whoever reads an answer counts its bytes. */
+export function createUpstreamFetch(context: OutboundContext, service?: ServiceFetch): Fetch {
+  const guardedFetch = createTenantGuardedFetch(context, Infinity, service);
+  return (url, init) => guardedFetch.fetch(url, init).catch(rethrowAsFault);
+}
+
+function rethrowAsFault(error: unknown): never {
+  if (!(error instanceof OutboundError)) throw error;
+  throw new McpFault({ kind: "unreachable", code: error.code, sent: "no" }, error);
+}

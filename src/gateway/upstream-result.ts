@@ -1,0 +1,81 @@
+// What may stand in the result of an upstream of era 2026: something complete, or questions that this client can be asked.
+
+import { capabilityOf } from "../handlers/question.ts";
+import { getMembers, withMember } from "../mcp-client/json-text.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
+import { supportsQuestion, normalizeQuestion } from "./forward-question.ts";
+
+const RESULT_MEMBERS: ReadonlySet<string> = new Set(["resultType", "inputRequests", "requestState"]);
+
+interface ResultContext {
+  readonly call: Pick<McpRequest, "revision" | "capabilities">;
+  /** The upstream's id. */
+  readonly server: string;
+}
+
+/** `state`: what the upstream wants back with the answers to its questions, which is not the client's to see. */
+export interface UpstreamResult {
+  readonly json: string;
+  readonly state?: string;
+}
+
+/**
+ * The result for the client. A failure where it is of a type that nobody declared, or asks what this client
+ * cannot be asked.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic#resulttype
+ */
+export function parseUpstreamResult(json: string, context: ResultContext): UpstreamResult | Failure {
+  const { call, server } = context;
+  const members = getMembers(RESULT_MEMBERS, json);
+  if (!members)
+    return failure("faultyServer", `${server}: resultType, inputRequests or requestState stands in its result twice`, {
+      server,
+      fault: "result",
+    });
+  const text = members.get("resultType");
+  // Earlier servers do not say it.
+  if (text === undefined) return { json: withMember(json, "resultType", '"complete"') };
+  const type: unknown = JSON.parse(text);
+  if (type === "complete") return { json };
+  if (type !== "input_required") {
+    const message = `${server}: a result of type ${text.slice(0, 64)}, which this client did not ask for`;
+    return failure("faultyServer", message, { server, fault: "resultType" });
+  }
+  if (call.revision.era === "2025") {
+    return failure("faultyServer", `${server} asks what this client cannot be asked`, { server });
+  }
+  return parseInputRequired(json, context);
+}
+
+function parseInputRequired(json: string, { call, server }: ResultContext): UpstreamResult | Failure {
+  const result = JSON.parse(json) as JsonObject;
+  const { inputRequests: requests = {}, requestState: state } = result;
+  if (!isObject(requests))
+    return failure("faultyServer", `${server}: inputRequests is no object`, { server, fault: "result" });
+  if (state !== undefined && typeof state !== "string")
+    return failure("faultyServer", `${server}: requestState is no text`, { server, fault: "result" });
+  const questions = new Map<string, unknown>();
+  const missing = new Set<ClientCapability>();
+  let isStandard = true;
+  for (const [name, one] of Object.entries(requests)) {
+    const { method, params } = isObject(one) ? one : {};
+    const question = normalizeQuestion(method, isObject(params) ? params : {})?.question;
+    if (!question) {
+      const message = `${server} asks what no client can be asked: ${typeof method === "string" ? method.slice(0, 64) : "no method"}`;
+      return failure("faultyServer", message, { server });
+    }
+    const capability = capabilityOf(question);
+    if (!supportsQuestion(call, capability)) missing.add(capability);
+    isStandard &&= question.method === method;
+    questions.set(name, question.method === method ? one : question);
+  }
+  if (missing.size > 0) {
+    const data = { server, requiredCapabilities: requiredCapabilities(...missing) };
+    return failure("missingCapability", `${server}: the client did not declare ${[...missing].join(", ")}`, data);
+  }
+  const questionsJson = isStandard ? json : JSON.stringify({ ...result, inputRequests: Object.fromEntries(questions) });
+  return { json: questionsJson, ...(state !== undefined && { state }) };
+}

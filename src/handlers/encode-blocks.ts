@@ -1,0 +1,25 @@
+// Owns the bytes of content blocks: whoever makes an image gives it as it is, and it is written in base64 here. Refuses to
+// read anything else of a block.
+
+import { toBase64 } from "../auth/seal.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+
+/** The same blocks where none has bytes, which costs nothing. */
+export function encodeBlocks(blocks: readonly unknown[]): readonly unknown[] {
+  return blocks.some((block) => isObject(block) && findBytes(block)) ? blocks.map(encodeBlock) : blocks;
+}
+
+/** `data` of an image or audio, and `blob` of an embedded resource. */
+export function encodeBlock(block: unknown): unknown {
+  const bytesMember = isObject(block) && findBytes(block);
+  if (!bytesMember) return block;
+  const [holder, member] = bytesMember;
+  const encoded = { ...holder, [member]: toBase64(holder[member] as Uint8Array) };
+  return holder === block ? encoded : { ...block, resource: encoded };
+}
+
+function findBytes(block: JsonObject): readonly [holder: JsonObject, member: string] | undefined {
+  if (block.data instanceof Uint8Array) return [block, "data"];
+  const { resource } = block;
+  return isObject(resource) && resource.blob instanceof Uint8Array ? [resource, "blob"] : undefined;
+}

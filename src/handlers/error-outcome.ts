@@ -1,0 +1,111 @@
+// Owns what becomes of what was thrown in the author's code, in tools, prompts and resources alike: what its client is
+// told, and whether operators are. Only a UserError says for itself what is shown; any other has an id in the logs.
+
+import { AppError } from "../protocol/app-error.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { omitUndefined } from "../protocol/members.ts";
+import { requiredCapabilities } from "../protocol/meta.ts";
+import { invalid } from "../protocol/methods/params.ts";
+import { invalidArguments, toolError } from "../protocol/methods/tools.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import { UserError } from "../protocol/user-error.ts";
+import type { CallEvent, RequestScope } from "./request-scope.ts";
+import { MissingCapabilityError } from "./elicitor.ts";
+import { InvalidCursorError } from "./resource-store.ts";
+
+/** A call of something that an author wrote. */
+export interface HandlerCall {
+  /** As its source calls it. */
+  readonly name: string;
+  readonly call: Pick<McpRequest, "method" | "revision">;
+  readonly requestScope: RequestScope;
+  /** Its results fit a schema, which no error does. */
+  readonly hasOutput?: boolean | undefined;
+}
+
+/** `requestId` is made when it is read: most calls need none. */
+export function eventOf({
+  name,
+  call,
+  requestScope,
+}: Pick<HandlerCall, "name" | "requestScope"> & { readonly call: Pick<McpRequest, "method"> }): CallEvent {
+  const { tenant, profile, principal } = requestScope;
+  return {
+    tenant,
+    profile,
+    principal,
+    method: call.method as CallEvent["method"],
+    name,
+    get requestId() {
+      return requestScope.requestId;
+    },
+  };
+}
+
+/** What the client is told of it; operators are told of what is not the client's to know. */
+export function toErrorOutcome(error: unknown, handlerCall: HandlerCall): CallOutcome {
+  const { name, call, requestScope } = handlerCall;
+  const isTool = call.method === "tools/call";
+  if (error instanceof MissingCapabilityError) {
+    return failure("missingCapability", `${name}: ${error.message}`, {
+      requiredCapabilities: requiredCapabilities(error.capability),
+    });
+  }
+  if (error instanceof InvalidCursorError) {
+    return isTool
+      ? invalidArguments({ violations: [CURSOR_VIOLATION] }, call.revision)
+      : invalid("cursor", "is not one of this list");
+  }
+  const userOutcome = error instanceof UserError ? userErrorOutcome(error, handlerCall) : undefined;
+  if (!userOutcome || (error as UserError).isLogged) requestScope.hooks.onError?.(error, eventOf(handlerCall));
+  return (
+    userOutcome ??
+    (error instanceof AppError ? error.toFailure() : internalErrorOutcome(requestScope.requestId, isTool))
+  );
+}
+
+/** `ctx.resources.list` was given what the client sent. */
+const CURSOR_VIOLATION = {
+  path: "cursor",
+  expected: "one of this list",
+  received: "another",
+  message: "cursor: is not one of this list",
+};
+
+/** undefined: its data cannot be written as JSON, which is a fault. */
+function userErrorOutcome(
+  { message, data }: UserError,
+  { call, hasOutput = false }: HandlerCall,
+): CallOutcome | undefined {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(data);
+  } catch {
+    return undefined;
+  }
+  if (call.method !== "tools/call") return failure("told", message, data);
+  const content = [message, json].flatMap((text) => (text === undefined ? [] : { type: "text", text }));
+  const structuredContent = json === undefined || hasOutput ? undefined : { message, data };
+  const result: JsonObject = omitUndefined({ content, structuredContent, isError: true });
+  return { kind: "complete", result };
+}
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
+/** Whoever calls can do nothing about it but tell an operator the id. */
+function internalErrorOutcome(requestId: string, isTool: boolean): CallOutcome {
+  const text = `Internal error: ${logName()} says why, under request ${requestId}`;
+  return isTool ? toolError(text) : failure("internal", text, { requestId });
+}
+
+function logName(): string {
+  try {
+    // wrangler writes the mode in its place. Elsewhere `process` may be absent.
+    if (process.env.NODE_ENV === "development") return "the terminal of wrangler";
+  } catch {
+    // There is no `process`.
+  }
+  return "the server's log";
+}

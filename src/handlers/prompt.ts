@@ -1,0 +1,121 @@
+// Owns `definePrompt`: what the author of a prompt writes, and the definition that is listed.
+
+import type { RequestScope } from "./request-scope.ts";
+import { accessRulesOf, type AccessRules } from "./access-rules.ts";
+import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
+import { runCompleter, type Completer } from "./run-completer.ts";
+import type { Context, Wants } from "./typed-context.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { omitUndefined } from "../protocol/members.ts";
+import { invalid } from "../protocol/methods/params.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import type { CompletionQuery, ServedPrompt } from "../protocol/source.ts";
+import { checkDefinition } from "./check-definition.ts";
+import { createDefinition } from "./definition-errors.ts";
+import { promptResult, type PromptReturn } from "./results.ts";
+
+/** `Name`: of all the arguments of the prompt, of which a completer is told what was chosen before. */
+export interface PromptArgument<Name extends string = string> {
+  readonly title?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly complete?: Completer<Name>;
+}
+
+/** What a handler receives: an argument that is not required may be absent. */
+export type PromptArguments<Declared> = {
+  readonly [Name in keyof Declared]: Declared[Name] extends { readonly required: true } ? string : string | undefined;
+};
+
+type DeclaredArguments = Readonly<Record<string, Omit<PromptArgument, "complete"> & { readonly complete?: unknown }>>;
+
+/** `Name`: of all arguments, known before a completer is looked at. */
+export interface PromptOptions<
+  Declared = DeclaredArguments,
+  Name extends string = string,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends AccessRules<Settings> {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly icons?: readonly JsonObject[];
+  readonly arguments?: Declared & { readonly [One in Name]: PromptArgument<Name> };
+  readonly handler: (
+    args: PromptArguments<Declared>,
+    ctx: Context<Env, Settings>,
+  ) => PromptReturn | Promise<PromptReturn>;
+}
+
+export interface Prompt<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedPrompt<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  readonly kind: "prompt";
+}
+
+/** Throws a TypeError that names the prompt and the rule when the definition cannot be served. */
+export function definePrompt<
+  const Declared extends DeclaredArguments = typeof NO_PROMPT_ARGUMENTS,
+  Name extends string = string,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+>(options: PromptOptions<Declared, Name, Env, Settings>): Prompt<Env, Settings> {
+  return createDefinition(() => createPrompt(options as never) as Prompt<Env, Settings>);
+}
+
+declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
+
+/** What was written, whatever TypeScript makes of its functions. */
+interface UntypedPromptOptions extends Omit<PromptOptions, "arguments" | "handler"> {
+  readonly arguments?: Readonly<Record<string, PromptArgument>>;
+  readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
+}
+
+/** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
+export function createPrompt(options = {} as UntypedPromptOptions): Prompt<never, never> {
+  const { name, title, description, icons } = options;
+  checkDefinition(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");
+  if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
+  const declared = options.arguments ?? {};
+  const listed = Object.entries(declared).map(
+    ([argument, { title: argumentTitle, description: argumentDescription, required = false }]) =>
+      omitUndefined({ name: argument, title: argumentTitle, description: argumentDescription, required }),
+  );
+  return {
+    kind: "prompt",
+    ...accessRulesOf(options),
+    name,
+    get: (args, request, requestScope) => getPrompt(options, args, request, requestScope),
+    complete: (query, request, requestScope) => completeArgument(declared, query, request, requestScope),
+    wire: omitUndefined({ name, title, description: description ?? title ?? name, arguments: listed, icons }),
+  };
+}
+
+function getPrompt(
+  { name, title, description, handler }: UntypedPromptOptions,
+  args: Readonly<Record<string, string>>,
+  request: McpRequest,
+  requestScope: RequestScope,
+): Promise<CallOutcome> {
+  return runHandlerCall(
+    {
+      name,
+      timeoutMs: DEFAULT_TIMEOUT_MS,
+      handler: (ctx) => handler({ ...args }, ctx as never),
+      toResult: (returned) => promptResult(returned, description ?? title ?? name),
+    },
+    request,
+    requestScope,
+  );
+}
+
+async function completeArgument(
+  declared: Readonly<Record<string, PromptArgument>>,
+  query: CompletionQuery,
+  request: McpRequest,
+  requestScope: RequestScope,
+): Promise<readonly string[] | CallOutcome> {
+  if (!Object.hasOwn(declared, query.name)) return invalid("argument.name", "is no argument of the prompt");
+  const completer = declared[query.name]?.complete;
+  return completer ? runCompleter(completer, query, request, requestScope) : [];
+}

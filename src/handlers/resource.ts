@@ -1,0 +1,247 @@
+// Owns `defineResource` and `defineTemplate`: resources that live in code, and templates over code or stored ones.
+
+import type { RequestScope } from "./request-scope.ts";
+import { applyAround } from "./around.ts";
+import { accessRulesOf, type AccessRules } from "./access-rules.ts";
+import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
+import { runCompleter, type Completer } from "./run-completer.ts";
+import type { Context, Wants } from "./typed-context.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { omitUndefined } from "../protocol/members.ts";
+import { invalid } from "../protocol/methods/params.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import type { ResourceRef, CompletionQuery, ServedResource, ServedTemplate } from "../protocol/source.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { parseUriTemplate, type UriTemplate } from "../protocol/uri-template.ts";
+import { checkCompleters, checkDefinition } from "./check-definition.ts";
+import { createDefinition } from "./definition-errors.ts";
+import { checkCache, withCache, type CacheOptions } from "./cache-hint.ts";
+import { toReadResult, type ReadReturn } from "./resource-contents.ts";
+import { createTemplateListing, type TemplateLister } from "./template-listing.ts";
+import type { TemplateVariable, TemplateVariables } from "./template-variables.ts";
+
+/** How many stored URIs are looked at for one completion. */
+const MAX_STORED_URIS = 2000;
+const COMMON_OPTIONS = "read mimeType cache";
+
+export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly annotations?: JsonObject;
+  readonly icons?: readonly JsonObject[];
+  readonly meta?: JsonObject;
+  /** How long clients of era 2026 may keep what is read; absent: they ask again each time. */
+  readonly cache?: CacheOptions;
+}
+
+export interface ResourceOptions<
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends ResourceDescription<Settings> {
+  readonly uri: string;
+  /**
+   * The content: `text`, `blob`, or what `read` gives. The first of `read`, `text` and `blob` that is given is used.
+   */
+  readonly text?: string;
+  readonly blob?: Uint8Array;
+  readonly read?: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
+}
+
+export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedResource<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  readonly kind: "resource";
+}
+
+export interface TemplateOptions<
+  Template extends string = string,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends ResourceDescription<Settings> {
+  readonly uriTemplate: Template;
+  /** By variable. A variable without a completer is completed from the stored URIs that match the template. */
+  readonly complete?: {
+    readonly [Name in TemplateVariable<Template>]?: Completer<TemplateVariable<Template>>;
+  };
+  /** It returns undefined where there is no such resource. A template without `read` describes stored resources. */
+  readonly read?: (
+    variables: TemplateVariables<Template>,
+    ctx: Context<Env, Settings>,
+  ) => ReadReturn | undefined | Promise<ReadReturn | undefined>;
+  /** What there is, a page at a time; it needs `read`. Without it only stored resources are listed. */
+  readonly list?: TemplateLister<Env, Settings>;
+}
+
+export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedTemplate<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  readonly kind: "template";
+}
+
+/** What was written, whatever TypeScript makes of its functions. */
+type UntypedTemplateOptions = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
+  readonly list?: TemplateLister<never, never>;
+  readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;
+};
+
+function describeResource({
+  name,
+  title,
+  description,
+  mimeType,
+  annotations,
+  icons,
+  meta,
+}: ResourceDescription<never>): JsonObject {
+  return omitUndefined({ name, title, description, mimeType, annotations, icons, _meta: meta });
+}
+
+/** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
+export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Settings>(
+  options: ResourceOptions<Env, Settings>,
+): Resource<Env, Settings> {
+  return createDefinition(() => createResource(options as never) as Resource<Env, Settings>);
+}
+
+function createResource(options = {} as ResourceOptions<never, never>): Resource<never, never> {
+  checkDefinition(`resource "${options.uri}"`, options, ["name", "uri"], `uri text blob ${COMMON_OPTIONS}`);
+  checkCache(`resource "${options.uri}"`, options.cache);
+  const parsed = parseUri(options.uri);
+  if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
+  const staticBody = options.read ? undefined : (options.text ?? options.blob);
+  const read = options.read ?? (staticBody === undefined ? undefined : () => staticBody);
+  if (!read) throw new TypeError(`resource "${options.uri}": needs text, blob or read`);
+  const size =
+    typeof staticBody === "string" ? new TextEncoder().encode(staticBody).byteLength : staticBody?.byteLength;
+  return {
+    kind: "resource",
+    ...accessRulesOf(options),
+    uri: parsed.uri,
+    wire: omitUndefined({ uri: parsed.uri, ...describeResource(options), size }),
+    read: (ref, request, requestScope) =>
+      runRead(read, options, { ref, request, requestScope }) as Promise<CallOutcome>,
+  };
+}
+
+/** Throws a TypeError that names the template and the rule when the definition cannot be served. */
+export function defineTemplate<const Template extends string, Env = Cloudflare.Env, Settings = Tenantry.Settings>(
+  options: TemplateOptions<Template, Env, Settings>,
+): ResourceTemplate<Env, Settings> {
+  return createDefinition(() => createTemplate(options as never) as ResourceTemplate<Env, Settings>);
+}
+
+function createTemplate(options = {} as UntypedTemplateOptions): ResourceTemplate<never, never> {
+  const what = `template "${options.uriTemplate}"`;
+  checkDefinition(what, options, ["name", "uriTemplate"], `uriTemplate complete list ${COMMON_OPTIONS}`);
+  checkCache(what, options.cache);
+  const template = parseUriTemplate(options.uriTemplate);
+  if ("broken" in template) throw new TypeError(`${what}: ${template.broken}`);
+  const names = template.variables;
+  if (names.length === 0) throw new TypeError(`${what}: has no variable`);
+  checkCompleters(`${what}: complete`, options.complete ?? {}, names.join(" "));
+  const { uriTemplate, read, list } = options;
+  if (list && !read) throw new TypeError(`${what}: list is a function, and needs read`);
+  return {
+    kind: "template",
+    ...accessRulesOf(options),
+    wire: { uriTemplate, ...describeResource(options) },
+    ...(read && { glob: template.glob, matches: (uri) => template.match(uri) !== undefined }),
+    ...(list && { listing: createTemplateListing(uriTemplate, template, list) }),
+    read: async (ref, request, requestScope) => {
+      const variables = read && template.match(ref.uri);
+      return variables && readTemplate(options, variables, { ref, request, requestScope });
+    },
+    complete: (query, request, requestScope) => completeVariable(options, template, query, { request, requestScope }),
+  };
+}
+
+/** What is around a template's own reads is known only when it has matched. */
+async function readTemplate(
+  { read, around, ...about }: UntypedTemplateOptions,
+  variables: Record<string, string>,
+  callContext: { readonly ref: ResourceRef; readonly request: McpRequest; readonly requestScope: RequestScope },
+): Promise<CallOutcome | undefined> {
+  const { ref, request, requestScope } = callContext;
+  const notFound = failure("resourceNotFound", "Resource not found", { uri: ref.asked });
+  const readMatched = async () => (await runRead((ctx) => read?.(variables, ctx), about, callContext)) ?? notFound;
+  const aroundCall = { name: ref.uri, call: request, requestScope, own: around, repeatable: true, isInner: true };
+  const outcome = await applyAround(aroundCall, readMatched);
+  return outcome === notFound ? undefined : outcome;
+}
+
+/** undefined: the `read` of a template gave nothing. */
+async function runRead(
+  read: (ctx: never) => ReadReturn | undefined | Promise<ReadReturn | undefined>,
+  about: ResourceDescription<never>,
+  {
+    ref,
+    request,
+    requestScope,
+  }: { readonly ref: ResourceRef; readonly request: McpRequest; readonly requestScope: RequestScope },
+): Promise<CallOutcome | undefined> {
+  const { mimeType, cache } = about;
+  let isMissing = false;
+  const maxBytes = requestScope.limits.resultBytes;
+  const outcome = await runHandlerCall(
+    {
+      timeoutMs: DEFAULT_TIMEOUT_MS,
+      name: ref.uri,
+      // Bytes that come later come within the time of the call.
+      handler: async (ctx) => {
+        const body = await read(ctx as never);
+        isMissing = body === undefined && "uriTemplate" in about;
+        return toReadResult(isMissing ? "" : (body as ReadReturn), {
+          uri: ref.asked,
+          mimeType,
+          maxBytes,
+          signal: () => ctx.signal,
+        });
+      },
+      toResult: (result) => ({ result }),
+    },
+    request,
+    requestScope,
+  );
+  return isMissing ? undefined : withCache(outcome, cache, requestScope);
+}
+
+async function completeVariable(
+  { complete = {} }: UntypedTemplateOptions,
+  template: UriTemplate,
+  query: CompletionQuery,
+  { request, requestScope }: { readonly request: McpRequest; readonly requestScope: RequestScope },
+): Promise<readonly string[] | CallOutcome> {
+  const { name } = query;
+  if (!template.variables.includes(name)) return invalid("argument.name", "is no variable of the template");
+  const completer = Object.hasOwn(complete, name) ? complete[name] : undefined;
+  return runCompleter(
+    completer ?? (() => completeFromStored(template, query, requestScope)),
+    query,
+    request,
+    requestScope,
+  );
+}
+
+/** The values of one variable among stored URIs that agree with the variables already chosen. */
+async function completeFromStored(
+  template: UriTemplate,
+  { name, value, known: chosenValues }: CompletionQuery,
+  requestScope: RequestScope,
+): Promise<readonly string[]> {
+  // What was typed up to the first reserved character: a URI may hold that one as it is or escaped.
+  const [unreserved = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
+  const encodedPrefix = template.leadingVariable === name ? encodeURIComponent(unreserved) : "";
+  const uris = await requestScope.resources().uris(template.literalPrefix + encodedPrefix, MAX_STORED_URIS);
+  const values = new Set<string>();
+  for (const uri of uris) {
+    const variables = template.match(uri);
+    const candidate = variables?.[name];
+    if (!variables || candidate === undefined || !candidate.startsWith(value)) continue;
+    if (Object.entries(chosenValues).every(([other, chosen]) => other === name || variables[other] === chosen)) {
+      values.add(candidate);
+    }
+  }
+  return [...values];
+}

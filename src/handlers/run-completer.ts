@@ -1,0 +1,61 @@
+// Owns running what is no call: a completer, an author's function that proposes values while somebody types one, and what
+// else is asked beside calls. Refuses it questions.
+
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import { failure } from "../protocol/errors.ts";
+import type { CallOutcome } from "../protocol/call-outcome.ts";
+import type { CompletionQuery } from "../protocol/source.ts";
+import type { RequestScope } from "./request-scope.ts";
+import { CallContext } from "./call-context.ts";
+import { eventOf, toErrorOutcome } from "./error-outcome.ts";
+import { runHandler, type HandlerEnd } from "./run-handler.ts";
+import { StreamElicitor } from "./stream-elicitor.ts";
+import type { Context } from "./typed-context.ts";
+
+/** What a completer is told beside what was typed. `Name`: of all that may have been chosen before. */
+export interface CompletionContext<Name extends string = string, Ctx = Context> {
+  readonly arguments: Readonly<Partial<Record<Name, string>>>;
+  readonly ctx: Ctx;
+}
+
+/** A method's type, so that an author may say more of `ctx`: `({ ctx }: CompletionContext<string, Context<Env, Settings>>)`. */
+export type Completer<Name extends string = string> = {
+  of(value: string, about: CompletionContext<Name>): readonly string[] | Promise<readonly string[]>;
+}["of"];
+
+const TIMEOUT_MS = 10_000;
+
+export async function runCompleter(
+  completer: Completer,
+  { name, value, known }: CompletionQuery,
+  call: McpRequest,
+  requestScope: RequestScope,
+): Promise<readonly string[] | CallOutcome> {
+  const run = (ctx: CallContext) => completer(value, { arguments: known, ctx: ctx as never });
+  const end = await runNonInteractive(run, { name, timeoutMs: TIMEOUT_MS, call, requestScope });
+  if (end.kind === "returned") return end.value;
+  if (end.kind === "threw") return toErrorOutcome(end.error, { name, call, requestScope });
+  if (end.kind === "timedOut")
+    requestScope.hooks.onError?.(new Error(`${name}: no values in time`), eventOf({ name, call, requestScope }));
+  return failure(end.kind === "timedOut" ? "timeout" : "cancelled");
+}
+
+interface NonInteractiveRun {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly call: McpRequest;
+  readonly requestScope: RequestScope;
+}
+
+/** Runs an author's function that asks nobody anything. */
+export async function runNonInteractive<T>(
+  work: (ctx: CallContext) => T | Promise<T>,
+  { name, timeoutMs, call, requestScope }: NonInteractiveRun,
+): Promise<HandlerEnd<T>> {
+  const elicitor = new StreamElicitor({ revision: call.revision, capabilities: {} }, undefined);
+  const ctx = new CallContext(call, requestScope, elicitor, name);
+  const end = await runHandler(async () => work(ctx), { timeoutMs, elicitor, sink: call.sink });
+  if (end.kind !== "returned") ctx.abort(new Error("nobody waits for it any more"));
+  ctx.close();
+  return end;
+}

@@ -1,0 +1,145 @@
+// Owns the questions that a handler asks its client in era 2025: they travel on the call's stream and the handler
+// waits. When the invocation that waited is gone, the handler runs again with what was answered and kept.
+
+import { canonicalJson, digest } from "../auth/seal.ts";
+import type { McpRequest, ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/mcp-request.ts";
+import type { RevisionFeatures } from "../protocol/revisions.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
+import { Stopwatch } from "./stopwatch.ts";
+import { UserError } from "../protocol/user-error.ts";
+import { capabilityOf, isValidAnswer, type Question } from "./question.ts";
+import { runOnce, toJsonValue, type IdempotencyStore } from "./idempotency.ts";
+import { downgradeQuestion, upgradeAnswer } from "./downgrade-question.ts";
+import { withoutPrototype, MissingCapabilityError, type Elicitor } from "./elicitor.ts";
+
+/** How often a question is asked whose answers do not fit it. */
+const MAX_TRIES = 3;
+
+type ElicitingCall = Pick<McpRequest, "revision" | "capabilities" | "clientRequester">;
+
+/**
+ * Puts questions to the port and waits for the answers. Where the port says that another run of the call will get them,
+ * the handler is suspended for good, as in era 2026.
+ */
+export class StreamElicitor implements Elicitor {
+  readonly #revision: RevisionFeatures;
+  readonly #capabilities: JsonObject;
+  readonly #port: ClientRequester | undefined;
+  readonly #idempotency: IdempotencyStore | undefined;
+  readonly #memos: Record<string, unknown>;
+  readonly #listeners: (() => void)[] = [];
+  readonly #waitTime = new Stopwatch();
+  suspended = false;
+
+  /** Without a port nothing can be asked; without claims `once` does its work in each run. */
+  constructor(
+    { revision, capabilities, clientRequester: port }: ElicitingCall,
+    idempotency: IdempotencyStore | undefined,
+  ) {
+    this.#revision = revision;
+    this.#capabilities = capabilities;
+    this.#port = port;
+    this.#idempotency = idempotency;
+    this.#memos = withoutPrototype(port?.memos ?? {});
+  }
+
+  can(capability: ClientCapability): boolean {
+    return this.#port !== undefined && hasCapability(this.#capabilities, capability);
+  }
+
+  waitedMs(): number {
+    return this.#waitTime.elapsed;
+  }
+
+  onSuspend(listener: () => void): void {
+    if (this.suspended) listener();
+    else this.#listeners.push(listener);
+  }
+
+  async ask(
+    questions: Readonly<Record<string, Question>>,
+    onProgress?: (progress: JsonObject) => void,
+  ): Promise<Record<string, JsonObject>> {
+    for (const question of Object.values(questions)) this.#assertCapability(capabilityOf(question));
+    const answers = withoutPrototype<JsonObject>({});
+    let unanswered = Object.entries(questions);
+    for (let tries = 0; unanswered.length > 0; tries += 1) {
+      if (tries === MAX_TRIES)
+        throw new UserError(`the client's answer to "${unanswered[0]?.[0]}" does not fit the question`);
+      const requests = await Promise.all(
+        unanswered.map(async ([name, question]): Promise<OutgoingRequest> => {
+          const params = downgradeQuestion(question, this.#revision);
+          // A question that is asked again gets another digest, so that the earlier answer is not taken for it.
+          const key = await digest(canonicalJson([name, tries, question]));
+          return {
+            name,
+            digest: key,
+            method: question.method,
+            onProgress,
+            ...(params && { params: toWireParams(params) }),
+          };
+        }),
+      );
+      const responses = await this.#waitTime.run(() => this.#port?.request(requests, this.#memos));
+      if (!responses) return this.#suspend();
+      unanswered = unanswered.filter(([name, question], at) => {
+        const answer = parseAnswer(question, responses.get(requests[at]?.digest ?? ""), name);
+        if (answer) answers[name] = answer;
+        return !answer;
+      });
+    }
+    return answers;
+  }
+
+  #assertCapability(capability: ClientCapability): void {
+    if (this.can(capability)) return;
+    const declared = hasCapability(this.#capabilities, capability);
+    // A question needs a stream to travel on, and a session for the answer to come back to.
+    throw new MissingCapabilityError(
+      capability,
+      declared ? "this request can take no question to its client" : undefined,
+    );
+  }
+
+  async memo(name: string, compute: () => unknown): Promise<unknown> {
+    const key = `memo ${name}`;
+    if (!Object.hasOwn(this.#memos, key)) this.#memos[key] = toJsonValue(await compute());
+    return this.#memos[key];
+  }
+
+  async once(name: string, work: () => unknown): Promise<unknown> {
+    const key = `once ${name}`;
+    if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
+    const nonce = this.#port?.nonce;
+    // A call without a nonce cannot run again, so it does nothing twice and needs no claim.
+    const value =
+      nonce === undefined || !this.#idempotency
+        ? toJsonValue(await work())
+        : await runOnce(this.#idempotency, { nonce, name }, work);
+    this.#memos[key] = value;
+    return value;
+  }
+
+  #suspend(): Promise<never> {
+    this.suspended = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+    return new Promise<never>(() => {});
+  }
+}
+
+/**
+ * Only era 2025 has an id for what happens behind a URL.
+ * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+ */
+function toWireParams(params: JsonObject): JsonObject {
+  return params.mode === "url" ? { ...params, elicitationId: crypto.randomUUID() } : params;
+}
+
+/** undefined: the answer is missing or does not fit. Throws where the client answered with an error. */
+function parseAnswer(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
+  if (!response) return undefined;
+  if ("error" in response) throw new UserError(`the client refused "${name}": ${response.error.message}`);
+  const result = upgradeAnswer(question, response.result);
+  return isValidAnswer(question, result) ? result : undefined;
+}

@@ -1,0 +1,135 @@
+// Owns what a template lists: its author's function, asked for a page at a time, for a bounded time. What it gives that no
+// client could read, or the template would not, is left out and told to the operator. Refuses it questions.
+
+import type { RequestScope } from "./request-scope.ts";
+import { eventOf } from "./error-outcome.ts";
+import { runNonInteractive } from "./run-completer.ts";
+import type { Context } from "./typed-context.ts";
+import type { McpRequest } from "../protocol/mcp-request.ts";
+import type { ResourceDefinition } from "../protocol/definition.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { omitUndefined } from "../protocol/members.ts";
+import type { ResourceLister, PageRequest, ResourcePage } from "../protocol/source.ts";
+import { parseUri } from "../protocol/uri.ts";
+import type { UriTemplate } from "../protocol/uri-template.ts";
+import { checkDefinition } from "./check-definition.ts";
+
+export interface ListedResource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  /** Bytes. */
+  readonly size?: number;
+  readonly annotations?: JsonObject;
+  readonly icons?: readonly JsonObject[];
+  readonly meta?: JsonObject;
+}
+
+export interface ListedPage {
+  readonly resources: readonly ListedResource[];
+  /** Leads to the next page; absent on the last. */
+  readonly nextCursor?: string;
+}
+
+/**
+ * `cursor` is the `nextCursor` of the page before, absent for the first. More than `limit` may be given: what is over is
+ * listed on the next page, for which the same page is asked again.
+ */
+export type TemplateLister<Env = Cloudflare.Env, Settings = Tenantry.Settings> = (
+  page: { readonly cursor?: string; readonly limit: number },
+  ctx: Context<Env, Settings>,
+) => ListedPage | Promise<ListedPage>;
+
+const TIMEOUT_MS = 5000;
+const MAX_CURSOR_CHARACTERS = 4096;
+
+export function createTemplateListing(
+  uriTemplate: string,
+  template: UriTemplate,
+  list: TemplateLister<never, never>,
+): ResourceLister<RequestScope> {
+  const what = `template "${uriTemplate}": list`;
+  return {
+    list: async (pageRequest, request, requestScope) => {
+      const position = parsePosition(pageRequest);
+      const page = await callLister(list, { what, position, limit: pageRequest.limit, request, requestScope });
+      const items = page.resources.slice(position.skip, position.skip + pageRequest.limit).flatMap((one) => {
+        try {
+          return [toResourceDefinition(what, template, one)];
+        } catch (error) {
+          requestScope.hooks.onError?.(error, eventOf({ name: uriTemplate, call: request, requestScope }));
+          return [];
+        }
+      });
+      return omitUndefined({ items, next: nextCursorOf(page, position, pageRequest.limit) });
+    },
+  };
+}
+
+/** Where a page begins: after so many resources of the author's page after this cursor. */
+interface PagePosition {
+  readonly cursor?: string | undefined;
+  readonly skip: number;
+}
+
+function parsePosition({ cursor }: PageRequest): PagePosition {
+  return cursor === undefined ? { skip: 0 } : (JSON.parse(cursor) as PagePosition);
+}
+
+interface ListContext {
+  readonly what: string;
+  readonly position: PagePosition;
+  readonly limit: number;
+  readonly request: McpRequest;
+  readonly requestScope: RequestScope;
+}
+
+/** Throws what the author's function threw, and where it took too long or gave no page. */
+async function callLister(
+  list: TemplateLister<never, never>,
+  { what, position, limit, request, requestScope }: ListContext,
+): Promise<ListedPage> {
+  const { cursor } = position;
+  const run = await runNonInteractive((ctx) => list(omitUndefined({ cursor, limit }), ctx as never), {
+    name: what,
+    timeoutMs: TIMEOUT_MS,
+    call: request,
+    requestScope,
+  });
+  if (run.kind === "threw") throw run.error;
+  if (run.kind !== "returned") throw new Error(`${what}: no page within ${TIMEOUT_MS} ms`);
+  const { resources, nextCursor } = run.value as Partial<ListedPage>;
+  if (!Array.isArray(resources)) throw new TypeError(`${what}: it returned no { resources: [...] }`);
+  if (nextCursor !== undefined && !(nextCursor !== cursor && nextCursor.length <= MAX_CURSOR_CHARACTERS)) {
+    throw new TypeError(
+      `${what}: nextCursor is another text than before, of at most ${MAX_CURSOR_CHARACTERS} characters`,
+    );
+  }
+  return run.value;
+}
+
+function nextCursorOf(
+  { resources, nextCursor }: ListedPage,
+  { cursor, skip }: PagePosition,
+  limit: number,
+): ResourcePage["next"] {
+  const next: PagePosition = { cursor, skip: skip + limit };
+  if (next.skip < resources.length) return JSON.stringify(next);
+  return nextCursor === undefined ? undefined : JSON.stringify({ cursor: nextCursor, skip: 0 });
+}
+
+function toResourceDefinition(what: string, template: UriTemplate, listed: ListedResource): ResourceDefinition {
+  const { uri: uriText, name, title, description, mimeType, size, annotations, icons, meta } = listed;
+  checkDefinition(`${what}: "${uriText}"`, listed, ["name"]);
+  const parsed = parseUri(uriText);
+  if ("broken" in parsed || !template.match(parsed.uri)) {
+    throw new TypeError(`${what}: "${uriText}" is no URI of the template`);
+  }
+  const { uri } = parsed;
+  return {
+    uri,
+    wire: omitUndefined({ uri, name, title, description, mimeType, size, annotations, icons, _meta: meta }),
+  };
+}

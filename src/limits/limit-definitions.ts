@@ -1,0 +1,97 @@
+// Owns the one table of limits: what each counts, the number that holds where nobody says another, and who may raise it.
+// A limit that is not in this table cannot be set. docs/limits.md shows it.
+
+import { integerRangeError } from "../protocol/members.ts";
+import { didYouMean } from "../protocol/did-you-mean.ts";
+import type { LimitName, Limits } from "../tenants/document/tenant-document.ts";
+
+export interface LimitDefinition {
+  /** What holds where nobody says another; Infinity: no limit until somebody sets one. */
+  readonly initial: number;
+  readonly unit: "a minute" | "a day" | "at once" | "bytes" | "in all";
+  readonly least: number;
+  readonly most: number;
+  /**
+   * Who may raise it. What protects others than the tenant, an operator; what protects the tenant from its own callers,
+   * its admin too. Everybody who may write the document may lower any of them. What holds before a tenant is known, only
+   * the Worker's author may change.
+   */
+  readonly raise: "operator" | "tenant" | "author";
+  readonly about: string;
+}
+
+const MIB = 1024 * 1024;
+
+const rate = (initial: number, raise: LimitDefinition["raise"], about: string): LimitDefinition => {
+  return { initial, unit: "a minute", least: 1, most: 10_000_000, raise, about };
+};
+const daily = (raise: LimitDefinition["raise"], about: string): LimitDefinition => {
+  return { initial: Infinity, unit: "a day", least: 1, most: 1_000_000_000, raise, about };
+};
+const count = (
+  unit: LimitDefinition["unit"],
+  [initial, most]: readonly [number, number],
+  about: string,
+): LimitDefinition => {
+  return { initial, unit, least: unit === "at once" ? 1 : 0, most, raise: "operator", about };
+};
+const bytes = (initial: number, most: number, about: string, least = 0): LimitDefinition => {
+  return { initial, unit: "bytes", least, most, raise: "operator", about };
+};
+
+export const LIMITS: Readonly<Record<LimitName, LimitDefinition>> = {
+  tenantMessages: rate(60_000, "operator", "messages of all callers to a tenant"),
+  principalMessages: rate(3000, "tenant", "messages of one key"),
+  toolCalls: rate(1200, "tenant", "calls of one tool by one key"),
+  addressMessages: rate(12_000, "tenant", "messages without a credential from one address"),
+  addressToolCalls: rate(6000, "tenant", "calls of one tool without a credential from one address"),
+  addressRefusals: rate(100, "author", "names of no tenant and credentials that are none, from one address"),
+  dailyToolCalls: daily("operator", "tool calls of all callers"),
+  principalDailyToolCalls: daily("tenant", "tool calls of one key, or from one address without a credential"),
+  concurrentCalls: count("at once", [200, 10_000], "requests of one key or address that run"),
+  streams: count("at once", [100, 20_000], "notification streams of one key or address"),
+  sessions: count("at once", [1000, 100_000], "sessions of one key or address that must be remembered"),
+  tenantSessions: count("at once", [20_000, 1_000_000], "sessions of all callers that must be remembered"),
+  bodyBytes: bytes(4 * MIB, 25 * MIB, "body of a request", 1024),
+  resultBytes: bytes(36 * MIB, 100 * MIB, "answer to a request", 1024),
+  resourceBytes: bytes(25 * MIB, 25 * MIB, "a stored resource"),
+  storedBytes: bytes(10 * 1024 * MIB, 10_000 * 1024 * MIB, "all stored resources"),
+  resources: count("in all", [100_000, 1_000_000], "stored resources"),
+  keys: count("in all", [1000, 10_000], "API keys that work"),
+};
+
+export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
+
+/** What a document may say, of one tenant or of many. */
+export type TenantLimit = Exclude<LimitName, "addressRefusals">;
+export const TENANT_LIMITS = /* @__PURE__ */ LIMIT_NAMES.filter(
+  (name): name is TenantLimit => LIMITS[name].raise !== "author",
+);
+
+/** Each limit with the number that holds. */
+export type EffectiveLimits = Readonly<Record<LimitName, number>> & { readonly exact: boolean };
+
+/** Of tenants for which nobody says anything else. */
+export const DEFAULT_LIMITS: EffectiveLimits = {
+  ...(Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].initial])) as Record<LimitName, number>),
+  exact: false,
+};
+
+/** Later ones win: what the Worker's author says, then what the tenant's document does. */
+export function resolveLimits(...layers: readonly (Limits | undefined)[]): EffectiveLimits {
+  return Object.assign({}, DEFAULT_LIMITS, ...layers);
+}
+
+/** What is wrong with limits that somebody wrote in code; undefined: nothing. `by`: for the Worker, or for one tenant. */
+export function limitsError(limits: Limits, author: "author" | "tenant"): string | undefined {
+  for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
+    const row = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
+    if (row?.raise === "author" && author === "tenant") return `${name} holds before a tenant is known`;
+    if (name === "exact" && typeof value === "boolean") continue;
+    if (!row)
+      return name === "exact" ? "exact is true or false" : `there is no limit ${name}${didYouMean(name, LIMIT_NAMES)}`;
+    const error = integerRangeError(name, value, row.least, row.most);
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}

@@ -1,0 +1,178 @@
+// What a tenant's object knows of its daily limits: how many tool calls of the day were counted, of all callers and of each; and which
+// limits were met: one row for each limit and hour goes to the audit log, never one for each refusal.
+
+import type { Store } from "../tenants/object/store.ts";
+import type { TenantHost } from "../tenants/object/tenant-host.ts";
+import { dayOf } from "./day.ts";
+
+export interface DailyLimit {
+  /** Whose calls: empty for all callers, else a principal. */
+  readonly who: string;
+  readonly most: number;
+}
+
+/** Calls that an isolate served without asking. */
+export interface CountedCalls extends DailyLimit {
+  readonly calls: number;
+}
+
+export interface DailyUse {
+  readonly day: string;
+  /** The calls of the day, for each limit. */
+  readonly used: readonly number[];
+}
+
+export interface CountResult extends DailyUse {
+  /** Whether it was counted. */
+  readonly isTaken: boolean;
+}
+
+/** A limit that somebody met. */
+export interface ExceededLimitRecord {
+  readonly name: string;
+  readonly most: number;
+  /** The principal; without a credential no address. */
+  readonly who: string;
+}
+
+export interface ExceededLimitEntry extends ExceededLimitRecord {
+  /** ISO 8601: when it was noted last, at most once an hour. */
+  readonly at: string;
+}
+
+export interface LimitUse {
+  /** Calls of this day of UTC, by whose they are: empty for all callers. What isolates did not report yet is not in it. */
+  readonly calls: readonly { readonly who: string; readonly used: number }[];
+  readonly sessions: number;
+  /** The latest of each limit. */
+  readonly met: readonly ExceededLimitEntry[];
+}
+
+export interface LimitMethods {
+  /** Counts one call towards each of these limits, or towards none where one of them is used up. */
+  take(limits: readonly DailyLimit[]): CountResult;
+  /** Counts calls that were served, also beyond the limit. */
+  count(counted: readonly CountedCalls[]): DailyUse;
+  use(): LimitUse;
+  recordExceeded(exceeded: ExceededLimitRecord): void;
+}
+
+/** The most rows of one kind of caller (keys, people, addresses) and day. Later callers of that kind share one row. */
+const MAX_CALLERS = 20_000;
+/** The first word of a principal's id, or `address`. */
+const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";
+/** From which part of a limit on people are told that it will be met. */
+const WARN_AT = 0.8;
+/** By how much an object's clock may go back when the object moves. */
+const CLOCK_SKEW_MS = 60_000;
+const SHOWN_CALLERS = 100;
+/** Of a time in ISO 8601, as far as its hour. */
+const HOUR_LENGTH = 13;
+
+export const limitStore: Store<LimitMethods, TenantHost> = {
+  name: "limits",
+  methods: {
+    // A call that was counted and not heard of counts twice: there are fewer calls that day, never more.
+    take: { idempotent: true },
+    count: {},
+    use: { idempotent: true },
+    recordExceeded: {},
+  },
+  migrations: [
+    `CREATE TABLE daily_calls (who TEXT PRIMARY KEY, day TEXT NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE met_limits (name TEXT PRIMARY KEY, most INTEGER NOT NULL, who TEXT NOT NULL, at TEXT NOT NULL)
+       WITHOUT ROWID`,
+  ],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+interface Row extends DailyLimit {
+  readonly day: string;
+  readonly used: number;
+}
+
+function methodsOf(host: TenantHost): LimitMethods {
+  const { sql } = host;
+  return {
+    take: (limits) =>
+      host.transaction(() => {
+        const now = host.now();
+        const rows = limits.map((limit) => rowOf(host, limit, now));
+        const isTaken = rows.every(({ used, most }) => used < most);
+        return { day: dayOf(now), used: rows.map((row) => addCalls(host, row, isTaken ? 1 : 0)), isTaken };
+      }),
+    count: (counted) =>
+      host.transaction(() => {
+        const now = host.now();
+        return { day: dayOf(now), used: counted.map((one) => addCalls(host, rowOf(host, one, now), one.calls)) };
+      }),
+    recordExceeded: (met) => {
+      host.transaction(() => {
+        recordExceeded(host, met);
+      });
+    },
+    use: () => ({
+      calls: sql
+        .exec<{ who: string; used: number }>(
+          "SELECT who, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
+          dayOf(host.now()),
+          SHOWN_CALLERS,
+        )
+        .toArray(),
+      sessions: sql
+        .exec<{ sessions: number }>(
+          "SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?",
+          host.now(),
+        )
+        .one().sessions,
+      met: sql
+        .exec<Record<string, SqlStorageValue> & ExceededLimitEntry>("SELECT * FROM met_limits ORDER BY name")
+        .toArray(),
+    }),
+  };
+}
+
+function rowOf(host: TenantHost, { who: caller, most }: DailyLimit, now: number): Row {
+  const findRow = (who: string) =>
+    host.sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
+  const today = dayOf(now);
+  const kind = kindOf(caller);
+  const who = caller === "" || findRow(caller) || !hasMaxCallers(host, today, kind) ? caller : `others ${kind}`;
+  const row = findRow(who);
+  // A clock that was set back a little over midnight does not give the day that is over anew.
+  const day = row && row.day > today && row.day <= dayOf(now + CLOCK_SKEW_MS) ? row.day : today;
+  return { who, most, day, used: row?.day === day ? row.used : 0 };
+}
+
+/** Gives how many there are then. */
+function addCalls(host: TenantHost, row: Row, calls: number): number {
+  if (calls === 0) return row.used;
+  const used = row.used + calls;
+  emitQuotaWarning(host, row, used);
+  host.sql.exec("INSERT OR REPLACE INTO daily_calls (who, day, used) VALUES (?, ?, ?)", row.who, row.day, used);
+  return used;
+}
+
+function emitQuotaWarning({ emitEvent: tell }: TenantHost, { who, day, most, used: before }: Row, after: number): void {
+  const threshold = most * WARN_AT;
+  if (before < threshold && after >= threshold)
+    tell?.({ type: "quota.reached", key: `${who} ${day}`, data: { who, day, most } });
+}
+
+/** Rows of days that are over go first. */
+function hasMaxCallers({ sql }: TenantHost, day: string, kind: string): boolean {
+  const query = "SELECT count(*) AS callers FROM daily_calls WHERE who >= ? AND who < ?";
+  // A blank, and what comes after it.
+  const count = () => sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
+  if (count() < MAX_CALLERS) return false;
+  sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
+  return count() >= MAX_CALLERS;
+}
+
+function recordExceeded(host: TenantHost, { name, most, who }: ExceededLimitRecord): void {
+  const at = new Date(host.now()).toISOString();
+  const last = host.sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
+  if (last?.at.slice(0, HOUR_LENGTH) === at.slice(0, HOUR_LENGTH)) return;
+  host.sql.exec("INSERT OR REPLACE INTO met_limits (name, most, who, at) VALUES (?, ?, ?, ?)", name, most, who, at);
+  host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
+}

@@ -1,0 +1,114 @@
+// Owns finding the tenant whose login somebody asks for: by path, or by the hostname that the tenant has to itself. A tenant
+// that takes no tokens is one that nobody can tell from none.
+
+import { insecureTransportError } from "../auth/origin.ts";
+import { mergedDocument } from "../catalog/tenant-catalog.ts";
+import type { Bindings, Deployment } from "../deployment/deployment.ts";
+import { stripMountPath } from "../deployment/mount.ts";
+import type { LoginUrls } from "./login-context.ts";
+import { loginUrlsAt } from "./protected-resource.ts";
+import type { Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import type { NewResource } from "../handlers/resource-store.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import { acceptsTokens, type TenantDocument } from "../tenants/document/tenant-document.ts";
+import type { CachedPolicy } from "../tenants/cache/policy-cache.ts";
+import { serve, type Endpoint } from "../endpoint/serve.ts";
+import { getTenantPolicy, noEndpoint, unauthorized } from "../endpoint/tenant-policy.ts";
+import { tenantOfHost } from "../endpoint/find-tenant.ts";
+import { toRejection } from "../endpoint/rate-limit.ts";
+import { eraOf, respondFailure } from "../endpoint/respond.ts";
+import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
+
+/** No page's own origin is trusted more than another, and none sends a cookie. `*` does not stand for `authorization`. */
+export const PUBLIC_CORS = {
+  "access-control-allow-origin": "*",
+  "access-control-allow-headers": "authorization, content-type, mcp-protocol-version, *",
+};
+
+/** For pages of every origin to read, a refusal too. */
+export function withPublicCors(response: Response): Response {
+  for (const [name, value] of Object.entries(PUBLIC_CORS)) response.headers.set(name, value);
+  return response;
+}
+
+/** As whoever asks wrote the URL. */
+export interface LoginLocation {
+  /** The origin, with the path of the mount. */
+  readonly base: string;
+  /** What follows it, without a slash at the end. */
+  readonly path: string;
+  /** The tenant whose hostname it is; null: a hostname of the Worker. */
+  readonly hostnameTenant: string | null;
+}
+
+export async function parseLoginLocation(
+  { path: mount }: Deployment,
+  request: Request,
+  env: Bindings,
+): Promise<LoginLocation> {
+  const { origin, pathname } = new URL(request.url);
+  const owner = await tenantOfHost(env as unknown as Env, request.headers);
+  return { base: origin + mount, path: stripMountPath(mount, pathname).replace(/\/+$/, ""), hostnameTenant: owner };
+}
+
+export function tenantTarget(tenant: string): EndpointTarget {
+  return { tenant, profile: null, path: `/${tenant}` };
+}
+
+export function loginUrlsOf(
+  { tenant, deployment }: RequestContext,
+  { base, hostnameTenant: owner }: LoginLocation,
+): LoginUrls {
+  return loginUrlsAt(base, tenant, { isOwn: owner !== null, isDefault: deployment.defaultTenant === tenant });
+}
+
+export function rejectLoginRequest(context: RequestContext, reason: Failure): Response {
+  return respondFailure(context.era, undefined, toRejection(context, reason));
+}
+
+interface RawInvocation {
+  readonly request: Request;
+  readonly env: Bindings;
+  readonly ctx: ExecutionContext;
+}
+
+/**
+ * Whoever asks brings nothing by which they are known at the tenant's endpoint, from whichever page. Pages and forms hold keys,
+ * codes and cookies, so all of it is refused where others could read it.
+ */
+export async function serveAnonymously(
+  deployment: Deployment,
+  { request, env, ctx }: RawInvocation,
+  target: EndpointTarget | undefined,
+  endpoint: Endpoint,
+): Promise<Response> {
+  const transportError = insecureTransportError(request);
+  if (transportError) return respondFailure(eraOf(request), undefined, transportError);
+  const headers = new Headers(request.headers);
+  headers.delete("origin");
+  headers.delete("authorization");
+  const invocation = { request: new Request(request, { headers }), env: env as unknown as Env, ctx };
+  return serve(deployment, invocation, target, endpoint);
+}
+
+export interface LoginTenant {
+  readonly tenant: Tenant<NewResource>;
+  readonly snapshot: CachedPolicy;
+  readonly document: TenantDocument;
+}
+
+/** The tenant under a lease, where it takes tokens. */
+export async function getLoginTenant(context: RequestContext): Promise<LoginTenant | Failure> {
+  const { profile, credential } = context.target;
+  const snapshot = await getTenantPolicy(context);
+  if (isFailure(snapshot)) return snapshot;
+  const { tenantResult } = context.target;
+  if (isFailure(tenantResult)) return tenantResult;
+  const document = mergedDocument(tenantResult, snapshot.policy);
+  const profileExists = profile === null || Object.hasOwn(document.profiles ?? {}, profile);
+  if (acceptsTokens(document.mode) && document.auth && profileExists)
+    return { tenant: tenantResult, snapshot, document };
+  // As for a name that is no tenant's: whether there is one that takes keys is nobody's to learn.
+  return document.mode === "key" ? unauthorized(credential) : noEndpoint(context);
+}

@@ -1,0 +1,33 @@
+// Owns the page of somebody who cannot go on: why, and what to do next.
+
+import { markup } from "../../deployment/markup.ts";
+import { sanitizeText } from "./sanitize-text.ts";
+import { renderPage, pageResponse, type PageTenant } from "./page.ts";
+
+export interface ErrorView {
+  readonly tenant: PageTenant;
+  /** What did not happen: `Not signed in`. */
+  readonly title: string;
+  readonly why: string;
+  readonly next: string;
+}
+
+export function errorPage({ tenant, title, why, next }: ErrorView): string {
+  return renderPage({
+    tenant,
+    title,
+    body: markup`<div class="note bad" role="alert"><p>${sanitizeText(why, 400)}</p></div><p>${sanitizeText(next, 400)}</p>`,
+  });
+}
+
+/** `refused`: as a program reads it, where there is no tenant, or none that may be known of. `why`: said where there is one. */
+export function rejectionPageResponse(host: string, { status, headers }: Response, why: string | undefined): Response {
+  const hidesTenant = why === undefined || status === 401 || status === 404;
+  const view = {
+    tenant: { id: host },
+    title: "Not signed in",
+    why: hidesTenant ? "Nobody signs in at this address" : why,
+    next: "Compare it with the one that you were given, or ask whoever gave it to you.",
+  };
+  return pageResponse(errorPage(view), { status, headers });
+}

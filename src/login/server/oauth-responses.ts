@@ -1,0 +1,71 @@
+// Owns how a tenant's authorization server answers what is no page of its own: redirects, refusals, and JSON for programs.
+
+import type { LoginContext } from "../login-context.ts";
+import { pageResponse, type PageTenant } from "../pages/page.ts";
+import { errorPage } from "../pages/error-page.ts";
+
+export const RECONNECT_HINT = "Go back to the client, and connect it once more if it is not connected.";
+/** Whoever comes back to a page of it after the decision finds this, too. */
+export const EXPIRED_MESSAGE = "This browser has not begun to sign in here, took too long, or has decided already";
+
+export function pageTenantOf({ tenantContext: { tenant: id, document } }: LoginContext): PageTenant {
+  return { id, title: document.title };
+}
+
+/** For a person. */
+export function errorPageResponse(context: LoginContext, why: string, next = RECONNECT_HINT, status = 400): Response {
+  const title = "Not signed in";
+  return pageResponse(errorPage({ tenant: pageTenantOf(context), title, why, next }), { status });
+}
+
+export function redirectTo(location: string, ...cookies: readonly string[]): Response {
+  const headers = new Headers({ location, "cache-control": "no-store", "referrer-policy": "no-referrer" });
+  for (const one of cookies) headers.append("set-cookie", one);
+  return new Response(null, { status: 303, headers });
+}
+
+/** https://datatracker.ietf.org/doc/html/rfc6749#section-5.2 */
+export class OAuthError extends Error {
+  readonly status: number;
+  readonly error: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(error: string, why: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
+    super(why);
+    this.error = error;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export function jsonResponse(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json(value, { status, headers: { "cache-control": "no-store", ...headers } });
+}
+
+/** Not `server_error`, for which clients begin anew with the person, who can do nothing about it. */
+export function unavailableError(why: string, seconds = 5): OAuthError {
+  return new OAuthError("temporarily_unavailable", why, 503, { "retry-after": String(seconds) });
+}
+
+/** For a program: what it did wrong, or that something cannot be reached. */
+export function oauthErrorResponse({ tenantContext }: Pick<LoginContext, "tenantContext">, error: unknown): Response {
+  if (!(error instanceof OAuthError)) tenantContext.onError(error);
+  const oauthError =
+    error instanceof OAuthError ? error : unavailableError("this server cannot be reached right now: try again");
+  return jsonResponse(
+    { error: oauthError.error, error_description: oauthError.message },
+    oauthError.status,
+    oauthError.headers,
+  );
+}
+
+/** For a person: the cookie of what they have begun is as it was, so the page can be asked for again. */
+export function unavailablePageResponse(context: LoginContext, error: unknown): Response {
+  context.tenantContext.onError(error);
+  return errorPageResponse(
+    context,
+    "This cannot be reached right now",
+    "Wait a moment, and load this page again.",
+    503,
+  );
+}

@@ -1,0 +1,25 @@
+// Owns signing in with a key of the tenant, which the person pastes into a page of ours: so a tenant that has keys and
+// nothing else works in every client. What comes of it ends with the key.
+
+import { hashToken, keyIdOf } from "../../auth/api-key.ts";
+import { getLoginStub } from "../server/login-stub.ts";
+import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
+
+export const INVALID_KEY: SignInFailure = {
+  kind: "notSignedIn",
+  why: "This is not a key of this tenant, or it has ended",
+  next: "Paste the whole key, or ask whoever gave it to you for another",
+};
+
+export const pasteKey: IdentityProviderClient = {
+  finish: async ({ tenantContext }, answer) => {
+    // People paste the header or the quotes with it.
+    const [token = ""] = /tnt_\w+/.exec(answer.get("key") ?? "") ?? [];
+    if (keyIdOf(token) === undefined) return INVALID_KEY;
+    const keyHash = await hashToken(token);
+    const key = await getLoginStub({ tenantContext }).findKey(keyHash);
+    if (!key) return INVALID_KEY;
+    const person = { issuer: "key", subject: key.id, name: key.name, claims: {} };
+    return { kind: "signedIn", person, keyHash };
+  },
+};

@@ -1,0 +1,45 @@
+// Owns what is kept of whoever signed in, from what was said of them. Pure. Refuses an address that its owner has not
+// shown to be theirs, and names that could be another person's tomorrow.
+
+import { unusableAnswer } from "./sign-in-failure.ts";
+import type { SignInFailure, ProviderTokens, ProviderIdentity, SignInSuccess } from "./identity-provider-client.ts";
+
+/** https://openid.net/specs/openid-connect-core-1_0.html#IDToken */
+const MAX_SUBJECT = 255;
+const MAX_NAME = 200;
+/** Characters of all of it: each person's is stored. */
+export const MAX_IDENTITY_CHARACTERS = 40_000;
+
+type Claims = Readonly<Record<string, unknown>>;
+
+export function toProviderIdentity(issuer: string, subject: string, userClaims: Claims): ProviderIdentity {
+  const { email_verified: isVerified = true, email, ...others } = userClaims;
+  const isVerifiedEmail = isVerified === true || isVerified === "true";
+  const claims = { ...others, ...(isVerifiedEmail && email !== undefined && { email }), sub: subject };
+  const { name, groups } = others;
+  return {
+    issuer,
+    subject,
+    ...(typeof name === "string" && { name: name.slice(0, MAX_NAME) }),
+    ...(isVerifiedEmail && typeof email === "string" && { email }),
+    ...(Array.isArray(groups) && { groups: groups.filter((one) => typeof one === "string") }),
+    claims,
+  };
+}
+
+/** `sub`, else `id`, which OAuth 2 providers say: never a login or an address. A number has to be one that JSON can hold. */
+export function subjectOf({ sub, id }: Claims): string | undefined {
+  const subject = Number.isSafeInteger(sub ?? id) ? String(sub ?? id) : (sub ?? id);
+  return typeof subject === "string" && subject !== "" && subject.length <= MAX_SUBJECT ? subject : undefined;
+}
+
+export function toSignInSuccess(
+  url: string,
+  person: ProviderIdentity,
+  provider: ProviderTokens,
+): SignInSuccess | SignInFailure {
+  const success = { kind: "signedIn", person, provider } as const;
+  return JSON.stringify(success).length > MAX_IDENTITY_CHARACTERS
+    ? unusableAnswer(url, "it says too much of you at once")
+    : success;
+}

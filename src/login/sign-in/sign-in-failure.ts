@@ -1,0 +1,55 @@
+// Owns what somebody is told who could not sign in: why, and what to do next. Refuses the words of a provider, which may
+// repeat what it was sent; its codes are said where they look like codes.
+
+import { parseOAuthErrorCode } from "../../outbound/token-endpoint.ts";
+import type { SignInFailure } from "./identity-provider-client.ts";
+
+const START_OVER = "Begin again in the application that sent you here";
+const ASK_OPERATOR = `${START_OVER}. If it stays so, ask whoever runs this server to look at how people sign in`;
+
+function createFailure(why: string, next: string, error?: SignInFailure["error"]): SignInFailure {
+  return { kind: "notSignedIn", why, next, ...(error && { error }) };
+}
+
+export function isSignInFailure(value: object): value is SignInFailure {
+  return "kind" in value && value.kind === "notSignedIn";
+}
+
+/** It cannot be reached, or answers what nobody can read. */
+export function providerUnavailable(url: string): SignInFailure {
+  const why = `${hostOf(url)} cannot be reached right now, or its answer cannot be used`;
+  return createFailure(why, `Wait a minute. ${START_OVER}`, "temporarily_unavailable");
+}
+
+/** What came back is no answer to what this browser was sent there with, or not the first one. */
+export function unexpectedAnswer(): SignInFailure {
+  return createFailure("This answer belongs to another sign-in, or to one that is over", START_OVER);
+}
+
+export function accessDenied(url: string): SignInFailure {
+  const next = `${START_OVER}. If you should be let in, ask whoever runs ${hostOf(url)}`;
+  return createFailure(`${hostOf(url)} did not let you in, or you did not agree`, next, "access_denied");
+}
+
+/** Nobody who signs in can mend it. `what`: words of ours. */
+export function unusableAnswer(url: string, problem: string): SignInFailure {
+  return createFailure(
+    `You came back from ${hostOf(url)}, but not in a way that can be used: ${problem}`,
+    ASK_OPERATOR,
+    "server_error",
+  );
+}
+
+/** As `misfitAt`, before anybody was sent there. */
+export function notConfigured(url: string, problem: string): SignInFailure {
+  return createFailure(`Nobody can sign in at ${hostOf(url)} yet: ${problem}`, ASK_OPERATOR, "server_error");
+}
+
+/** https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2.1 */
+export function errorCodeOf(error: unknown): string {
+  return parseOAuthErrorCode(error) ?? "refused";
+}
+
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "the provider";
+}

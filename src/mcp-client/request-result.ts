@@ -1,0 +1,173 @@
+// Owns one request until its result is there, in either era: notifications are handed over, what the server asks back
+// is answered, and a request that is given up is cancelled at the server. Refuses to try again where anything went
+// wrong.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+
+import type { ParamHeader } from "../protocol/headers.ts";
+import { isObject, notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { sendOneWayWithRetry, type Channel2025 } from "./channel-2025.ts";
+import type { Clock } from "./clock.ts";
+import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
+import { McpFault } from "./fault.ts";
+import { getMembers } from "./json-text.ts";
+import { resultOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
+import { buildRequest2026, type ClientIdentity, type PreparedRequest } from "./prepared-request.ts";
+import { MAX_QUESTIONS_AT_ONCE, QuestionDispatcher, type HandleQuestion } from "./question-dispatcher.ts";
+import type { SendToServer } from "./server-outbox.ts";
+import { readResponse, violation, type McpReply, type HandleMessage } from "./mcp-reply.ts";
+import { send2026 } from "./stateless-2026.ts";
+import { CancelSignal } from "./cancel-signal.ts";
+
+export interface SendOptions extends RequestOptions {
+  /** What is said about this request while it is worked on, such as progress. */
+  readonly onNotification?: (message: NotificationMessage) => void | Promise<void>;
+  /** Without it no question is answered: in era 2025 they are refused, in era 2026 they are returned as the result. */
+  readonly onQuestion?: HandleQuestion;
+}
+
+/** A response that is no error; its `result` is the JSON that the server wrote. */
+export type ResultMessage = ResponseMessage & { readonly result: string };
+
+export interface Client2025 {
+  readonly channel: Channel2025;
+  readonly clock: Clock;
+}
+
+/** Throws `refused` where the server answers with an error. */
+export async function requestResult2025(
+  { channel, clock }: Client2025,
+  request: PreparedRequest,
+  { onNotification, onQuestion = async () => undefined, ...options }: SendOptions = {},
+): Promise<ResultMessage> {
+  const cancelSignal = new CancelSignal(undefined);
+  const sendToServer: SendToServer = async (text, mayRetry) =>
+    sendOneWayWithRetry(channel, text, { clock, mayRetry, signal: cancelSignal.signal, limits: options.limits });
+  const questions = new QuestionDispatcher(onQuestion, sendToServer, clock);
+  const handle: HandleMessage = (message) => {
+    if (message.kind === "request") return questions.dispatch(message);
+    return questions.withdraw(message) ? undefined : onNotification?.(message);
+  };
+  const stopListening = channel.listen?.(handle);
+  try {
+    const reply = await channel.send(request, options);
+    return toResultMessage(reply, await readResponse(reply, handle));
+  } catch (error) {
+    if (shouldCancel(error)) await cancel2025(channel, request);
+    throw error;
+  } finally {
+    stopListening?.();
+    questions.close();
+    cancelSignal.end();
+  }
+}
+
+const CANCEL_TIMEOUT_MS = 2000;
+
+/** A server of era 2025 goes on when the connection is closed, unless it is told. Best effort, and not for long. */
+export async function cancel2025(
+  channel: Channel2025,
+  { id, method }: Pick<PreparedRequest, "id" | "method">,
+): Promise<void> {
+  if (method === "initialize") return;
+  const limits = { headersMs: CANCEL_TIMEOUT_MS, totalMs: CANCEL_TIMEOUT_MS };
+  // A courtesy: nobody waits for the answer.
+  await channel
+    .sendOneWay(notification("notifications/cancelled", { requestId: id }), { limits })
+    .catch(() => undefined);
+}
+
+/** Whether we gave up, while the server may still be at work. */
+function shouldCancel(error: unknown): boolean {
+  if (!(error instanceof McpFault)) return true;
+  const { kind, sent } = error.fault;
+  return sent !== "no" && (kind === "cancelled" || kind === "timeout" || kind === "tooLarge");
+}
+
+export interface Client2026 {
+  readonly endpoint: RemoteEndpoint;
+  readonly client: ClientIdentity;
+  /** Makes an id that no other request of this client has. */
+  readonly nextId: () => RequestId;
+}
+
+export interface RequestSpec2026 {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** See `Asked`. */
+  readonly rawArguments?: string | undefined;
+  /** What `collectParamHeaders` found in the schema of the tool that is called. */
+  readonly paramHeaders?: readonly ParamHeader[];
+  /** false: no progress is wanted, whoever hears the other notifications. */
+  readonly wantsProgress?: boolean;
+}
+
+const MAX_ROUNDS = 10;
+
+/** Throws `refused` where the server answers with an error. Questions are answered one after the other. */
+export async function requestResult2026(
+  { endpoint, client, nextId }: Client2026,
+  { method, params, rawArguments, paramHeaders, wantsProgress = true }: RequestSpec2026,
+  { onNotification, onQuestion, ...options }: SendOptions = {},
+): Promise<ResultMessage> {
+  let round: JsonObject = {};
+  for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
+    const id = nextId();
+    const hasProgressToken = wantsProgress && onNotification !== undefined;
+    const request = buildRequest2026(
+      { id, method, params: { ...params, ...round }, rawArguments, hasProgressToken },
+      client,
+      paramHeaders,
+    );
+    const reply = await send2026(endpoint, request, options);
+    const response = await readResponse(reply, (message) =>
+      message.kind === "notification" ? onNotification?.(message) : undefined,
+    );
+    const result = toResultMessage(reply, response);
+    if (onQuestion === undefined || !isInputRequired(result)) return result;
+    round = await answerQuestions(result, onQuestion, options.signal);
+  }
+  throw violation("tooManyRounds", `the server asked back more than ${MAX_ROUNDS} times`);
+}
+
+const INPUT_REQUIRED_MEMBERS: ReadonlySet<string> = new Set(["resultType", "inputRequests", "requestState"]);
+
+/** Whoever reads the result after us must find the same in it, so none of what is read here may stand there twice. */
+function isInputRequired({ result }: ResultMessage): boolean {
+  const members = getMembers(INPUT_REQUIRED_MEMBERS, result);
+  if (members === undefined) throw violation("notJsonRpc", "a member of the result stands there twice");
+  const type = members.get("resultType");
+  return type !== undefined && JSON.parse(type) === "input_required";
+}
+
+async function answerQuestions(
+  message: ResultMessage,
+  onQuestion: HandleQuestion,
+  caller: AbortSignal | undefined,
+): Promise<JsonObject> {
+  const { inputRequests, requestState } = resultOf(message) ?? {};
+  const cancelSignal = new CancelSignal(caller);
+  try {
+    // A name is the server's choice: as a member of a plain object, `__proto__` would be lost.
+    const responses = new Map<string, JsonObject>();
+    const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
+    if (questions.length > MAX_QUESTIONS_AT_ONCE) {
+      throw violation("tooManyQuestions", `the server asks ${questions.length} things at once`);
+    }
+    for (const [name, inputRequest] of questions) {
+      if (!isObject(inputRequest) || typeof inputRequest.method !== "string") continue;
+      const params = isObject(inputRequest.params) ? inputRequest.params : {};
+      const result = await onQuestion({ method: inputRequest.method, params, signal: cancelSignal.signal });
+      if (cancelSignal.signal.aborted) throw cancelSignal.fault();
+      if (isObject(result)) responses.set(name, result);
+    }
+    return { inputResponses: Object.fromEntries(responses), ...(requestState === undefined ? {} : { requestState }) };
+  } finally {
+    cancelSignal.end();
+  }
+}
+
+function toResultMessage({ http }: McpReply, response: ResponseMessage): ResultMessage {
+  const { result } = response;
+  if (result === undefined) throw new McpFault({ kind: "refused", http, error: response, sent: "yes" });
+  return { ...response, result };
+}

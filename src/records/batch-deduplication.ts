@@ -1,0 +1,38 @@
+// Owns which batches a tenant's authority has taken: one that is sent again is not taken again.
+
+import type { TenantHost } from "../tenants/object/tenant-host.ts";
+import type { BatchId } from "./call-batches.ts";
+
+const MAX_SOURCES = 10_000;
+/** An isolate that keeps a batch for longer than this has ended. */
+const RETENTION_MS = 86_400_000;
+
+/** `table`: of the domain that takes them. */
+export function batchMigration(table: string): string {
+  return `CREATE TABLE ${table} (maker TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID`;
+}
+
+export function isBatchRecorded(sql: SqlStorage, table: string, { maker, sequence }: BatchId): boolean {
+  const [known] = sql.exec<{ sequence: number }>(`SELECT sequence FROM ${table} WHERE maker = ?`, maker).toArray();
+  return known !== undefined && known.sequence >= sequence;
+}
+
+/** In a transaction with what is written of the batch. false: it was taken already. */
+export function recordBatch(host: Pick<TenantHost, "sql" | "now">, table: string, batch: BatchId): boolean {
+  const { sql } = host;
+  if (isBatchRecorded(sql, table, batch)) return false;
+  const { maker, sequence } = batch;
+  const upsert = `INSERT INTO ${table} (maker, sequence, at) VALUES (?, ?, ?)
+    ON CONFLICT (maker) DO UPDATE SET sequence = excluded.sequence, at = excluded.at`;
+  sql.exec(upsert, maker, sequence, host.now());
+  return true;
+}
+
+export function pruneBatchSources(host: Pick<TenantHost, "sql" | "now">, table: string): void {
+  const { sql } = host;
+  sql.exec(`DELETE FROM ${table} WHERE at < ?`, host.now() - RETENTION_MS);
+  sql.exec(
+    `DELETE FROM ${table} WHERE maker NOT IN (SELECT maker FROM ${table} ORDER BY at DESC LIMIT ?)`,
+    MAX_SOURCES,
+  );
+}

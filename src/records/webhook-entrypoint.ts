@@ -1,0 +1,30 @@
+// The entrypoint of `webhooks()`: what a tenant's authority has to tell leaves here, in an invocation of its own, for the webhooks
+// that the tenant has at that moment. Only the Worker itself reaches it.
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import type { Bindings } from "../deployment/deployment.ts";
+import { requireFeature } from "../deployment/registry.ts";
+import type { DeliveryBinding, DeliveryRequest, DeliveryResults } from "./deliver-webhooks-entrypoint.ts";
+import { dispatchWebhooks, type WebhooksFeature } from "./webhooks.ts";
+import { authorizeAsSystem } from "../endpoint/outside.ts";
+import type { Env } from "../endpoint/request-context.ts";
+
+export class WebhookDeliveries extends WorkerEntrypoint<Env> implements DeliveryBinding {
+  async deliver({ tenant: id, uid: incarnation, events: news }: DeliveryRequest): Promise<DeliveryResults> {
+    const { deployment, feature } = requireFeature("webhooks", id);
+    const { options } = feature as WebhooksFeature;
+    const { env, ctx } = this;
+    const authorized = await authorizeAsSystem({ deployment, env, ctx, id });
+    // Another tenant of the name has webhooks of its own.
+    if (authorized.created !== incarnation) return news.map((event) => ({ id: event.id, hooks: [] }));
+    const context = {
+      tenant: id,
+      document: authorized.document,
+      env: env as unknown as Bindings,
+      secret: (name: string) => authorized.secret(name),
+    };
+    return Promise.all(
+      news.map(async (event) => ({ id: event.id, hooks: await dispatchWebhooks(event, context, options) })),
+    );
+  }
+}

@@ -1,0 +1,185 @@
+// Owns what a tenant's authority has to tell webhooks: a bounded queue, tried again with growing pauses until each of the
+// tenant's webhooks has it, or it is given up. Refuses to know who they are and to speak HTTP: an entrypoint does.
+
+import { hasFeature } from "../deployment/registry.ts";
+import { logError } from "../telemetry/error-line.ts";
+import type { TenantUid } from "../tenants/object/tenant-uid.ts";
+import type { TenantHost } from "../tenants/object/tenant-host.ts";
+import type { Store } from "../tenants/object/store.ts";
+import type { TenantEvent } from "../tenants/object/tenant-events.ts";
+import { withTimeout } from "../tenants/cache/with-timeout.ts";
+import { deliverWebhooks, DELIVERIES, type WebhookResult } from "./deliver-webhooks-entrypoint.ts";
+
+export interface WebhookQueue {
+  readonly waiting: number;
+  /** Given up or pushed out since the tenant was made. */
+  readonly dropped: number;
+}
+
+export interface WebhookMethods {
+  enqueue(event: TenantEvent): void;
+  queue(): WebhookQueue;
+}
+
+/** Pauses before each next attempt, milliseconds. After the last one it is given up. */
+export const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000] as const;
+export const MAX_QUEUED = 200;
+const MAX_SENT_KEYS = 1_000;
+const DAY_MS = 86_400_000;
+const DEDUPLICATE_MS = 7 * DAY_MS;
+const SEND_BATCH = 10;
+/** Less than the pause after which what nobody has heard of is sent again. */
+const DELIVERY_TIMEOUT_MS = 25_000;
+const ALARM_WAIT_MS = 1_000;
+
+interface QueuedEvent {
+  [column: string]: SqlStorageValue;
+  id: string;
+  type: string;
+  data: string;
+  at: number;
+  attempts: number;
+  due: number;
+  /** The webhooks that have it, as JSON. */
+  done: string;
+}
+
+export const webhookStore: Store<WebhookMethods, TenantHost> = {
+  name: "webhooks",
+  // What was told already is not told again.
+  methods: { enqueue: { idempotent: true }, queue: { idempotent: true } },
+  migrations: [
+    `CREATE TABLE webhook_news (id TEXT PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL, at INTEGER NOT NULL,
+       attempts INTEGER NOT NULL, due INTEGER NOT NULL, done TEXT NOT NULL) WITHOUT ROWID`,
+    "CREATE TABLE webhook_told (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE webhook_dropped (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL)",
+    "INSERT INTO webhook_dropped (one, count) VALUES (1, 0)",
+  ],
+  open: (host) => {
+    // Nobody is told in a Worker without the feature.
+    const enqueue = (event: TenantEvent) => {
+      if (hasFeature("webhooks")) enqueueEvent(host, event);
+    };
+    host.emitEvent = enqueue;
+    return {
+      methods: {
+        enqueue: (event) => host.transaction(() => enqueue(event)),
+        queue: () => ({
+          waiting: host.sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one().n,
+          dropped: host.sql.exec<{ count: number }>("SELECT count FROM webhook_dropped").one().count,
+        }),
+      },
+      alarm: (now) => sendDue(host, now),
+    };
+  },
+};
+
+function enqueueEvent(host: TenantHost, { type, key, data }: TenantEvent): void {
+  const { sql } = host;
+  const now = host.now();
+  const deduplicationKey = `${type} ${key}`;
+  // What a clock that was ahead has noted is not known.
+  const query = "SELECT at FROM webhook_told WHERE key = ? AND at < ?";
+  const [known] = sql.exec<{ at: number }>(query, deduplicationKey, now + DAY_MS).toArray();
+  // Said again and again it stays known; a row is written once a day.
+  if (known && known.at > now - DAY_MS) return;
+  sql.exec("INSERT OR REPLACE INTO webhook_told (key, at) VALUES (?, ?)", deduplicationKey, now);
+  if (known && known.at > now - DEDUPLICATE_MS) return;
+  const id = `msg_${crypto.randomUUID()}`;
+  const insert = "INSERT INTO webhook_news (id, type, data, at, attempts, due, done) VALUES (?, ?, ?, ?, 0, ?, '[]')";
+  sql.exec(insert, id, type, JSON.stringify({ tenant: host.tenant, ...data }), now, now);
+  enforceBounds(host, now);
+  host.scheduleAlarm(now);
+}
+
+/** Of too many the oldest go, of the type of which there are most: whose callers make many of one hide no other. */
+function enforceBounds({ sql }: TenantHost, now: number): void {
+  const { n } = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one();
+  if (n > MAX_QUEUED) {
+    const type = "SELECT type FROM webhook_news GROUP BY type ORDER BY count(*) DESC LIMIT 1";
+    const oldest = `SELECT id FROM webhook_news WHERE type = (${type}) ORDER BY at LIMIT ?`;
+    sql.exec(`DELETE FROM webhook_news WHERE id IN (${oldest})`, n - MAX_QUEUED);
+    sql.exec("UPDATE webhook_dropped SET count = count + ?", n - MAX_QUEUED);
+  }
+  sql.exec("DELETE FROM webhook_told WHERE at < ?", now - DEDUPLICATE_MS);
+  const sentKeys = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_told").one().n;
+  if (sentKeys <= MAX_SENT_KEYS) return;
+  const typeOf = "substr(key, 1, instr(key, ' '))";
+  const type = `SELECT ${typeOf} FROM webhook_told GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
+  const oldest = `SELECT key FROM webhook_told WHERE ${typeOf} = (${type}) ORDER BY at LIMIT ?`;
+  sql.exec(`DELETE FROM webhook_told WHERE key IN (${oldest})`, sentKeys - MAX_SENT_KEYS);
+}
+
+async function sendDue(host: TenantHost, now: number): Promise<number | undefined> {
+  const { sql } = host;
+  const query = "SELECT * FROM webhook_news WHERE due <= ? ORDER BY due LIMIT ?";
+  const due = sql.exec<QueuedEvent>(query, now, SEND_BATCH).toArray();
+  const created = host.created();
+  // It comes to its end: nobody is told any more, and what waits goes with it.
+  if (created === undefined) return undefined;
+  if (due.length > 0) {
+    // Should this instance end meanwhile, the next one tries again.
+    for (const row of due) sql.exec("UPDATE webhook_news SET due = ? WHERE id = ?", now + PAUSES_MS[1], row.id);
+    // Who answers slowly is not waited for: until this alarm is over it rings for nobody.
+    await Promise.race([sendEvents(host, created, due), scheduler.wait(ALARM_WAIT_MS)]);
+  }
+  return nextDue(sql);
+}
+
+/** Never rejects. */
+async function sendEvents(host: TenantHost, created: TenantUid, due: readonly QueuedEvent[]): Promise<void> {
+  const { tenant } = host;
+  const events = due.map(({ id, type, at, data, done }) => ({
+    id,
+    type,
+    at,
+    data: JSON.parse(data) as unknown,
+    done: JSON.parse(done) as string[],
+  }));
+  const failed = (error: unknown) => logError(error, { tenant, method: "alarm webhooks" });
+  try {
+    const delivering = withTimeout(deliverWebhooks({ tenant, uid: created, events }), DELIVERY_TIMEOUT_MS, DELIVERIES);
+    const outcomes = await delivering.catch(failed);
+    host.transaction(() => {
+      // It may have come to its end meanwhile, and another one of its name be here.
+      if (host.deletion.isClosed() || host.created() !== created) return;
+      for (const row of due) recordResult(host, row, outcomes?.find(({ id }) => id === row.id)?.hooks);
+      const next = nextDue(host.sql);
+      if (next !== undefined) host.scheduleAlarm(next);
+    });
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function nextDue(sql: SqlStorage): number | undefined {
+  return sql.exec<{ at: number | null }>("SELECT min(due) AS at FROM webhook_news").one().at ?? undefined;
+}
+
+/** `hooks`: absent where nobody could say who they are. */
+function recordResult(host: TenantHost, row: QueuedEvent, results: readonly WebhookResult[] | undefined): void {
+  const { sql } = host;
+  const failed = results?.filter(({ why }) => why !== null);
+  if (failed?.length === 0) {
+    sql.exec("DELETE FROM webhook_news WHERE id = ?", row.id);
+    return;
+  }
+  const pause = PAUSES_MS[row.attempts];
+  if (pause !== undefined) {
+    const done = [
+      ...(JSON.parse(row.done) as string[]),
+      ...(results ?? []).filter(({ why }) => why === null).map(({ name }) => name),
+    ];
+    const update = "UPDATE webhook_news SET attempts = attempts + 1, due = ?, done = ? WHERE id = ?";
+    sql.exec(update, host.now() + pause, JSON.stringify(done), row.id);
+    return;
+  }
+  sql.exec("DELETE FROM webhook_news WHERE id = ?", row.id);
+  sql.exec("UPDATE webhook_dropped SET count = count + 1");
+  for (const { name, why } of failed ?? [{ name: "all", why: "the tenant could not be reached" }]) {
+    host.record({ name: "webhooks" }, "webhook.drop", `webhook ${name}`, {
+      before: null,
+      after: { id: row.id, type: row.type, why },
+    });
+  }
+}

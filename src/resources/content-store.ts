@@ -1,0 +1,292 @@
+// Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
+// Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
+
+import { ceilToMinute } from "../tenants/object/body-garbage.ts";
+import type { TenantUid } from "../tenants/object/tenant-uid.ts";
+import type { RpcClient, StoreHost, Store } from "../tenants/object/store.ts";
+import { auditEdit, matchesIfMatch, editRejection, type Edit, type EditRejection, type RemoveResult } from "./edit.ts";
+import {
+  collectGarbage,
+  deletionOf,
+  COPY_LIFETIME_MS,
+  discardIfUnused,
+  purgeBodies,
+  purgeListedBodies,
+} from "./garbage.ts";
+import { totalsMigrations, totalsOf } from "./totals.ts";
+import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
+import {
+  etagOf,
+  toResourceRow,
+  isListingChanged,
+  type NewRow,
+  type ResourceRow,
+  type StoredRow,
+} from "./resource-row.ts";
+import { indexText, textMigrations, unindexText } from "./text-index.ts";
+import { storePart, partMigrations, readPart } from "./copy-parts.ts";
+import { claimUpload, type UploadClaim } from "./upload-claims.ts";
+
+export interface PutResource {
+  readonly row: NewRow;
+  readonly searchText: string;
+  /** The body itself when it is small, to be read from here until KV shows it everywhere; else null. */
+  readonly copy: ArrayBuffer | null;
+  readonly ifAbsent: boolean;
+  /** How many resources the tenant may have; null for no limit. */
+  readonly maxResources: number | null;
+  /** How many bytes all of them may take; null for no limit. */
+  readonly maxBytes?: number | null;
+  /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
+  readonly resendToken: number | null;
+  /** Set for an operator's write, which may have conditions and is audited. */
+  readonly edit?: Edit;
+}
+
+export type PutResult =
+  | { readonly state: "stored"; readonly lastModified: string; readonly revision: number; readonly created: boolean }
+  | { readonly state: "present"; readonly row: ResourceRow }
+  /** The body was deleted from KV since its upload, or is being deleted: upload it again. */
+  | { readonly state: "resend"; readonly collected: number }
+  /** The tenant has as many as it may, as many bytes as it may, or its object is as large as it may be. */
+  | { readonly state: "full"; readonly of?: "storedBytes" | "object" }
+  | EditRejection;
+
+export interface ContentMethods extends QueryMethods {
+  put(resource: PutResource): PutResult;
+  get(uri: string): ResourceRow | undefined;
+  /** A small body that was stored minutes ago. */
+  readCopy(hash: string): ArrayBuffer | undefined;
+  /** Whether there was such a resource. */
+  remove(uri: string): boolean;
+  /** Asked before a body is uploaded. `by`: what this ask is called by. */
+  claimUpload(hash: string, by: string): UploadClaim;
+  /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
+  storePart(hash: string, at: number, part: ArrayBuffer): boolean;
+  /** The part that begins at this byte. */
+  readPart(hash: string, at: number): ArrayBuffer | undefined;
+  /** An operator's removal: conditional and audited. */
+  removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
+  usage(): { readonly resources: number; readonly bytes: number };
+  /** The tenant is being deleted: from now on nothing is written. */
+  closeContent(uid: TenantUid): void;
+  /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
+  purge(limit: number): Promise<{ readonly done: boolean }>;
+  /** Deletes everything that the object stores. */
+  erase(): Promise<void>;
+}
+
+export type ContentRpc = RpcClient<ContentMethods>;
+
+/** Half of the calls to KV that one invocation may make. */
+const SWEEP_BATCH = 500;
+
+export const contentStore: Store<ContentMethods> = {
+  name: "content",
+  methods: {
+    list: { idempotent: true },
+    listVisible: { idempotent: true },
+    search: { idempotent: true },
+    tags: { idempotent: true },
+    uris: { idempotent: true },
+    stored: { idempotent: true },
+    put: {},
+    get: { idempotent: true },
+    readCopy: { idempotent: true },
+    remove: {},
+    // Each ask has a name of its own.
+    claimUpload: { idempotent: true },
+    storePart: {},
+    readPart: { idempotent: true },
+    removeAs: {},
+    usage: { idempotent: true },
+    closeContent: { idempotent: true, ending: true },
+    purge: { idempotent: true, ending: true },
+    erase: { idempotent: true, ending: true },
+  },
+  migrations: [
+    `CREATE TABLE resources (
+       id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, name TEXT NOT NULL, title TEXT, description TEXT,
+       mime_type TEXT NOT NULL, is_binary INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
+       last_modified TEXT NOT NULL, audience TEXT, priority REAL, tags TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0)`,
+    "CREATE INDEX resources_by_hash ON resources (hash)",
+    "CREATE TABLE resource_tags (tag TEXT NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (tag, uri)) WITHOUT ROWID",
+    "CREATE TABLE copies (hash TEXT PRIMARY KEY, body BLOB NOT NULL, until INTEGER NOT NULL)",
+    "CREATE TABLE garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL)",
+    "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
+    `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+    ...totalsMigrations,
+    ...textMigrations,
+    ...partMigrations,
+  ],
+  // A body may be uploaded by who is cut off then, and its tenant have ended meanwhile.
+  sweep: async (host) => {
+    if ((await purgeListedBodies(host, SWEEP_BATCH)) === SWEEP_BATCH) throw new Error("there are more of them");
+  },
+  open: (host) => ({ methods: createContentMethods(host), alarm: async (now) => collectGarbage(host, now) }),
+};
+
+function findStoredRow(sql: SqlStorage, uri: string): StoredRow | undefined {
+  return sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
+}
+
+function createContentMethods(host: StoreHost): ContentMethods {
+  const { sql } = host;
+  const write = <T>(work: () => T): T => host.transaction(work);
+  const find = (uri: string) => findStoredRow(sql, uri);
+  return {
+    put: (resource) => {
+      try {
+        return write(() => putResource(host, resource));
+      } catch (error) {
+        // Its body is in KV already, and nobody else would look for it.
+        write(() => {
+          discardIfUnused(host, resource.row.hash);
+        });
+        throw error;
+      }
+    },
+    get: (uri) => {
+      const row = find(uri);
+      return row && toResourceRow(row);
+    },
+    readCopy: (hash) =>
+      sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray()[0]?.body,
+    remove: (uri) =>
+      write(() => {
+        const row = find(uri);
+        if (row) removeRow(host, row);
+        return row !== undefined;
+      }),
+    claimUpload: (hash, by) => claimUpload(host, hash, by),
+    storePart: (hash, at, part) => storePart(host, hash, at, part),
+    readPart: (hash, at) => readPart(sql, hash, at),
+    removeAs: (uri, edit) => write(() => removeWithConditions(host, uri, edit)),
+    usage: () => totalsOf(sql),
+    closeContent: (uid) => {
+      host.deletion.close(uid);
+    },
+    purge: (limit) => purgeBodies(host, limit),
+    erase: () => host.erase(),
+    ...createQueryMethods(host),
+  };
+}
+
+function putResource(host: StoreHost, resource: PutResource): PutResult {
+  const { row, resendToken, edit } = resource;
+  const old = findStoredRow(host.sql, row.uri);
+  const before = old && toResourceRow(old);
+  const rejection = rejectionOf(host, resource, before);
+  if (rejection) {
+    discardIfUnused(host, row.hash);
+    return rejection;
+  }
+  const collected = deletionOf(host.sql, row.hash, resendToken);
+  if (collected !== undefined) return { state: "resend", collected };
+  if (old) deleteRow(host, old);
+  const now = host.now();
+  const lastModified = row.lastModified ?? new Date(now).toISOString();
+  const after = { ...row, lastModified, revision: Math.max(now, (before?.revision ?? 0) + 1) };
+  insertRow(host, after, resource);
+  if (edit) auditEdit(host, edit.actor, { before, after });
+  host.changes.updated(row.uri, !before || isListingChanged(before, after));
+  return { state: "stored", lastModified, revision: after.revision, created: !before };
+}
+
+/** Why nothing is written; undefined: the write goes on. */
+function rejectionOf(
+  host: StoreHost,
+  { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
+  before: ResourceRow | undefined,
+): PutResult | undefined {
+  const rejection = edit && editRejection(edit, row, before);
+  if (rejection) return rejection;
+  if (ifAbsent && before) return { state: "present", row: before };
+  if (!host.hasCapacity()) return { state: "full", of: "object" };
+  return quotaRejection(host.sql, {
+    addedBytes: row.size - (before?.size ?? 0),
+    isNew: !before,
+    maxResources,
+    maxBytes,
+  });
+}
+
+/** How much there may be; null: as much as one likes. */
+interface StorageQuota {
+  readonly addedBytes: number;
+  readonly isNew: boolean;
+  readonly maxResources: number | null;
+  readonly maxBytes: number | null;
+}
+
+function quotaRejection(
+  sql: SqlStorage,
+  { addedBytes, isNew, maxResources, maxBytes }: StorageQuota,
+): PutResult | undefined {
+  const { resources, bytes } = totalsOf(sql);
+  if (isNew && maxResources !== null && resources >= maxResources) return { state: "full" };
+  // What takes less than before is stored, however much there is.
+  const isTooMuch = maxBytes !== null && addedBytes > 0 && bytes + addedBytes > maxBytes;
+  return isTooMuch ? { state: "full", of: "storedBytes" } : undefined;
+}
+
+function insertRow(host: StoreHost, row: ResourceRow, { searchText, copy }: PutResource): void {
+  const { sql } = host;
+  const { id } = sql
+    .exec<{ id: number }>(
+      `INSERT INTO resources (uri, name, title, description, mime_type, is_binary, size, hash, last_modified,
+         audience, priority, tags, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+      row.uri,
+      row.name,
+      row.title,
+      row.description,
+      row.mimeType,
+      row.binary ? 1 : 0,
+      row.size,
+      row.hash,
+      row.lastModified,
+      row.audience === null ? null : JSON.stringify(row.audience),
+      row.priority,
+      JSON.stringify(row.tags),
+      row.revision,
+    )
+    .one();
+  for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
+  indexText(sql, id, row, searchText);
+  sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
+  if (copy) {
+    const until = ceilToMinute(host.now() + COPY_LIFETIME_MS);
+    sql.exec("INSERT OR REPLACE INTO copies (hash, body, until) VALUES (?, ?, ?)", row.hash, copy, until);
+    host.scheduleAlarm(until);
+  }
+}
+
+function removeRow(host: StoreHost, row: StoredRow): void {
+  deleteRow(host, row);
+  host.changes.updated(row.uri, true);
+}
+
+function removeWithConditions(
+  host: StoreHost,
+  uri: string,
+  { actor, ifMatch }: Pick<Edit, "actor" | "ifMatch">,
+): RemoveResult {
+  const stored = findStoredRow(host.sql, uri);
+  const row = stored && toResourceRow(stored);
+  if (!matchesIfMatch(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
+  if (!stored || !row) return { state: "absent" };
+  removeRow(host, stored);
+  auditEdit(host, actor, { before: row, after: undefined });
+  return { state: "removed" };
+}
+
+function deleteRow(host: StoreHost, row: StoredRow): void {
+  const { sql } = host;
+  unindexText(sql, row.id);
+  for (const tag of JSON.parse(row.tags) as string[]) {
+    sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
+  }
+  sql.exec("DELETE FROM resources WHERE id = ?", row.id);
+  discardIfUnused(host, row.hash);
+}

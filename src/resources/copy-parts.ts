@@ -1,0 +1,31 @@
+// Owns the copies of large bodies beside the index, in parts, for the minutes in which KV may say somewhere that it has none.
+// Refuses more than some hundred of them at a time: what has no copy is read from KV, a minute later if need be.
+
+import { ceilToMinute } from "../tenants/object/body-garbage.ts";
+import type { StoreHost } from "../tenants/object/store.ts";
+import { COPY_LIFETIME_MS } from "./garbage.ts";
+
+/** SQLite in a Durable Object stores at most 2 MB in a row. */
+export const PART_BYTES = 1024 * 1024;
+const MAX_PARTS = 256;
+
+/** `until` before the part: who looks at times does not read through bytes. */
+export const partMigrations: readonly string[] = [
+  `CREATE TABLE copy_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, part BLOB NOT NULL,
+     PRIMARY KEY (hash, at)) WITHOUT ROWID`,
+];
+
+export function storePart(host: StoreHost, hash: string, at: number, part: ArrayBuffer): boolean {
+  const { sql } = host;
+  const { parts } = sql.exec<{ parts: number }>("SELECT count(*) AS parts FROM copy_parts").one();
+  if (parts >= MAX_PARTS || !host.hasCapacity()) return false;
+  const until = ceilToMinute(host.now() + COPY_LIFETIME_MS);
+  sql.exec("INSERT OR REPLACE INTO copy_parts (hash, at, until, part) VALUES (?, ?, ?, ?)", hash, at, until, part);
+  host.scheduleAlarm(until);
+  return true;
+}
+
+export function readPart(sql: SqlStorage, hash: string, at: number): ArrayBuffer | undefined {
+  const query = "SELECT part FROM copy_parts WHERE hash = ? AND at = ?";
+  return sql.exec<{ part: ArrayBuffer }>(query, hash, at).toArray()[0]?.part;
+}

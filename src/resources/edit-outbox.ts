@@ -1,0 +1,44 @@
+// Owns the audit entries of operators' edits on their way to the tenant's authority, which keeps the log: each is stored
+// with its edit, and sent until it has arrived. An edit waits for nobody.
+
+import type { RpcClient, StoreHost, Store } from "../tenants/object/store.ts";
+import type { EditEntry } from "./edit.ts";
+import { editLogStore } from "./edit-log-store.ts";
+import { authorityClientOf, contentOwnerOf } from "./admission.ts";
+
+const SEND_BATCH = 100;
+
+export interface OutboxMethods {
+  /** Settles when everything that was stored before has arrived. Rejects when the authority cannot be reached. */
+  deliver(): Promise<void>;
+}
+
+export type OutboxRpc = RpcClient<OutboxMethods>;
+
+export const editOutboxStore: Store<OutboxMethods> = {
+  name: "edits",
+  methods: { deliver: { idempotent: true } },
+  // Their table is among those of the content, whose writes fill it.
+  migrations: [],
+  open: (host) => ({
+    methods: { deliver: () => deliverEntries(host) },
+    alarm: async () => {
+      await deliverEntries(host);
+      return undefined;
+    },
+  }),
+};
+
+/** Two that deliver at once send the same entries, and the authority writes each once. */
+async function deliverEntries(host: StoreHost): Promise<void> {
+  const { sql } = host;
+  for (;;) {
+    const entries = sql
+      .exec<EditEntry & Record<string, SqlStorageValue>>("SELECT * FROM edits ORDER BY sequence LIMIT ?", SEND_BATCH)
+      .toArray();
+    const [last, created] = [entries.at(-1), contentOwnerOf(sql)];
+    if (!last || created === undefined) return;
+    await authorityClientOf(host, created, editLogStore).record(entries);
+    sql.exec("DELETE FROM edits WHERE sequence <= ?", last.sequence);
+  }
+}

@@ -1,0 +1,104 @@
+// Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end
+// everything is. Whoever writes a body while it is being deleted is told to upload it again.
+
+import {
+  deleteDueBodies,
+  recentDeletionOf,
+  scheduleBodyDeletion,
+  type GarbageTables,
+} from "../tenants/object/body-garbage.ts";
+import { retryKvWrite } from "../tenants/object/retry-kv-write.ts";
+import type { StoreHost } from "../tenants/object/store.ts";
+import { bodyKey } from "./resource-row.ts";
+
+export const COPY_LIFETIME_MS = 5 * 60_000;
+
+const RESOURCE_BODIES: GarbageTables = {
+  garbageTable: "garbage",
+  deletedTable: "collected",
+  alarmName: "garbage",
+  keyOf: bodyKey,
+};
+
+/** Whether KV has a body with this hash: in use, or waiting to be deleted. */
+export function isStoredInKv(sql: SqlStorage, hash: string): boolean {
+  const query = "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM garbage WHERE hash = ? LIMIT 1";
+  return sql.exec(query, hash, hash).toArray().length > 0;
+}
+
+/** As `deletedSince`. */
+export function deletionOf(sql: SqlStorage, hash: string, resendToken: number | null): number | undefined {
+  return recentDeletionOf(sql, RESOURCE_BODIES, hash, resendToken);
+}
+
+/** Has a body deleted after the grace, unless a row names it. */
+export function discardIfUnused(host: StoreHost, hash: string): void {
+  const { sql } = host;
+  if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
+  scheduleBodyDeletion(host, RESOURCE_BODIES, hash);
+}
+
+/** Deletes copies whose time is over, and some of the bodies; gives when to go on, milliseconds since the epoch. */
+export async function collectGarbage(host: StoreHost, now: number): Promise<number | undefined> {
+  const { sql } = host;
+  for (const table of ["copies", "copy_parts"]) sql.exec(`DELETE FROM ${table} WHERE until <= ?`, now);
+  const next = await deleteDueBodies(host, RESOURCE_BODIES, now);
+  const query =
+    "SELECT min(at) AS at FROM (SELECT min(until) AS at FROM copies UNION ALL SELECT min(until) FROM copy_parts)";
+  const copies = sql.exec<{ at: number | null }>(query).one().at ?? Infinity;
+  return next === undefined && copies === Infinity ? undefined : Math.min(next ?? Infinity, copies);
+}
+
+/** An invocation may have six connections open at once. */
+const KV_CONCURRENCY = 6;
+const HASH_TABLES = ["resources", "garbage", "collected"] as const;
+
+/**
+ * Deletes at most `limit` bodies: first those that the index knows, then what an upload left behind that was cut off.
+ * The caller repeats it until it says `done`.
+ */
+export async function purgeBodies(host: StoreHost, limit: number): Promise<{ readonly done: boolean }> {
+  if ((await purgeIndexedBodies(host, limit)) > 0) return { done: false };
+  return { done: (await purgeListedBodies(host, limit)) === 0 };
+}
+
+/** Deletes at most `limit` bodies that KV lists; gives how many. */
+export async function purgeListedBodies(host: Pick<StoreHost, "env" | "storageKey">, limit: number): Promise<number> {
+  const { BODIES } = host.env as { BODIES: KVNamespace };
+  const { keys } = await retryKvWrite(() => BODIES.list({ prefix: bodyKey(host.storageKey(), ""), limit }));
+  await deleteBodies(
+    BODIES,
+    keys.map((key) => key.name),
+  );
+  return keys.length;
+}
+
+/** Deletes at most `limit` bodies that the index knows; gives how many. */
+export async function purgeIndexedBodies(host: StoreHost, limit: number): Promise<number> {
+  const { BODIES } = host.env as { BODIES: KVNamespace };
+  const storageKey = host.storageKey();
+  // The row behind all others names no body.
+  const tables = HASH_TABLES.map((table) => `SELECT hash FROM ${table} WHERE hash < x''`);
+  const selectHashes = `SELECT DISTINCT hash FROM (${tables.join(" UNION ALL ")})`;
+  const hashes = host.sql
+    .exec<{ hash: string }>(`${selectHashes} LIMIT ?`, limit)
+    .toArray()
+    .map((row) => row.hash);
+  await deleteBodies(
+    BODIES,
+    hashes.map((hash) => bodyKey(storageKey, hash)),
+  );
+  // Meanwhile another deletion of the tenant may have come to its end, and what is here now be another one's.
+  if (host.storageKey() !== storageKey) return 0;
+  host.transaction(() => {
+    for (const hash of hashes)
+      for (const table of HASH_TABLES) host.sql.exec(`DELETE FROM ${table} WHERE hash = ?`, hash);
+  });
+  return hashes.length;
+}
+
+async function deleteBodies(bodies: KVNamespace, keys: readonly string[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += KV_CONCURRENCY) {
+    await Promise.all(keys.slice(at, at + KV_CONCURRENCY).map((key) => retryKvWrite(() => bodies.delete(key))));
+  }
+}

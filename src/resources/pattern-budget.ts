@@ -1,0 +1,32 @@
+// Bounds how long names are held against patterns with `*` or `?` inside: meanwhile all others in the isolate wait.
+
+import { AppError } from "../protocol/app-error.ts";
+import type { Patterns } from "../tenants/document/tenant-document.ts";
+import { fullGlobLength } from "../tenants/document/visibility.ts";
+import { isVisibleUri } from "./visible-ranges.ts";
+
+/** Characters of names times characters of patterns: of the slowest there are, about 200 ms of CPU. */
+export const MAX_PATTERN_WORK = 150_000_000;
+
+function fullGlobLengthOf(only: readonly Patterns[]): number {
+  const lengths = only.map((resources) => fullGlobLength({}, { profile: { resources }, scopes: undefined }));
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+/** Of one request: whether it may hold one URI more against these patterns. */
+export function createPatternBudget(only: readonly Patterns[] = []): (uri: string) => boolean {
+  const patternLength = fullGlobLengthOf(only);
+  let remaining = MAX_PATTERN_WORK;
+  return (uri) => (remaining -= patternLength * uri.length) >= 0;
+}
+
+/** `isSeen` for one request; undefined from where its URIs together are more work than that. */
+export function createVisibilityCheck(only: readonly Patterns[]): (uri: string) => boolean | undefined {
+  const withinBudget = createPatternBudget(only);
+  return (uri) => (withinBudget(uri) ? isVisibleUri(uri, only) : undefined);
+}
+
+export function tooManyPatternsError(): AppError {
+  const message = "Refused: the patterns with * or ? inside are too many for the names that there are, docs/limits.md";
+  return new AppError("refused", { message });
+}

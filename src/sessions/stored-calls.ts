@@ -1,0 +1,301 @@
+// Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what
+// they say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
+
+import { CallStore, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-store.ts";
+import { CLOSE, type ViewerMessage } from "../streams/socket-messages.ts";
+import { sendMessage, type Sockets } from "./session-sockets.ts";
+
+/** A call is given up when so many runs of it were lost, without an answer of its client in between. */
+const MAX_LOST_RUNS = 5;
+/** How long a run whose socket closed may take to come back, before another is started. */
+const RECONNECT_MS = 3000;
+/** For how long a connection may be gone before whoever writes to it notices. */
+const UNNOTICED_CLOSE_MS = 60_000;
+
+export interface QuestionBatch {
+  /** The call to store; null: it is stored already. */
+  readonly call: NewCall | null;
+  readonly key: string;
+  readonly attempt: number;
+  readonly memos: string;
+  readonly questions: readonly NewQuestion[];
+}
+
+export interface KnownQuestion {
+  readonly digest: string;
+  readonly id: string;
+  /** JSON of the client's response; null: there is none yet. */
+  readonly answer: string | null;
+}
+
+export type QuestionBatchResult =
+  | { readonly state: "asked"; readonly known: readonly KnownQuestion[] }
+  /** Another run goes on with the call, or it is over. */
+  | { readonly state: "stale" }
+  /** The session has too many calls, or the call too many questions. */
+  | { readonly state: "full" };
+
+export interface StoredRun {
+  readonly record: string;
+  readonly memos: string;
+  readonly known: readonly KnownQuestion[];
+}
+
+export interface StoredCallsHost {
+  readonly storage: DurableObjectStorage;
+  readonly sockets: Sockets;
+  /**
+   * Runs a call in an invocation of the Worker; resolves when that is over, or where nothing of it could be run with what its
+   * client is told unless a later run gets further; rejects when it was lost.
+   */
+  run(key: string, attempt: number): Promise<string | undefined>;
+  scheduleAlarm(time: number): void;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+export class StoredCalls {
+  readonly #host: StoredCallsHost;
+  readonly #store: CallStore;
+  readonly #runningKeys = new Set<string>();
+  /** Whose last run never began, with what is to be told of that: it may be tried again, whatever the call does. */
+  readonly #startErrors = new Map<string, string>();
+
+  constructor(host: StoredCallsHost) {
+    this.#host = host;
+    this.#store = new CallStore(host.storage.sql);
+    // Runs from before this instance began may still reconnect; those that do not are lost.
+    if (this.#store.unfinished().some(({ key }) => this.#isLost(key))) this.#scheduleRecovery();
+  }
+
+  /** false: the session has as many as it may. */
+  start(call: NewCall): boolean {
+    // The caller tries again when it did not hear that the call was stored.
+    if (this.#store.find(call.key)) return true;
+    if (!this.#host.storage.transactionSync(() => this.#store.add(call))) return false;
+    this.#notifyHolders(call.key);
+    if (this.#store.takeCancelled(call.request, Date.now())) this.#finishCall(call.key);
+    else this.#launch(call.key, 1);
+    return true;
+  }
+
+  ask(batch: QuestionBatch): QuestionBatchResult {
+    const isNew = batch.call !== null && !this.#store.find(batch.key);
+    const state = this.#host.storage.transactionSync(() => this.#putQuestions(batch));
+    if (isNew && state === "asked") this.#notifyHolders(batch.key);
+    return state === "asked" ? { state, known: this.#store.answers(batch.key) } : { state };
+  }
+
+  #putQuestions({ call, key, attempt, memos, questions }: QuestionBatch): QuestionBatchResult["state"] {
+    // Checked before the call is stored: a refusal after that would leave a call that nobody ends.
+    if (questions.length > MAX_QUESTIONS) return "full";
+    if (call && !this.#store.find(key) && !this.#store.add(call)) return "full";
+    if (!this.#currentRun(key, attempt)) return "stale";
+    this.#store.saveMemos(key, memos);
+    const added = this.#store.addQuestions(key, questions);
+    if (!added) return "full";
+    for (const { id, json } of added) {
+      const seq = this.#append(key, json, true);
+      if (seq !== undefined) this.#store.setQuestionSeq(id, seq);
+    }
+    return "asked";
+  }
+
+  append(key: string, attempt: number, json: string, number: number): boolean {
+    const call = this.#currentRun(key, attempt);
+    if (!call) return false;
+    if (this.#store.countNotification(call, number)) this.#append(key, json, false);
+    return true;
+  }
+
+  finish(key: string, attempt: number, json: string | null): boolean {
+    if (!this.#currentRun(key, attempt)) return false;
+    this.#host.storage.transactionSync(() => {
+      if (json !== null) this.#append(key, json, true);
+      this.#finishCall(key);
+    });
+    return true;
+  }
+
+  handOver(key: string, attempt: number): void {
+    const call = this.#currentRun(key, attempt);
+    if (call) this.#runAgain(call);
+  }
+
+  take(key: string, attempt: number): StoredRun | undefined {
+    const call = this.#currentRun(key, attempt);
+    if (!call) return undefined;
+    return { record: this.#store.record(key), memos: call.memos, known: this.#store.answers(key) };
+  }
+
+  /** Stores an answer. It wakes the run that waits for it, or starts one where nobody runs the call. */
+  answer(id: string, response: string): "taken" | "over" | "unknown" {
+    const question = this.#store.question(id);
+    if (!question) return "unknown";
+    const call = this.#store.find(question.call);
+    if (question.answer !== null || !call || call.over !== null) return "over";
+    this.#store.saveAnswer(id, call.key, response);
+    const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === call.key);
+    if (runners.length > 0) for (const runner of runners) sendMessage(runner, { answered: true });
+    else if (!this.#runningKeys.has(call.key)) this.#runAgain(call);
+    return "taken";
+  }
+
+  /** Hands progress to whoever runs the call now. It is not stored. */
+  progress(id: string, params: string): void {
+    const question = this.#store.question(id);
+    if (!question || question.answer !== null) return;
+    const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === question.call);
+    for (const runner of runners) sendMessage(runner, { progress: { id, params } });
+  }
+
+  cancel(request: string): void {
+    const stored = this.#store.unfinished().filter((call) => call.request === request);
+    const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.request === request);
+    for (const runner of runners) sendMessage(runner, { cancel: true });
+    for (const { key } of stored) this.#finishCall(key);
+    if (stored.length === 0 && runners.length === 0) this.#store.addCancelled(request, Date.now());
+  }
+
+  /** Whether a call was cancelled before its runner connected, or while the runner's socket was lost. */
+  isCancelled({ request, call }: { readonly request: string; readonly call: string }): boolean {
+    const isOver = typeof this.#store.find(call)?.over === "number";
+    return isOver || this.#store.takeCancelled(request, Date.now());
+  }
+
+  /** An HTTP status: 404 for no such call or event, 410 when nothing follows. undefined: there is something to show. */
+  refuseViewer(key: string, after: number): number | undefined {
+    const call = this.#store.find(key);
+    if (!call || after > call.seq) return 404;
+    return call.over !== null && after === call.seq ? 410 : undefined;
+  }
+
+  /** Sends what follows event `after`, then what comes. Only the newest connection shows a call. */
+  view(socket: WebSocket, key: string, after: number): void {
+    for (const other of this.#host.sockets((one) => one.as === "viewer" && one.call === key)) {
+      if (other !== socket) other.close(CLOSE.replaced);
+    }
+    for (const event of this.#store.events(key, after)) sendMessage(socket, event);
+    if (this.#store.find(key)?.over === null) return;
+    sendMessage(socket, { over: true });
+    this.#store.setShown(key, Date.now());
+  }
+
+  /**
+   * Every stored call. `from`: the event after which its client must be shown the log when it cannot say where it was:
+   * just before the first open question, or before a result that it may not have received.
+   */
+  list(): readonly { readonly key: string; readonly from: number }[] {
+    const noticedBefore = Date.now() - UNNOTICED_CLOSE_MS;
+    return this.#store.all().map(({ key, over, shown, seq }) => {
+      if (over === null) return { key, from: Math.max((this.#store.firstOpenQuestion(key) ?? seq + 1) - 1, 0) };
+      // A call that was cancelled has no result: the question that its log ends with needs no answer any more.
+      const isSeen = (shown !== null && shown < noticedBefore) || this.#store.isQuestion(key, seq);
+      return { key, from: isSeen ? seq : Math.max(seq - 1, 0) };
+    });
+  }
+
+  /**
+   * Cancels and deletes every call, because the client began anew: nothing of them may be shown to it, or answer a new
+   * request that has the same id.
+   */
+  forget(): void {
+    for (const { request } of this.#store.unfinished()) this.cancel(request);
+    this.#store.clear();
+  }
+
+  /** A runner's socket closed. `parked`: the run stopped on purpose, because it waits for its client. */
+  onRunnerClosed(key: string, isParked: boolean): void {
+    if (isParked) this.#store.park(key);
+    if (this.#isLost(key)) this.#scheduleRecovery();
+  }
+
+  /** Starts what was lost, and drops what was kept long enough. Returns when to call it again; undefined: no need. */
+  maintain(now: number): number | undefined {
+    for (const call of this.#store.unfinished()) {
+      if (this.#isLost(call.key)) this.#recover(call);
+    }
+    return this.#store.prune(now);
+  }
+
+  #recover(call: StoredCall): void {
+    if (this.#store.countLostRun(call.key) < MAX_LOST_RUNS) this.#runAgain(call);
+    else this.#giveUp(call);
+  }
+
+  /** An earlier run may have had effects already, so only a call that may be repeated is run again. */
+  #runAgain(call: StoredCall): void {
+    if (call.repeatable === 1 || this.#startErrors.has(call.key))
+      this.#launch(call.key, this.#store.nextAttempt(call.key));
+    else this.#giveUp(call);
+  }
+
+  #giveUp({ key, fallback }: StoredCall): void {
+    this.#append(key, this.#startErrors.get(key) ?? fallback, true);
+    this.#finishCall(key);
+  }
+
+  #scheduleRecovery(): void {
+    this.#host.scheduleAlarm(Date.now() + RECONNECT_MS);
+  }
+
+  /** Tells whoever holds the client's HTTP+SSE stream, so that the call is shown there. */
+  #notifyHolders(key: string): void {
+    for (const holder of this.#host.sockets(({ as }) => as === "holder")) sendMessage(holder, { stored: key });
+  }
+
+  /** Whether nobody runs a call that is not over, and it does not wait, parked, for its client either. */
+  #isLost(key: string): boolean {
+    const call = this.#store.find(key);
+    if (!call || call.over !== null || this.#runningKeys.has(key)) return false;
+    const running = this.#host.sockets((socket) => socket.as === "runner" && socket.call === key);
+    return running.length === 0 && !(call.parked === 1 && this.#store.hasOpenQuestions(key));
+  }
+
+  #launch(key: string, attempt: number): void {
+    const call = this.#store.find(key);
+    if (!call || call.over !== null) return;
+    this.#runningKeys.add(key);
+    this.#startErrors.delete(key);
+    this.#host.waitUntil(this.#run(key, attempt));
+  }
+
+  async #run(key: string, attempt: number): Promise<void> {
+    try {
+      const startError = await this.#host.run(key, attempt);
+      if (startError !== undefined) this.#startErrors.set(key, startError);
+    } catch {
+      // The run ended with the Worker that ran it; the alarm starts another.
+    }
+    this.#runningKeys.delete(key);
+    this.onRunnerClosed(key, false);
+  }
+
+  /** The call, if it is not over and `attempt` is its newest run; only that run is heard. */
+  #currentRun(key: string, attempt: number): StoredCall | undefined {
+    const call = this.#store.find(key);
+    return call?.attempt === attempt && call.over === null ? call : undefined;
+  }
+
+  #append(key: string, json: string, always: boolean): number | undefined {
+    const call = this.#store.find(key);
+    const seq = call && this.#store.append(call, json, always);
+    if (seq === undefined) return undefined;
+    for (const event of this.#store.events(key, seq - 1, seq)) this.#showViewers(key, event);
+    return seq;
+  }
+
+  #finishCall(key: string): void {
+    const now = Date.now();
+    this.#store.finish(key, now);
+    const next = this.#store.prune(now);
+    if (next !== undefined) this.#host.scheduleAlarm(next);
+    if (this.#showViewers(key, { over: true }) > 0) this.#store.setShown(key, now);
+  }
+
+  /** Sends to everybody who views the call; returns how many there are. */
+  #showViewers(key: string, message: ViewerMessage): number {
+    const viewers = this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key);
+    for (const viewer of viewers) sendMessage(viewer, message);
+    return viewers.length;
+  }
+}

@@ -1,0 +1,326 @@
+// Owns a notification stream of either era while it is open: what changed in the tenant, told as far as the stream
+// asked for it and its view sees it. Before anything is told, whoever listens must still be admitted.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+
+import { SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
+import type { ChangeLogName, Changes, ChangedSection } from "../tenants/object/changes.ts";
+import { backOff } from "./back-off.ts";
+import { ReconnectingWebSocket, type OpenedSocket } from "./reconnecting-web-socket.ts";
+import {
+  maxVersions,
+  mergePendingChanges,
+  createPendingChanges,
+  type PendingChanges,
+  type ChangeVersions,
+} from "./pending-changes.ts";
+import { withRetries } from "./with-retries.ts";
+import { CLOSE, type HubMessage } from "./socket-messages.ts";
+
+/** How long changes are collected, so that a burst is told once. */
+const COALESCE_MS = 15;
+/** The longest random wait before a look: streams of one isolate spread, and the first one's look serves the others. */
+const JITTER_MS = 40;
+/** Over how long the streams come back that lose a hub at the same moment. */
+const RECONNECT_SPREAD_MS = 4000;
+/** When a stream that lost its hub looks whether it may go on: after it came back, and before the hub no longer expects it. */
+const ACCESS_CHECK_MS = 6000;
+/** How seldom a stream without a hub looks again, at least. */
+const MIN_LEASE_MS = 250;
+
+export interface FeedFilter {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  /** Normalized URI to how the client wrote it: notifications repeat the client's spelling. */
+  readonly uris: ReadonlyMap<string, string>;
+}
+
+/** A digest of each list of definitions: equal texts, equal lists. */
+export type Digests = Readonly<Record<ChangedSection, string>>;
+
+/** What one principal sees of a tenant in one profile, as far as a stream needs it. */
+export interface StreamAccess {
+  readonly digests: Digests;
+  /** For how many milliseconds yet it holds. */
+  readonly leaseMs: number;
+  canSee(uri: string): boolean;
+}
+
+export interface FeedHost {
+  /** Opens the stream's socket at the hub. `again`: it was lost, and must not replace a newer stream of its session. */
+  connect(isReconnect: boolean): Promise<OpenedSocket>;
+  /** Tells those who keep the logs that somebody listens. Resolves to what changed since these versions; null: since now. */
+  listen(since: ChangeVersions | null): Promise<TenantChanges>;
+  /**
+   * What the listener sees now; null: they are no longer admitted. `revision`: the least revision of the policy to look
+   * at; Infinity: the newest, which the authority was asked for from now on.
+   */
+  getAccess(revision: number): Promise<StreamAccess | null>;
+  /** What the stream is told of. Read again whenever the session's subscriptions changed. */
+  filter(): Promise<FeedFilter>;
+  /** Sends one notification. `state`: where a stream that received it goes on. The next one waits for it. */
+  notify(method: string, params: Record<string, unknown>, state: FeedState): void | Promise<void>;
+  onEnd(reason: "replaced" | "withdrawn" | "over" | "lost"): void;
+  /** Called once when the feed is over, whoever ended it. */
+  onClose?(): void;
+}
+
+export type TenantChanges = Readonly<Record<ChangeLogName, Changes>>;
+
+/** What a stream has been told: enough to go on from there. */
+export interface FeedState {
+  readonly versions: ChangeVersions;
+  readonly digests: Digests;
+}
+
+const METHODS: Readonly<Record<ChangedSection, string>> = {
+  tools: "notifications/tools/list_changed",
+  prompts: "notifications/prompts/list_changed",
+  resources: "notifications/resources/list_changed",
+};
+const UPDATED = "notifications/resources/updated";
+const SECTIONS: readonly ChangedSection[] = ["tools", "prompts", "resources"];
+
+const LOGS: readonly ChangeLogName[] = ["definitions", "content"];
+
+const UNKNOWN_DIGESTS: Digests = { tools: "", prompts: "", resources: "" };
+
+export class ChangeFeed {
+  readonly #host: FeedHost;
+  readonly #clock: Clock;
+  readonly #socket: ReconnectingWebSocket;
+  #failures = 0;
+  #filter: FeedFilter | undefined;
+  #state: FeedState | undefined;
+  #pending: PendingChanges = createPendingChanges();
+  /** The newest versions heard of on this socket: an event whose `after` is greater shows that one in between was missed. */
+  #lastVersions: Partial<Record<ChangeLogName, number>> = {};
+  /** The versions of the last events taken, to recognize one that is repeated because another hub did not get it. */
+  readonly #lastTaken = { definitions: 0, content: 0 };
+  /** As far as is known, a change of policy is written but not in force yet. */
+  #due = false;
+  #work: Promise<void> = Promise.resolve();
+  /** Takes back what is about to be told. */
+  #cancelFlush: (() => void) | undefined;
+  /** It lost its hub and does not have it again. */
+  #isDisconnected = false;
+  /** Takes back looking whether it may go on. */
+  #cancelAccessCheck: (() => void) | undefined;
+  #closed = false;
+
+  constructor(host: FeedHost, clock = SYSTEM_CLOCK) {
+    this.#host = host;
+    this.#clock = clock;
+    const hooks = {
+      onMessage: (message: unknown) => {
+        this.#onMessage(message as HubMessage);
+      },
+      onDisconnect: () => {
+        this.#isDisconnected = true;
+        this.#scheduleAccessCheck(ACCESS_CHECK_MS);
+      },
+      onReconnect: () => {
+        this.#isDisconnected = false;
+        this.#lastVersions = {};
+        this.#invalidateAll();
+      },
+      onEnd: (code: number) => {
+        this.#endWith(code === CLOSE.replaced ? "replaced" : code === CLOSE.withdrawn ? "withdrawn" : "lost");
+      },
+      spreadMs: RECONNECT_SPREAD_MS,
+    };
+    this.#socket = new ReconnectingWebSocket((again) => host.connect(again), hooks, clock);
+  }
+
+  /** It may have missed anything: its client is told to list again, and to read again what it subscribed to. */
+  #invalidateAll(revision = 0): void {
+    const pending = this.#pending;
+    pending.all = true;
+    pending.resubscribe = true;
+    pending.revision = Math.max(pending.revision, revision);
+    this.#scheduleFlush(this.#clock.random() * JITTER_MS);
+  }
+
+  /**
+   * While it has no hub, none can end it: it lives by leases, as requests do. When it has one again it looks once more, because
+   * it may have been withdrawn meanwhile.
+   */
+  #scheduleAccessCheck(wait: number): void {
+    if (this.#closed) return;
+    this.#cancelAccessCheck ??= this.#clock.schedule(wait, () => {
+      this.#cancelAccessCheck = undefined;
+      const isDisconnected = this.#isDisconnected;
+      this.#host.getAccess(Infinity).then(
+        (access) => {
+          if (!access) this.#endWith("withdrawn");
+          else if (isDisconnected) this.#scheduleAccessCheck(Math.max(MIN_LEASE_MS, access.leaseMs));
+        },
+        () => {
+          this.#scheduleAccessCheck(ACCESS_CHECK_MS);
+        },
+      );
+    });
+  }
+
+  /**
+   * Begins the stream and resolves to where it begins, or to the HTTP status of a refusal. Listens before it looks, so
+   * that no change falls between the two. `from`: where an earlier stream stopped.
+   */
+  async start(resumeFrom: FeedState | undefined): Promise<number | FeedState> {
+    const refusal = await withRetries(() => this.#socket.start());
+    if (refusal !== undefined) return refusal;
+    const [changes, access, filter] = await Promise.all([
+      withRetries(() => this.#host.listen(resumeFrom?.versions ?? null)),
+      this.#host.getAccess(0),
+      this.#host.filter(),
+    ]).catch((error: unknown) => {
+      // Without this the socket would stay, and be reopened for ever, though no stream began.
+      this.close();
+      throw error;
+    });
+    if (!access) return this.#refuse();
+    this.#filter = filter;
+    // While a change is not in force yet, what the client listed may be older than what is seen here. Unknown digests
+    // match no list, so every list is told once the change is in force.
+    const { definitions, content } = changes;
+    const digests = resumeFrom?.digests ?? (definitions.due ? UNKNOWN_DIGESTS : access.digests);
+    this.#state = { versions: { definitions: definitions.version, content: content.version }, digests };
+    for (const log of LOGS) {
+      this.#lastVersions[log] = Math.max(this.#lastVersions[log] ?? 0, changes[log].version);
+      if (resumeFrom) this.#take(log, changes[log]);
+    }
+    // A deployment may have changed lists in code without any new version: compare the digests.
+    if (resumeFrom) this.#pending.policy ||= !definitions.due;
+    // Tells what was just taken, and what was heard while `#state` was not set.
+    this.#scheduleFlush(0);
+    return this.#state;
+  }
+
+  #refuse(): number {
+    this.close();
+    return 403;
+  }
+
+  get state(): FeedState | undefined {
+    return this.#state;
+  }
+
+  close(): void {
+    if (!this.#closed) this.#host.onClose?.();
+    this.#closed = true;
+    this.#cancelFlush?.();
+    this.#cancelAccessCheck?.();
+    this.#socket.close();
+  }
+
+  #endWith(reason: Parameters<FeedHost["onEnd"]>[0]): void {
+    if (this.#closed) return;
+    this.close();
+    this.#host.onEnd(reason);
+  }
+
+  #onMessage(message: HubMessage): void {
+    if ("resubscribe" in message) {
+      this.#pending.resubscribe = true;
+      return this.#scheduleFlush(0);
+    }
+    const { log, check, after, version } = message;
+    // The event is of a later release, which has another log.
+    if (!LOGS.includes(log)) return this.#invalidateAll(Infinity);
+    if (check !== null) this.#pending.revision = Math.max(this.#pending.revision, check);
+    const lastVersion = this.#lastVersions[log];
+    if (lastVersion !== undefined && lastVersion < after) this.#invalidateAll(Infinity);
+    this.#lastVersions[log] = Math.max(lastVersion ?? 0, version);
+    const isRepeated = version > after && version === this.#lastTaken[log];
+    if (!isRepeated) this.#take(log, { ...message, all: false });
+    this.#lastTaken[log] = version;
+    return this.#scheduleFlush(check === null ? COALESCE_MS : this.#clock.random() * JITTER_MS);
+  }
+
+  #take(log: ChangeLogName, changes: Changes): void {
+    const pending = this.#pending;
+    for (const uri of changes.updated) pending.updated.add(uri);
+    for (const uri of changes.listed) pending.listed.add(uri);
+    for (const section of changes.announced) pending.announced.add(section);
+    pending.policy ||= changes.policy || changes.all;
+    pending.all ||= changes.all;
+    if (log === "definitions") this.#due = changes.due;
+    pending.versions[log] = Math.max(pending.versions[log], changes.version);
+  }
+
+  /** Flushes after `wait` milliseconds. A flush that is due already stands, except where this one comes at once. */
+  #scheduleFlush(wait: number): void {
+    if (this.#closed || !this.#state) return;
+    if (wait > 0 && this.#cancelFlush !== undefined) return;
+    this.#cancelFlush?.();
+    this.#cancelFlush = this.#clock.schedule(wait, () => {
+      this.#cancelFlush = undefined;
+      this.#work = this.#work
+        .then(() => this.#flush())
+        .then(
+          () => {
+            this.#failures = 0;
+          },
+          () => {
+            // The authority is away: try again, and tell nothing meanwhile.
+            this.#scheduleFlush(backOff(this.#failures, this.#clock));
+            this.#failures += 1;
+          },
+        );
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const pending = this.#pending;
+    this.#pending = createPendingChanges();
+    try {
+      await this.#notifyClient(pending);
+    } catch (error) {
+      this.#pending = mergePendingChanges(pending, this.#pending);
+      throw error;
+    }
+  }
+
+  async #notifyClient(pending: PendingChanges): Promise<void> {
+    if (pending.resubscribe) this.#filter = await this.#host.filter();
+    const access = await this.#host.getAccess(pending.revision);
+    const before = this.#state;
+    const filter = this.#filter;
+    if (this.#closed || !before || !filter) return;
+    if (!access) return this.#endWith("withdrawn");
+    const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, access));
+    // While a change is due, this view may show it already, and the client's next request may not. Forgetting these
+    // digests has the lists told again when the change is in force.
+    const forgotten = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
+    const current = pending.policy ? { ...access.digests, ...forgotten } : before.digests;
+    // After a gap it is unknown, too, whether a change is due.
+    const digests = pending.all ? UNKNOWN_DIGESTS : current;
+    const after = { versions: maxVersions(before.versions, pending.versions), digests };
+    const notifications = [
+      ...changed.map((section) => ({ method: METHODS[section], params: {} })),
+      ...updatedIn(pending, filter, access).map((uri) => ({ method: UPDATED, params: { uri } })),
+    ];
+    this.#state = after;
+    // Only the last notification carries the new state: a stream cut in between goes on from before all of them.
+    for (const [at, { method, params }] of notifications.entries()) {
+      await this.#host.notify(method, params, at === notifications.length - 1 ? after : before);
+    }
+  }
+}
+
+function hasChanged(
+  section: ChangedSection,
+  pending: PendingChanges,
+  before: FeedState,
+  access: StreamAccess,
+): boolean {
+  if (pending.all || pending.announced.has(section)) return true;
+  if (pending.policy && access.digests[section] !== before.digests[section]) return true;
+  return section === "resources" && [...pending.listed].some((uri) => access.canSee(uri));
+}
+
+/** The updated URIs that the client subscribed to and may see, as the client wrote them. */
+function updatedIn(pending: PendingChanges, filter: FeedFilter, access: StreamAccess): string[] {
+  const uris = pending.all ? [...filter.uris.keys()] : [...pending.updated];
+  return uris.flatMap((uri) => (access.canSee(uri) ? (filter.uris.get(uri) ?? []) : []));
+}

@@ -1,0 +1,226 @@
+// Owns when a tenant's changes are sent to its hubs: as soon as the sending before is done, so that a burst becomes one
+// event; a change of policy once it is in force. The alarm sends what could not be sent.
+
+import {
+  hubName,
+  MAX_SHARDS,
+  shardsOf,
+  type ChangeEvent,
+  type ChangeLog,
+  type ChangeLogName,
+  type Changes,
+  type HubEnv,
+  type HubStub,
+} from "./changes.ts";
+import { namespaceOf } from "../directory/namespaces.ts";
+import { objectsIn } from "../directory/placement.ts";
+import { withTimeout } from "../cache/with-timeout.ts";
+import type { StoreHost } from "./store.ts";
+
+const RETRY_MS = 1000;
+
+export type ChangePublisherHost = Pick<
+  StoreHost,
+  "sql" | "env" | "storageKey" | "jurisdiction" | "now" | "transaction" | "scheduleAlarm"
+>;
+
+export type ChangeKind = "updated" | "listed" | "announced" | "policy";
+
+/** What the announcer reads and writes in the tables of changes. */
+export interface ChangeRows extends ChangePublisherHost {
+  readonly log: ChangeLogName;
+  version(): number;
+  /** Records the change under the next version. */
+  add(kind: ChangeKind, name: string): void;
+  since(version: number): Changes;
+  addDue(at: number): void;
+  /** Deletes the announcements that are due. `due`: there was one; `next`: when the next one is. */
+  takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
+  /**
+   * `listening`: 1 while somebody may listen; `sent`: the version up to which the hubs were told; `shards`: below this is
+   * the hub of everybody who listens, also of one whose Worker has another HUB_SHARDS.
+   */
+  fact(name: "listening" | "sent" | "shards"): number;
+  setFact(name: "listening" | "sent" | "shards", value: number): void;
+}
+
+export interface ChangePublisher extends ChangeLog {
+  listen(since: number | null, shard?: number): Changes;
+  /** How many hubs are told. */
+  hubs(): number;
+  /** As `ChangeMethods` has it. */
+  pendingCloseMs(): Promise<number>;
+  flush(): Promise<void>;
+  alarm(now: number): Promise<number | undefined>;
+}
+
+/**
+ * What a change of policy makes the hubs do at once, before it is in force. It is kept in memory only. `kept`: whose hubs:
+ * another tenant may have the name when it is sent.
+ */
+interface ImmediateEvent extends Pick<ChangeEvent, "check" | "close"> {
+  readonly storageKey: string;
+}
+
+export function createChangePublisher(rows: ChangeRows): ChangePublisher {
+  const sender = new Sender(rows);
+  return {
+    updated: (uri, listed) => {
+      rows.add("updated", uri);
+      if (listed) rows.add("listed", uri);
+      sender.scheduleFlush();
+    },
+    announced: (sections) => {
+      for (const section of sections) rows.add("announced", section);
+      sender.scheduleFlush();
+    },
+    policy: (revision, effectiveAt, close) => {
+      if (effectiveAt <= rows.now()) rows.add("policy", "");
+      else {
+        rows.addDue(effectiveAt);
+        rows.scheduleAlarm(effectiveAt);
+      }
+      sender.queueCheck(revision, close ?? null);
+    },
+    hubs: () => hubCountOf(rows),
+    pendingCloseMs: async () => {
+      await sender.flush();
+      // A hub that does not answer is one of which nobody knows.
+      return sender.hasUnsent ? RETRY_MS : sender.reconnectWindowMs().catch(() => RETRY_MS);
+    },
+    listen: (since, shard = 0) => {
+      sender.listen(shard);
+      return rows.since(since ?? rows.version());
+    },
+    flush: () => sender.flush(),
+    alarm: async (now) => {
+      const { due, next } = rows.transaction(() => {
+        const taken = rows.takeDue(now);
+        if (taken.due) rows.add("policy", "");
+        return taken;
+      });
+      if (due || sender.hasUnsent) await sender.flush();
+      return sender.hasUnsent ? Math.min(next ?? Infinity, rows.now() + RETRY_MS) : next;
+    },
+  };
+}
+
+/**
+ * Sends events to the hubs while somebody listens. Each answer says how many streams there are; where there are none,
+ * it sends nothing until `listen` is called. Without listeners a change costs one row and no call.
+ */
+class Sender {
+  readonly #rows: ChangeRows;
+  #sent: number;
+  #listening: boolean;
+  /** Grows when somebody begins to listen: the count of streams in an answer that was asked for before lacks them. */
+  #arrivals = 0;
+  #queue: ImmediateEvent[] = [];
+  #sending: Promise<void> | undefined;
+
+  constructor(rows: ChangeRows) {
+    this.#rows = rows;
+    this.#listening = rows.fact("listening") === 1;
+    // An earlier instance of the object may have ended between a commit and its sending.
+    this.#sent = this.#listening ? rows.fact("sent") : rows.version();
+    if (this.hasUnsent) rows.scheduleAlarm(rows.now());
+  }
+
+  get hasUnsent(): boolean {
+    return this.#listening && (this.#queue.length > 0 || this.#sent < this.#rows.version());
+  }
+
+  listen(shard: number): void {
+    this.#arrivals += 1;
+    if (shard >= hubCountOf(this.#rows)) this.#rows.setFact("shards", Math.min(shard + 1, MAX_SHARDS));
+    if (this.#listening) return;
+    this.#listening = true;
+    this.#sent = this.#rows.version();
+    this.#rows.transaction(() => {
+      this.#rows.setFact("listening", 1);
+      this.#rows.setFact("sent", this.#sent);
+    });
+  }
+
+  queueCheck(revision: number, close: ChangeEvent["close"]): void {
+    if (!this.#listening) return;
+    this.#queue.push({ check: revision, close, storageKey: this.#rows.storageKey() });
+    this.scheduleFlush();
+  }
+
+  /** Sends in a microtask: the transaction that is under way may yet be rolled back. */
+  scheduleFlush(): void {
+    if (!this.#listening) return;
+    // If this instance ends between the commit and the sending, the alarm wakes the next one.
+    this.#rows.scheduleAlarm(this.#rows.now() + RETRY_MS);
+    queueMicrotask(() => void this.flush());
+  }
+
+  async reconnectWindowMs(): Promise<number> {
+    if (!this.#listening) return 0;
+    const all = hubStubs(this.#rows, this.#rows.storageKey(), hubCountOf(this.#rows));
+    return Math.max(...(await Promise.all(all.map((hub) => withTimeout(hub.reconnectWindowMs())))));
+  }
+
+  flush(): Promise<void> {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    });
+    return this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      while (this.hasUnsent) await this.#sendNext();
+    } catch {
+      // A hub could not be reached: its streams ask for what they missed, and the alarm tries again.
+      this.#rows.scheduleAlarm(this.#rows.now() + RETRY_MS);
+    }
+  }
+
+  async #sendNext(): Promise<void> {
+    const [first] = this.#queue;
+    const { all, ...changes } = this.#rows.since(this.#sent);
+    // The record does not reach back to `#sent`: this value of `after` tells every stream that it missed something.
+    const after = all ? changes.version : this.#sent;
+    const { check = null, close = null, storageKey: kept = this.#rows.storageKey() } = first ?? {};
+    const event: ChangeEvent = { ...changes, log: this.#rows.log, after, check, close };
+    const arrivals = this.#arrivals;
+    const streams = await publishToHubs(this.#rows, kept, event, hubCountOf(this.#rows));
+    if (first) this.#queue.shift();
+    this.#sent = event.version;
+    if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
+    this.#rows.transaction(() => {
+      this.#rows.setFact("sent", event.version);
+      if (this.#listening) return;
+      this.#rows.setFact("listening", 0);
+      if (this.#rows.fact("shards") > 0) this.#rows.setFact("shards", 0);
+    });
+  }
+}
+
+/** As many as this release has, or more where somebody listens at one of another. */
+function hubCountOf(rows: ChangeRows): number {
+  return Math.max(shardsOf(rows.env as HubEnv), rows.fact("shards"));
+}
+
+type HubContext = Pick<ChangePublisherHost, "env" | "jurisdiction">;
+
+function hubStubs({ env, jurisdiction }: HubContext, storageKey: string, shards: number): HubStub[] {
+  const objects = objectsIn(namespaceOf(env, "HubObject"), jurisdiction);
+  return Array.from(
+    { length: shards },
+    (_, shard) => objects.getByName(hubName(storageKey, shard)) as unknown as HubStub,
+  );
+}
+
+/** Tells every hub of the tenant; gives the number of streams at all of them. Throws when one cannot be reached. */
+export async function publishToHubs(
+  context: HubContext,
+  storageKey: string,
+  event: ChangeEvent,
+  shards = shardsOf(context.env as HubEnv),
+): Promise<number> {
+  const counts = await Promise.all(hubStubs(context, storageKey, shards).map((hub) => withTimeout(hub.publish(event))));
+  return counts.reduce((sum, count) => sum + count, 0);
+}

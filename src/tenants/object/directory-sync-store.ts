@@ -1,0 +1,51 @@
+// Owns telling the directory whether the tenant is suspended, for lists of tenants: what it was told is compared with what
+// is, and said again until it has arrived. Nobody is let in or refused by it, and no suspension waits for it.
+
+import type { DirectoryEnv } from "../directory/directory.ts";
+import { directoryOf } from "../directory/directory-stub.ts";
+import type { TenantHost } from "./tenant-host.ts";
+import type { Store } from "./store.ts";
+
+interface UnsyncedSuspension {
+  [column: string]: SqlStorageValue;
+  created: string;
+  told: number;
+  version: number;
+}
+
+const UNSYNCED =
+  "SELECT created, told, version FROM tenant, standing WHERE told <> EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant')";
+
+/** Whoever changes whether the tenant is suspended asks for the alarm in that transaction. */
+export const directorySyncStore: Store<object, TenantHost> = {
+  name: "standing",
+  methods: {},
+  migrations: [
+    "CREATE TABLE standing (one INTEGER PRIMARY KEY CHECK (one = 1), told INTEGER NOT NULL, version INTEGER NOT NULL)",
+    "INSERT INTO standing VALUES (1, 0, 0)",
+  ],
+  open: (host) => ({
+    methods: {},
+    alarm: async () => {
+      await syncDirectory(host);
+      return undefined;
+    },
+  }),
+};
+
+function findUnsynced({ sql }: TenantHost): UnsyncedSuspension | undefined {
+  return sql.exec<UnsyncedSuspension>(UNSYNCED).toArray()[0];
+}
+
+/** Each telling has a number, so that one that arrives late undoes no later one. */
+async function syncDirectory(host: TenantHost): Promise<void> {
+  const { sql, tenant, env } = host;
+  for (let unsynced = findUnsynced(host); unsynced; unsynced = findUnsynced(host)) {
+    const { created } = unsynced;
+    const suspended = 1 - unsynced.told;
+    const version = unsynced.version + 1;
+    sql.exec("UPDATE standing SET version = ?", version);
+    await directoryOf(env as DirectoryEnv, tenant).setSuspended({ id: tenant, created }, suspended, version);
+    sql.exec("UPDATE standing SET told = ? WHERE version = ?", suspended, version);
+  }
+}

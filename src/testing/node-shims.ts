@@ -1,0 +1,49 @@
+// Owns what `createWorker` is in Node, where a test imports the file of a Worker: its author's mistakes are found as in a
+// deployment, and it cannot be asked. Refuses what only a feature knows, since features are not there.
+
+import { createTypedConfig } from "../handlers/typed-config.ts";
+import type { NewResource } from "../handlers/resource-store.ts";
+import { withErrorPrefix } from "../handlers/tool.ts";
+import { checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
+import type { Deployment } from "../deployment/deployment.ts";
+import { parseMountPath } from "../deployment/mount.ts";
+import type { WorkerOptions } from "../app/create-worker.ts";
+import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+
+const NO_WORKERD =
+  "a Worker runs in workerd, and this is not: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
+
+/** A feature of this name with an API, by which tenants may be made later. */
+export function createFeatureShim(name: string): () => { readonly name: string; readonly routes: readonly [] } {
+  return () => ({ name, routes: [] });
+}
+
+/** Throws a TypeError for what a deployment would be refused for. */
+export function createWorkerShim(options: WorkerOptions = {}): {
+  readonly fetch: () => Promise<never>;
+  readonly tenant: () => never;
+} {
+  checkOptions(options as never);
+  parseMountPath(options.path ?? "");
+  checkDeployment(toDeployment(options));
+  const tenant = () => {
+    throw new TypeError(NO_WORKERD);
+  };
+  return { fetch: () => Promise.reject(new TypeError(NO_WORKERD)), tenant };
+}
+
+/** As far as it is looked at. */
+function toDeployment(options: WorkerOptions): Deployment {
+  const { tools = [], prompts = [], resources = [], features = [], defaultTenant } = options;
+  const { tenants = { demo: {} }, settings, limits, extensions } = options;
+  const settingsConfig = settings && withErrorPrefix("settings", () => createTypedConfig(settings));
+  const isFunction = typeof tenants === "function";
+  const declared = isFunction ? {} : (tenants as Readonly<Record<string, TenantDefinitionOf<NewResource>>>);
+  return {
+    catalog: { tools, prompts, resources, limits, extensions, settings: settingsConfig },
+    tenants: defineTenants(declared, tools),
+    tenantResolver: isFunction ? tenants : undefined,
+    features,
+    defaultTenant,
+  } as unknown as Deployment;
+}

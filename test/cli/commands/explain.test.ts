@@ -1,0 +1,29 @@
+// `tenantry explain`: why somebody sees a thing, or does not.
+
+import { expect, test } from "vitest";
+import { commandLine } from "../../support/command-line.ts";
+
+test("explain gives the reasons", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const { stdout } = await cli.run(["explain", "acme", "tool", "note_write", "--profile", "public"]);
+  expect(stdout).toBe("visible   no\ncallable  no\n\n- tools note_write\n- profile public denies it\n");
+  expect((await cli.run(["explain", "acme", "resource", "file:///a b"])).stdout).toContain("- resources file:///a b");
+});
+
+test("explain says beside an upstream what helps, and what is asked where no key is named", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const ask = ["explain", "acme", "tool", "barred__find"];
+  const { stdout, stderr } = await cli.run(ask);
+  expect(stdout).toContain(
+    "- barred went fishing\n  what helps: nobody listens there, or it broke: the server's log. tenantry secret set acme TOKEN, then tenantry upstream refresh acme barred\n",
+  );
+  expect(stdout).toContain("because   a key is what it takes\n");
+  expect(stdout).toContain("\n> a key is what it takes\n");
+  expect(stdout).toMatch(/\n\? principal: no key is named, so what limits one is not known\n\n> decides\n$/);
+  expect(stderr).toBe(
+    "Said of somebody without a key; --key ID says it of one, as tenantry key list acme shows them.\n",
+  );
+  expect((await cli.run([...ask, "--key", "k"])).stderr).toBe("");
+});

@@ -1,0 +1,76 @@
+// When an isolate asks which upstreams are due: no more often than it must, whatever the authority's clock says, and what
+// it was told to read it reads, whatever else goes wrong.
+
+import { expect, it } from "vitest";
+import type { RefreshContext } from "../../src/deployment/deployment.ts";
+import { refreshDueUpstreams } from "../../src/gateway/refresh-scheduler.ts";
+import type { TenantStub } from "../../src/tenants/object/tenant-uid.ts";
+import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
+
+const headers = { "x-key": "{{secret:KEY}}" };
+
+/** A tenant with one upstream, and a section of one that it has no more. */
+function scene(call: TenantStub["call"]) {
+  const told: unknown[] = [];
+  const read: string[] = [];
+  const ground: RefreshContext = {
+    tenant: "t",
+    placement: DEFAULT_PLACEMENT,
+    created: "",
+    revision: 1,
+    document: { upstreams: { up: { url: "https://up.example.com/mcp", headers } } },
+    sectionHashes: new Map([["upstream:gone", "hash"]]),
+    server: { name: "test", version: "1" },
+    env: {},
+    stub: () => ({ call }),
+    // Reading begins with the secret that it needs.
+    secret: async (name) => {
+      read.push(name);
+      throw new Error("the secret is elsewhere");
+    },
+    onError: (error) => void told.push(error),
+  };
+  return { ground, told, read };
+}
+
+it.each([-3_600_000, -5000, 0])(
+  "an isolate asks again a second later at the soonest, where it is told %i ms",
+  async (ms) => {
+    const { ground } = scene(async (method) =>
+      method === "gateway.due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
+    );
+    const now = Date.now();
+    expect(await refreshDueUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
+  },
+);
+
+it("an isolate reads what it claimed though removed upstreams cannot be cleared up", async () => {
+  let asked = 0;
+  const { ground, read, told } = scene(async (method) => {
+    if (method === "sections.remove") throw new Error("Network connection lost.");
+    asked += 1;
+    return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
+  });
+  await refreshDueUpstreams(ground, {});
+  expect(read).toEqual(["KEY"]);
+  expect(told.map(String)).toContain("Error: Network connection lost.");
+});
+
+it("an isolate clears up again soon where that failed, though nothing is due", async () => {
+  const { ground } = scene(async (method) => {
+    if (method === "sections.remove") throw new Error("Network connection lost.");
+    return { claimed: [], next: Infinity, current: true };
+  });
+  expect(await refreshDueUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
+});
+
+it("an isolate reads what it claimed while clearing up is not answered", async () => {
+  let asked = 0;
+  const { ground, read } = scene(async (method) => {
+    if (method === "sections.remove") return new Promise(() => {});
+    asked += 1;
+    return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
+  });
+  void refreshDueUpstreams(ground, {});
+  await expect.poll(() => read).toEqual(["KEY"]);
+});

@@ -1,0 +1,23 @@
+// Where two Workers share an isolate, only the hook of the first heard of a promise that was rejected outside of calls.
+
+import { afterEach, expect, test, vi } from "vitest";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+
+test("a promise that was rejected outside of calls is told to each Worker of the isolate, once", async () => {
+  const listeners: ((event: { reason: unknown }) => void)[] = [];
+  vi.stubGlobal("addEventListener", (_type: string, listener: (event: { reason: unknown }) => void) => {
+    listeners.push(listener);
+  });
+  vi.resetModules();
+  const { reportUnhandledRejections: hearLostPromises } = await import("../../src/handlers/unhandled-rejections.ts");
+  const told: string[] = [];
+  hearLostPromises((error) => void told.push(`one: ${(error as Error).message}`));
+  hearLostPromises((error) => void told.push(`two: ${(error as Error).message}`));
+  for (const listener of listeners) listener({ reason: new Error("gone") });
+  const said = "nobody waited for a promise that was rejected: Error: gone";
+  expect(told).toEqual([`one: ${said}`, `two: ${said}`]);
+});

@@ -1,0 +1,132 @@
+// `requestState`: who holds it can continue exactly the call it was made for, for an hour, and learn nothing from it.
+
+import { describe, expect, it } from "vitest";
+import type { ReplayState } from "../../src/handlers/elicitor.ts";
+import {
+  CALL_LIFETIME_MS,
+  openReplayState,
+  readResponses,
+  sealReplayState,
+  STATE_LIFETIME_MS,
+  type StateBinding,
+} from "../../src/handlers/request-state.ts";
+import type { McpRequest } from "../../src/protocol/mcp-request.ts";
+import { callOf } from "../support/workerd/calls.ts";
+
+const key = (id: string) => ({ id, secret: crypto.getRandomValues(new Uint8Array(32)) });
+const binding: StateBinding = { tenant: "acme", profile: null, principal: "anonymous", ring: [key("k")] };
+const NOW = Date.UTC(2026, 10, 21);
+const params = { name: "deploy", arguments: { to: "production", force: false } };
+const call = callOf({ params, now: () => NOW });
+const progress: ReplayState = {
+  nonce: "n",
+  round: 1,
+  answers: { who: { digest: "d", answer: { action: "accept" } } },
+  asked: { who: "d" },
+  memos: { "memo draft": "the secret draft" },
+};
+
+async function sealed(about: Partial<ReplayState> = {}): Promise<string> {
+  const state = await sealReplayState(binding, call, { ...progress, ...about });
+  if (typeof state !== "string") throw new Error(state.broken);
+  return state;
+}
+
+function continued(state: unknown, about: Partial<McpRequest> = {}, by: Partial<StateBinding> = {}) {
+  const again = callOf({ now: () => NOW, ...about, params: { ...(about.params ?? params), requestState: state } });
+  return openReplayState({ ...binding, ...by }, again);
+}
+
+const refusal = (why: string) => ({
+  kind: "failure",
+  error: "invalidParams",
+  message: expect.stringContaining(`requestState ${why}`),
+  data: { path: "requestState" },
+});
+
+describe("a state", () => {
+  it("gives the progress back to the request it belongs to, whatever its id, meta and answers", async () => {
+    const state = await sealed();
+    expect(await continued(state)).toEqual(progress);
+    const again = { ...params, inputResponses: { who: {} }, _meta: { progressToken: 1 } };
+    expect(await continued(state, { id: 99, params: again })).toEqual(progress);
+    expect(
+      await continued(state, { params: { arguments: { force: false, to: "production" }, name: "deploy" } }),
+    ).toEqual(progress);
+  });
+
+  it("is absent from a request without one", async () => {
+    expect(await openReplayState(binding, call)).toBeUndefined();
+  });
+
+  it("shows nothing of what is in it", async () => {
+    const state = await sealed();
+    expect(atob(state.slice(2).replaceAll("-", "+").replaceAll("_", "/"))).not.toContain("draft");
+  });
+
+  it.each<[string, Partial<McpRequest>, Partial<StateBinding>]>([
+    ["other arguments", { params: { ...params, arguments: { to: "staging" } } }, {}],
+    ["no arguments", { params: { name: "deploy" } }, {}],
+    ["another tool", { params: { ...params, name: "destroy" } }, {}],
+    ["another method", { method: "prompts/get" }, {}],
+    ["another tenant", {}, { tenant: "globex" }],
+    ["another profile", {}, { profile: "team" }],
+    ["another principal", {}, { principal: "key:1" }],
+  ])("is refused with %s", async (_what, about, by) => {
+    expect(await continued(await sealed(), about, by)).toEqual(refusal("belongs to another request"));
+  });
+
+  it.each<[string, (state: string) => unknown]>([
+    ["a number", () => 7],
+    ["null", () => null],
+    ["empty", () => ""],
+    ["changed in one character", (state) => state.replace(/.$/, (last) => (last === "A" ? "B" : "A"))],
+    ["cut off", (state) => state.slice(0, -4)],
+    ["endless", (state) => state + "A".repeat(70_000)],
+  ])("is refused when it is %s", async (_what, change) => {
+    expect(await continued(change(await sealed()))).toEqual(refusal("is not one of ours"));
+  });
+
+  it("is refused under another tenant's keys, and under none of its own", async () => {
+    const state = await sealed();
+    expect(await continued(state, {}, { ring: [key("k")] })).toEqual(refusal("is not one of ours"));
+    expect(await continued(state, {}, { ring: [key("new"), ...binding.ring] })).toEqual(progress);
+    expect(await continued(state, {}, { ring: [] })).toEqual(refusal("is not one of ours"));
+  });
+
+  it("ends after its lifetime", async () => {
+    const state = await sealed();
+    expect(await continued(state, { now: () => NOW + STATE_LIFETIME_MS })).toEqual(progress);
+    expect(await continued(state, { now: () => NOW + STATE_LIFETIME_MS + 1 })).toEqual(refusal("has expired"));
+  });
+
+  it("is not made for more rounds than a call may have", async () => {
+    expect(typeof (await sealed({ round: 20 }))).toBe("string");
+    expect(await sealReplayState(binding, call, { ...progress, round: 21 })).toEqual({
+      broken: "a call asks in at most 20 rounds",
+    });
+  });
+
+  it("is not made larger than a client must carry", async () => {
+    const memos = { big: "x".repeat(65_536) };
+    expect(await sealReplayState(binding, call, { ...progress, memos })).toEqual({
+      broken: "the answers and memos of this call are too large",
+    });
+  });
+
+  it("cannot outlive what was claimed under its nonce", () => {
+    // Twenty rounds, each continued in its last moment, and the first request before them.
+    expect(CALL_LIFETIME_MS).toBeGreaterThanOrEqual(21 * STATE_LIFETIME_MS);
+  });
+});
+
+describe("readResponses", () => {
+  it("reads an object, or none", () => {
+    expect(readResponses({})).toEqual({ value: {} });
+    expect(readResponses({ inputResponses: { a: 1 } })).toEqual({ value: { a: 1 } });
+  });
+
+  it.each([null, [], "x", 7])("refuses %j", (inputResponses) => {
+    expect(readResponses({ inputResponses })).toMatchObject({ kind: "failure", error: "invalidParams" });
+  });
+});

@@ -1,0 +1,121 @@
+// Which sessions were ended: kept until their ids expire, given out from a cursor on, and bounded.
+
+import { describe, expect, it } from "vitest";
+import {
+  endedSince,
+  endedSessionStore,
+  type EndedSessionMethods,
+} from "../../../src/tenants/object/ended-session-store.ts";
+import { onBench, type Bench } from "../../support/workerd/tenant.ts";
+
+const onEnded = (work: (bench: Bench<EndedSessionMethods>) => void | Promise<void>) => onBench(endedSessionStore, work);
+
+/** Each a millisecond after the one before. */
+function endMany({ methods, clock }: Bench<EndedSessionMethods>, from: number, to: number, expires: number): void {
+  for (let at = from; at <= to; at += 1) {
+    clock.now += 1;
+    methods.endSession(`n${at}`, expires);
+  }
+}
+
+describe("a session that was ended", () => {
+  it("is known until its id expires, and then forgotten by the alarm that it asked for", async () => {
+    await onEnded(async ({ methods, open, clock, wakes, sql }) => {
+      const [soon, later] = [clock.now + 1000, clock.now + 2000];
+      methods.endSession("a", soon);
+      methods.endSession("b", later);
+      expect(wakes).toEqual([soon, later]);
+      expect([methods.hasEnded("a"), methods.hasEnded("b"), methods.hasEnded("c")]).toEqual([true, true, false]);
+      expect(await open.alarm?.(soon - 1)).toBe(soon);
+      expect(methods.hasEnded("a")).toBe(true);
+      expect(await open.alarm?.(soon)).toBe(later);
+      expect([methods.hasEnded("a"), methods.hasEnded("b")]).toEqual([false, true]);
+      expect(await open.alarm?.(later)).toBeUndefined();
+      expect(sql.exec("SELECT 1 FROM ended_sessions").toArray()).toEqual([]);
+    });
+  });
+
+  it("has its object told where it is ended again, for the answer to the first time may be lost", async () => {
+    await onEnded(({ methods, clock }) => {
+      const end = () => methods.endSession("a", clock.now + 1000);
+      expect([end(), end()]).toEqual([false, true]);
+    });
+  });
+
+  it("is not written down when its id is of no use any more", async () => {
+    await onEnded(({ methods, sql, clock, wakes }) => {
+      methods.endSession("a", clock.now);
+      expect([sql.exec("SELECT 1 FROM ended_sessions").toArray(), wakes]).toEqual([[], []]);
+    });
+  });
+});
+
+describe("from a cursor on", () => {
+  it("everybody is told everything once, and then only what is new", async () => {
+    await onEnded((bench) => {
+      const { sql, clock } = bench;
+      expect(endedSince(sql, null)).toEqual({ cursor: 0, nonces: [], since: 0 });
+      expect(endedSince(sql, 0)).toBeNull();
+      endMany(bench, 1, 3, clock.now + 60_000);
+      expect(endedSince(sql, 0)).toEqual({ cursor: 3, nonces: ["n3", "n2", "n1"], since: 0 });
+      expect(endedSince(sql, 2)).toEqual({ cursor: 3, nonces: ["n3"], since: 0 });
+      expect(endedSince(sql, 3)).toBeNull();
+    });
+  });
+
+  it("a thousand at most ride on a lease: the newest, with the time since when none is missing", async () => {
+    await onEnded((bench) => {
+      const { sql, clock } = bench;
+      const start = clock.now;
+      endMany(bench, 1, 1000, start + 60_000);
+      expect(endedSince(sql, null)).toMatchObject({ cursor: 1000, since: 0, nonces: { length: 1000 } });
+      endMany(bench, 1001, 1003, start + 60_000);
+      const { cursor, nonces, since } = endedSince(sql, null) ?? {};
+      expect([cursor, nonces?.length, nonces?.at(0), nonces?.at(-1)]).toEqual([1003, 1000, "n1003", "n4"]);
+      expect(since).toBe(start + 4);
+      expect(endedSince(sql, 3)).toMatchObject({ since: 0 });
+      expect(endedSince(sql, 2)).toMatchObject({ since: start + 4 });
+    });
+  });
+
+  it("nobody misses one that came after others were forgotten", async () => {
+    await onEnded(async (bench) => {
+      const { sql, clock, open, methods } = bench;
+      endMany(bench, 1, 3, clock.now + 10);
+      clock.now += 100;
+      await open.alarm?.(clock.now);
+      methods.endSession("new", clock.now + 60_000);
+      expect(endedSince(sql, 3)).toEqual({ cursor: 4, nonces: ["new"], since: 0 });
+    });
+  });
+});
+
+describe("the table", () => {
+  it("is emptied in bounded steps, one alarm after another", async () => {
+    await onEnded(async (bench) => {
+      const { open, clock, sql } = bench;
+      const expires = clock.now + 60_000;
+      endMany(bench, 1, 5001, expires);
+      bench.methods.endSession("later", expires + 1);
+      const left = () => sql.exec("SELECT 1 FROM ended_sessions").toArray().length;
+      expect(await open.alarm?.(expires)).toBe(expires);
+      expect(left()).toBe(2);
+      expect(await open.alarm?.(expires)).toBe(expires + 1);
+      expect(left()).toBe(1);
+    });
+  });
+
+  it("keeps half a million at most, the newest", async () => {
+    await onEnded(({ methods, sql, clock }) => {
+      const far = clock.now + 60_000;
+      methods.endSession("oldest", far);
+      methods.endSession("older", far);
+      // As if half a million had come in between.
+      sql.exec("UPDATE sqlite_sequence SET seq = 500998 WHERE name = 'ended_sessions'");
+      methods.endSession("a", far);
+      expect(methods.hasEnded("oldest")).toBe(true);
+      methods.endSession("b", far);
+      expect(["oldest", "older", "a", "b"].map((nonce) => methods.hasEnded(nonce))).toEqual([false, false, true, true]);
+    });
+  });
+});
