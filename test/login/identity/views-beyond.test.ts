@@ -14,8 +14,8 @@ test("as many views as a hundred are kept for scopes that somebody might ask for
     document: { mode: "oauth", scopes, auth: { issuers: [{ issuer, scopes: { claim: "scope", values } }] } },
     principal: { kind: "oauth", issuer, granted: [], scopes: [] },
     view: { sources: [], tool: () => undefined },
-    snapshot: { derived, policy: { suspensions: [], retired: [] }, version: 1 },
-    visit: { knock: { known: { tools: [] }, profile: null }, deployment: { path: "", catalog: {} } },
+    snapshot: { memo: derived, policy: { suspensions: [], retired: [] }, version: 1 },
+    context: { target: { tenantResult: { tools: [] }, profile: null }, deployment: { path: "", catalog: {} } },
   } as unknown as AuthorizedContext;
   expect(getScopeChallenge(ground, { method: "tools/call", params: { name: "nothing" } })).toBeUndefined();
   const [views] = derived.values() as unknown as readonly [ReadonlyMap<string, unknown>];

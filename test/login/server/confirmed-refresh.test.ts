@@ -41,7 +41,7 @@ function visitOf({ methods }: Bench<Methods>): Visit {
     onError: () => {},
     stub: () => ({ call }),
   };
-  return { ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
+  return { tenantContext: ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
 }
 
 const by = { client: "c1", digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR };
@@ -83,7 +83,7 @@ function saying(...said: readonly Revalidation[]) {
     await scheduler.wait(50);
     return said[at++] ?? { state: "ended" as const };
   });
-  return { confirm, way: { confirm } as unknown as IdentityProviderClient };
+  return { confirm, way: { revalidate: confirm } as unknown as IdentityProviderClient };
 }
 
 it("a refresh asks the provider once for all that come at the same time, and keeps the tokens that it gives", async () => {
@@ -159,10 +159,10 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
     const stub = visit.tenantContext.stub();
     let kept = 0;
     const overloaded = (...called: Parameters<typeof stub.call>) =>
-      called[0] === "login.keepProvider" && (kept += 1) === 1
+      called[0] === "login.saveProvider" && (kept += 1) === 1
         ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
         : stub.call(...called);
-    const busy = { ...visit, ground: { ...visit.tenantContext, stub: () => ({ call: overloaded }) } };
+    const busy = { ...visit, tenantContext: { ...visit.tenantContext, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "given" });
     expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
@@ -173,7 +173,7 @@ it("a refresh is not ended by what cannot be reached, and the next one need not 
   await onBench(tables, async (bench) => {
     await due(bench);
     const lost = {
-      confirm: () => Promise.reject(new Error("Network connection lost.")),
+      revalidate: () => Promise.reject(new Error("Network connection lost.")),
     } as unknown as IdentityProviderClient;
     const failed = refreshWithRevalidation(visitOf(bench), askOf(0), lost);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
@@ -197,7 +197,7 @@ it("a refresh loses no login by a provider that is slow once: the client is told
     const waited: Promise<unknown>[] = [];
     const visit = { ...visitOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
     const failed = refreshWithRevalidation(visit, askOf(0), {
-      confirm: () => slow.promise,
+      revalidate: () => slow.promise,
     } as unknown as IdentityProviderClient);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
@@ -216,13 +216,13 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
     let kept = 0;
     const moving = async (...called: Parameters<typeof stub.call>) => {
       const given = await stub.call(...called);
-      if (called[0] === "login.keepProvider" && (kept += 1) === 1)
+      if (called[0] === "login.saveProvider" && (kept += 1) === 1)
         throw new Error("Durable Object reset because its code was updated.");
       return given;
     };
     const waited: Promise<unknown>[] = [];
     const waitUntil = (work: Promise<unknown>) => void waited.push(work);
-    const moved = { ...visit, waitUntil, ground: { ...visit.tenantContext, stub: () => ({ call: moving }) } };
+    const moved = { ...visit, waitUntil, tenantContext: { ...visit.tenantContext, stub: () => ({ call: moving }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "given" });
     expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);

@@ -96,7 +96,7 @@ describe("a client that asks again because the answer was lost", () => {
       const first = methods.redeem(redeemAsk());
       expect(first).toMatchObject({ state: "given" });
       const again = methods.redeem(redeemAsk());
-      expect(again).toMatchObject({ state: "given", lastsMs: first.state === "given" && first.expiresInMs });
+      expect(again).toMatchObject({ state: "given", expiresInMs: first.state === "given" && first.expiresInMs });
       expect(methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
       expect(methods.redeem({ ...redeemAsk(), access: "another's" })).toMatchObject({ error: "invalid_grant" });
       expect(methods.grants("", 10)).toEqual([]);
@@ -128,11 +128,11 @@ describe("a clock that was ahead by hours and is right again", () => {
   it("says how long a token is good by the clock that ends it", async () => {
     await onLogin((bench) => {
       bench.methods.addGrant(grantOf(bench), codeOf());
-      expect(bench.methods.redeem(redeemAsk())).toMatchObject({ lastsMs: HOUR });
+      expect(bench.methods.redeem(redeemAsk())).toMatchObject({ expiresInMs: HOUR });
       bench.clock.now += 60_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ lastsMs: HOUR });
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ expiresInMs: HOUR });
       bench.clock.now += 20_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ lastsMs: HOUR - 20_000 });
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ expiresInMs: HOUR - 20_000 });
     });
   });
 

@@ -68,9 +68,9 @@ export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: 
     path: "/authorize",
     urls,
     login,
-    ground,
+    tenantContext: ground,
     ring: [],
-    address: "",
+    clientAddress: "",
   };
   return { visit: visit as unknown as LoginContext, logged };
 }
