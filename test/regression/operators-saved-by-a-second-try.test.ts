@@ -110,7 +110,7 @@ const ENDING = [
   "ContentObject content.erase",
   "TenantObject policy.erase",
   "PlatformObject bases.settle",
-  "PlatformObject operators.forgetTenant",
+  "PlatformObject operators.removeTenant",
   "DirectoryObject remove",
 ];
 
