@@ -94,7 +94,7 @@ describe.each(RESETS)("where each call to an object fails once, and the platform
   it("a lookup of a hostname is asked again", async () => {
     const at = failingOnce(reset);
     expect(await tenantOfHostname(at.env, `${crypto.randomUUID()}.example.net`)).toBeNull();
-    expect(times(at.steps, "DirectoryObject hostname")).toBe(2);
+    expect(times(at.steps, "DirectoryObject lookupHostname")).toBe(2);
   });
 });
 
