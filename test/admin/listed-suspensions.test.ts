@@ -16,7 +16,7 @@ async function listed(id: string): Promise<unknown> {
 const suspensionOf = (sql: SqlStorage) =>
   sql.exec("INSERT INTO suspensions (kind, name, note, since, by_operator) VALUES ('tenant', '', 'x', 'now', 1)");
 
-const AWAY = { DirectoryObject: { getByName: () => ({ noteStanding: () => Promise.reject(new Error("away")) }) } };
+const AWAY = { DirectoryObject: { getByName: () => ({ setSuspended: () => Promise.reject(new Error("away")) }) } };
 
 describe("the list of tenants", () => {
   it("says that a tenant is suspended, and that it is no more", async () => {

@@ -21,7 +21,7 @@ function handing(takesMs: number) {
   });
   const host = {
     tenant: "acme",
-    meant: { incarnation: "one", wire: 1 },
+    tenantRef: { incarnation: "one", wire: 1 },
     stub: () => ({}) as never,
     waitUntil: () => {},
     onError: () => {},
@@ -86,7 +86,7 @@ describe("what an isolate noted of calls", () => {
       }),
       host: {
         tenant: id,
-        meant: { incarnation: "" },
+        tenantRef: { incarnation: "" },
         stub: () => ({}),
         waitUntil: (one: Promise<unknown>) => work.push(one),
         onError: (error: unknown) => errors.push(error),

@@ -105,7 +105,7 @@ it("two thousand sessions that ended cost a lease a bounded number of ids, and a
     keyHash: null,
     endedAfter: null,
   });
-  expect(lease).toMatchObject({ state: "granted", ended: { nonces: { length: 1000 } } });
+  expect(lease).toMatchObject({ state: "granted", endedSessions: { nonces: { length: 1000 } } });
   // Another isolate, which knows what its lease brought, and asks about what is older.
   evictPolicy(tenant.id);
   for (const session of [first, last]) expect(await statusOf(tenant, "POST", session)).toBe(404);
