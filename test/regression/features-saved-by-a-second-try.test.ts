@@ -64,7 +64,7 @@ test.each(KINDS)(
   "an upstream is read at once where an operator's claim is %s",
   async (kind) => {
     const id = await newTenant({ upstreams: { up: { url: await upstreamWith("went") } } });
-    await injectFaults({ "TenantObject gateway.claim": kind });
+    await injectFaults({ "TenantObject gateway.tryClaim": kind });
     expect(await askAdmin("POST", `/tenants/${id}/upstreams/up/refresh`)).toMatchObject({ status: 200 });
     await expectTools(id, 1);
     expect((await askAdmin("GET", `/tenants/${id}/audit`)).text.match(/upstream\.refresh/g)).toHaveLength(1);
@@ -90,7 +90,7 @@ test.each(KINDS)(
     const id = await newTenant({ upstreams: { up: { url: endpoint.url, era: "2026" } } });
     await expectTools(id, 1);
     listed = [...listed, { name: "come", inputSchema: { type: "object" } }];
-    await injectFaults({ "TenantObject gateway.soon": kind });
+    await injectFaults({ "TenantObject gateway.markStale": kind });
     await client2026(endpointOf(id)).request("tools/call", { name: "up__go", arguments: {} });
     await expectTools(id, 2);
     expect(await injectFaults({})).toEqual([]);

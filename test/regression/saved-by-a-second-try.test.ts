@@ -45,7 +45,7 @@ describe("a text is stored where KV refuses it once", () => {
   });
 
   test("by a tool whose turn to upload was told in an answer that was lost", async () => {
-    await injectFaults({ "ContentObject content.holds": "answer lost", "BODIES put": "KV failed" });
+    await injectFaults({ "ContentObject content.claimUpload": "answer lost", "BODIES put": "KV failed" });
     const { result } = await call("lab_write", { uri: "lab://saved/twice", text: "after two faults" });
     expect(result).toMatchObject({ content: [{ type: "text" }] });
     expect(result).not.toHaveProperty("isError");
