@@ -37,7 +37,9 @@ it.each([-3_600_000, -5000, 0])(
   "an isolate asks again a second later at the soonest, where it is told %i ms",
   async (ms) => {
     const { ground } = scene(async (method) =>
-      method === "gateway.claimDue" ? { claimed: [], nextAt: Date.now() + ms, isCurrent: true } : { state: "unchanged" },
+      method === "gateway.claimDue"
+        ? { claimed: [], nextAt: Date.now() + ms, isCurrent: true }
+        : { state: "unchanged" },
     );
     const now = Date.now();
     expect(await refreshDueUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
