@@ -38,8 +38,8 @@ import { respondEach } from "../endpoint/respond-each.ts";
 /**
  * Looks up a tenant by id, usually in your own database. Return `undefined` if there is no such tenant.
  *
- * The result is cached per isolate for one lease (see `maxStalenessMs` in docs/limits.md). If the function throws or
- * takes longer than 10 s, the tenant is unavailable (clients may retry), not deleted.
+ * The result is cached per isolate for one lease (`maxStalenessMs` of its definition, 5 s by default). If the function
+ * throws or takes longer than 10 s, the tenant is unavailable (clients may retry), not deleted.
  */
 export type TenantsFunction<Bindings = WorkerEnv> = {
   ask(
@@ -66,10 +66,13 @@ export type SettingsBy<Schema> = [Schema] extends [undefined]
     ? never
     : Infer<Schema>;
 
+/** Options of `createWorker`. All are optional. */
 export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | undefined> {
   /** Server name that clients see; `"tenantry"` by default. */
   readonly name?: string;
+  /** Server version that clients see. Default: the package's version. */
   readonly version?: string;
+  /** Server name for people, if `name` is not fit for display. */
   readonly title?: string;
   readonly description?: string;
   readonly websiteUrl?: string;
@@ -82,8 +85,11 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * validated.
    */
   readonly settings?: Settings;
+  /** Tools, made with `defineTool`. Names are unique. */
   readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  /** Prompts, made with `definePrompt`. Names are unique. */
   readonly prompts?: readonly Prompt<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  /** Resources and templates, made with `defineResource` and `defineTemplate`. URIs are unique. */
   readonly resources?: readonly (
     | Resource<NoInfer<Bindings>, SettingsBy<Settings>>
     | ResourceTemplate<NoInfer<Bindings>, SettingsBy<Settings>>
@@ -101,6 +107,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly path?: string;
   /** Optional parts of the Worker, such as `admin()`. */
   readonly features?: readonly Feature[];
+  /** Callbacks before and after calls, and for errors that clients are not shown. */
   readonly hooks?: Hooks;
   /** Wraps each call of every tenant, outside any `around` of the tenant. */
   readonly around?: Around;
@@ -118,11 +125,13 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
 
 type Authenticated = AppUser | Response | undefined;
 
+/** The Worker that `createWorker` creates. Export it as the default export of your Worker's main file. */
 export interface TenantryWorker {
+  /** Handles a request. An app that mounts the Worker passes all three arguments, with the body unread. */
   readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
   /**
    * Gives access to a tenant outside a call: in `scheduled`, `queue` or a webhook. Creating the handle sends no
-   * request; the first method called on it fails if there is no such tenant.
+   * request; its methods reject with a `TenantError` if there is no such tenant.
    */
   readonly tenant: (env: Env, id: string) => TenantOutside;
 }

@@ -12,7 +12,7 @@ export interface AppUser {
    * `\`.
    */
   readonly id: string;
-  /** Permanent identifier that handlers read as `ctx.principal.subject`. Default: `id`. */
+  /** Identifier that handlers read as `ctx.principal.subject`. Default: `id`. */
   readonly subject?: string;
   readonly email?: string;
   readonly name?: string;

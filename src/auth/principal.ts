@@ -1,18 +1,24 @@
 // The principal (the identity of a caller), and parsing of bearer tokens. The tenant object decides what a token is
 // worth.
 
+/** The caller of a request. Handlers read it as `ctx.principal`. */
 export interface Principal {
-  /** `app`: authenticated by the app that mounts the Worker. `worker`: the Worker's own code, outside a call. */
+  /**
+   * `key`: an API key. `oauth`: a user whom an authorization server authenticated. `app`: a user of the app that mounts
+   * the Worker. `worker`: the Worker's own code, outside a call.
+   */
   readonly kind: "anonymous" | "key" | "oauth" | "app" | "worker";
   /** Stable and unique within the tenant: session ids and request states are bound to it. */
   readonly id: string;
+  /** The user's identifier at the issuer or in the app; for a key, the key's name. */
   readonly subject: string | undefined;
-  /** A user's claims, if the issuer sent them. Only `subject` identifies a user permanently. */
+  /** For a user, if the issuer or the app named one. Only `subject` identifies a user permanently. */
   readonly email?: string | undefined;
   readonly name?: string | undefined;
   readonly groups?: readonly string[] | undefined;
   /** Names of the tenant's scopes, which limit what the principal sees; undefined: no limit. */
   readonly scopes: readonly string[] | undefined;
+  /** Further claims of the issuer or the app; empty for keys and anonymous callers. */
   readonly claims: Readonly<Record<string, unknown>>;
   readonly narrowing?: ToolRestrictions | undefined;
 }

@@ -295,7 +295,7 @@ export interface GrantReport {
   /** The URL of the endpoint that the grant is for. */
   readonly resource: string;
   readonly profile: string | null;
-  /** null: the grant has all of the user's scopes. */
+  /** null: no scope limits the grant. */
   readonly scopes: readonly string[] | null;
   readonly narrowing: ToolRestrictions;
   readonly created: number;

@@ -8,6 +8,7 @@ import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 export interface Feature {
   /** Unique in the Worker. */
   readonly name: string;
+  /** HTTP routes of the feature, below the Worker's path. */
   readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
   /** Called for each tenant, and again after each change of its document. Sources are listed after the tenant's own. */
   sources?(tenant: FeatureTenant): readonly Source<unknown>[];

@@ -42,6 +42,7 @@ export interface NamedCaller {
   readonly subject?: string;
   /** Names of the tenant's scopes, which limit what the call can see. Default: no limit. */
   readonly scopes?: readonly string[];
+  /** The profile whose view the call uses. Default: the tenant without a profile. */
   readonly profile?: string;
 }
 
@@ -49,6 +50,7 @@ export interface CallAs {
   readonly as: NamedCaller;
 }
 
+/** The result of a tool, as a client would get it. `isError`: the tool reported an error in `content`. */
 export interface CalledTool {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonObject;
@@ -65,13 +67,15 @@ export interface TenantOutside {
   readonly resources: ResourceStore;
   /**
    * Makes a changed result of your `tenants` function take effect. Resolves when the previous result is no longer used
-   * anywhere, streams included: at once if no request was served lately, else when the last lease has ended. Has no
-   * effect on tenants that are not resolved by a function.
+   * anywhere, streams included: at once if no request was served lately, else when the last lease has ended. Only
+   * needed with a `tenants` function; other definitions never change.
    */
   invalidate(): Promise<void>;
   /** Runs a tool as a client's request would. A tool error is a result with `isError`. */
   callTool(name: string, args: JsonObject | undefined, how: CallAs): Promise<CalledTool>;
+  /** Reads a resource as a client's request would. Binary contents are base64 in `blob`. */
   readResource(uri: string, how: CallAs): Promise<{ readonly contents: readonly JsonObject[] }>;
+  /** Gets a prompt as a client's request would. */
   getPrompt(
     name: string,
     args: Readonly<Record<string, string>> | undefined,

@@ -184,7 +184,7 @@ function rejectEarly(
 
 /**
  * Whether a request without a cached key may be authorized. If a tenant accepts only keys, a request without one is
- * rejected anyway; asking its tenant object would reveal by timing that the tenant exists.
+ * rejected anyway; asking its tenant object would reveal that the tenant exists.
  */
 function mayAdmitWithoutKey(
   { tenants, tenantResolver }: Deployment,

@@ -11,6 +11,7 @@ interface TenantErrorInit extends Pick<Failure, "error" | "message" | "data"> {
 export class TenantError extends Error {
   override readonly name = "TenantError";
   readonly code: TenantErrorCode;
+  /** `data` of the error that a request would get; undefined if there is none. */
   readonly data: unknown;
   /** Seconds after which a retry may succeed; undefined if a retry is no use. */
   readonly retryAfter: number | undefined;

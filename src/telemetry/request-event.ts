@@ -4,6 +4,7 @@
 import type { Counts } from "./counters.ts";
 import type { Gauges } from "./gauges.ts";
 
+/** One answered request, as `telemetry()` emits it. */
 export interface RequestEvent {
   /** ISO 8601: when the request arrived. */
   readonly at: string;
@@ -28,7 +29,7 @@ export interface RequestEvent {
   readonly status: number;
   /**
    * `complete`; `stream` for a stream that was opened; `toolError` for a result with `isError`; else an error code (see
-   * docs/errors.md).
+   * docs/errors.md), or `http` with the HTTP status.
    */
   readonly outcome: string;
   /**
