@@ -23,7 +23,7 @@ export interface Principal {
   readonly narrowing?: ToolRestrictions | undefined;
 }
 
-/** What a user excluded when granting a client access, by the names in the endpoint's view. */
+/** The tools that a user excluded when granting a client access, by the names in the endpoint's view. */
 export interface ToolRestrictions {
   /** Tools that are neither shown nor callable. A tool that is renamed later is still excluded. */
   readonly deny: readonly string[];

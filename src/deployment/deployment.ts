@@ -1,4 +1,4 @@
-// What a Worker consists of: its author's definitions, and features. A feature is a value that adds routes and sources.
+// The parts of a Worker: its author's definitions, and features. A feature is a value that adds routes and sources.
 // The classes of tenantry/objects are the same for every set of features.
 
 import type { Around, RequestScope, Hooks, Identity, ResultStore } from "../handlers/request-scope.ts";
@@ -68,7 +68,7 @@ export interface SectionedTenant extends FeatureTenant {
   readonly sections: ReadonlyMap<string, Section>;
 }
 
-/** What a feature gets for background work on a tenant, outside a tenant's request. */
+/** Input for a feature's background work on a tenant, outside a tenant's request. */
 export interface RefreshContext {
   readonly tenant: string;
   readonly placement: Placement;
@@ -182,7 +182,7 @@ export interface ObservedContext {
   readonly isBusy: boolean;
 }
 
-/** What one request records on its way, for the one feature that records requests. */
+/** Telemetry of one request, for the one feature that records requests. */
 export interface RequestTelemetry {
   /** Replaces the Worker's env. */
   readonly env: Bindings;
@@ -210,7 +210,7 @@ export interface GatewayEnvelope {
   answer(call: McpRequest, visit: EnvelopeContext): CallOutcome | Promise<CallOutcome>;
 }
 
-/** What an operator's request passes to operations on a tenant's upstreams. */
+/** Input of an operator's operations on a tenant's upstreams. */
 export interface UpstreamContext extends RefreshContext {
   /** Represents the tenant in the keys of bodies (see `storageKey`). */
   readonly storageKey: string;
@@ -219,7 +219,7 @@ export interface UpstreamContext extends RefreshContext {
   readonly actor: Actor;
 }
 
-/** What an upstream lists, and which of its definitions are left out. */
+/** The definitions of an upstream: those listed, and those left out. */
 export interface UpstreamContent {
   /** The transport and era in use. */
   readonly way: "2025" | "2026" | "http-sse";
@@ -235,7 +235,7 @@ export interface UpstreamContent {
   readonly unnamed: number;
   /** Listed definitions that deserve a second look; the first hundred. */
   readonly flagged: readonly { readonly kind: ListedKind; readonly name: string; readonly flags: readonly string[] }[];
-  /** What was not read, because it was too much or failed; null if everything was read. */
+  /** Describes the part that was not read, because it was too much or failed; null if everything was read. */
   readonly capped: string | null;
   /** How many events of the upstream's streams were not messages, and were skipped. */
   readonly skipped: number;
@@ -273,7 +273,7 @@ export type UpstreamTrial = { readonly ms: number; readonly causes: readonly Cau
 
 /** How operators inspect and refresh a tenant's upstreams. Their configuration is in the document. */
 export interface UpstreamOperations {
-  /** What a tenant's own administrator may configure without an operator. */
+  /** The limits of what a tenant's own administrator may configure without an operator. */
   readonly bounds?: UpstreamBounds | undefined;
   /** A report for every upstream in the document, by id. */
   report(context: UpstreamContext): Promise<ReadonlyMap<string, UpstreamReport>>;
@@ -366,7 +366,7 @@ export interface FieldError {
 }
 
 /**
- * What built-in features can do beyond an author's own features. "The one feature" below: at most one feature of a
+ * A built-in feature, with abilities beyond an author's own features. "The one feature" below: at most one feature of a
  * Worker has the member.
  */
 export interface BuiltInFeature extends Feature {

@@ -15,7 +15,7 @@ export interface OperatorCaller {
   readonly tenants: readonly string[] | null;
 }
 
-/** What a program needs to start a sign-in. Public. */
+/** The settings that a program needs to start a sign-in. Public. */
 export interface OperatorClient {
   readonly issuer: string;
   readonly clientId: string;

@@ -1,4 +1,4 @@
-// What the admin API reads of a tenant's usage and recorded calls. A feature provides each reader.
+// The records that the admin API reads: a tenant's usage and recorded calls. A feature provides each reader.
 
 /** Times are hours or days since the epoch; `to` is exclusive. */
 export interface UsageQuery {

@@ -45,7 +45,7 @@ export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, Secre
   readonly MAX_BODY_BYTES?: string;
 }
 
-/** What the platform passes to one invocation. */
+/** The arguments that the platform passes to one invocation. */
 export interface Invocation {
   readonly request: Request;
   readonly env: Env;

@@ -46,7 +46,7 @@ export function customMeta({ _meta }: JsonObject): JsonObject {
   return isObject(_meta) ? Object.fromEntries(Object.entries(_meta).filter(([key]) => !own(key))) : {};
 }
 
-/** What a server may request from a client; a dot separates a sub-capability. */
+/** A capability that a server may use; a dot separates a sub-capability. */
 export type ClientCapability =
   | "elicitation"
   | "elicitation.form"

@@ -1,5 +1,5 @@
-// What the protocol's methods call: one view (what one principal sees of one tenant in one profile). The origin of its
-// definitions (code, storage, another server) is hidden.
+// The interface that the protocol's methods call: one view (what one principal sees of one tenant in one profile). The
+// origin of its definitions (code, storage, another server) is hidden.
 
 import type { McpRequest } from "./mcp-request.ts";
 import type { PromptDefinition, ServerInfo, TemplateDefinition, ToolDefinition } from "./definition.ts";

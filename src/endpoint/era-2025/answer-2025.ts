@@ -40,7 +40,7 @@ function idOf(classified: Classified) {
 
 type Classified2025 = Classified & { kind: "message2025" | "batch2025" };
 
-/** What a POST's headers and limits add to its body. */
+/** A POST's headers and limits, besides its body. */
 export interface PostContext {
   readonly inbound: InboundHeaders;
   /** The client accepts text/event-stream. */
