@@ -1,5 +1,5 @@
-// What runs on a developer's machine: the Worker of worker.ts with an open tenant that anybody may write to. Never deployed by
-// wrangler.toml. No logic.
+// The Worker of worker.ts plus an open `demo` tenant that anybody can write to. For a developer's machine only;
+// wrangler.toml never deploys this file.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
 import {

@@ -1,5 +1,5 @@
-// `tenantry/objects`: all classes of a Worker, so that one line exports them: `export * from "tenantry/objects"`. They are the same
-// whatever its features are; the tables of a feature that it does not have stay empty.
+// `tenantry/objects`: all Durable Object classes and entrypoints of a Worker. One line exports them: `export * from
+// "tenantry/objects"`. The classes are the same for every set of features; tables of absent features stay empty.
 // oxlint-disable oxc/no-barrel-file
 
 import { editLogStore } from "./resources/edit-log-store.ts";
@@ -36,7 +36,7 @@ export { SessionObject } from "./sessions/session-object.ts";
 export { HubObject } from "./streams/hub-object.ts";
 export { DirectoryObject } from "./tenants/directory/directory-object.ts";
 
-/** A tenant's one authority. */
+/** The tenant object: the single source of truth for one tenant. */
 export class TenantObject extends createStoreObject<Env, TenantHost>(
   [
     authorityStore,

@@ -1,4 +1,4 @@
-// The package's public face: what the author of a Worker imports. docs/api-types.md says what the types are for, and api/tenantry.md
+// The package's public API: what the author of a Worker imports. docs/api-types.md explains the types; api/tenantry.md
 // shows each change.
 // oxlint-disable oxc/no-barrel-file
 

@@ -1,5 +1,5 @@
-// The entry that wrangler.toml names: all features, and no tenant until an operator makes one. While it is developed, requests to this
-// machine are served by the Worker with the demo. A deployment has none of that: wrangler writes the mode in the place of NODE_ENV.
+// The entry that wrangler.toml names: all features, and no tenants until an operator creates one. In development, the
+// demo Worker serves requests to this machine. A deployment has no demo: wrangler replaces NODE_ENV with the mode.
 // oxlint-disable oxc/no-barrel-file
 
 import { isLoopbackHost } from "./auth/origin.ts";
@@ -23,7 +23,7 @@ const worker = createWorker({
   tenants: {},
   features: [admin(), gateway(), login(), telemetry(), usage(), callAudit(), webhooks(), connectPage()],
 });
-// Made after the other: what objects and alarms run is then found in the Worker with the demo.
+// Created last, so that objects and alarms find the demo's Worker in the registry.
 const demo = process.env.NODE_ENV === "development" ? createDemo() : undefined;
 
 export * from "./objects.ts";

@@ -1,5 +1,3 @@
-// The Hono app: its routes, and the last catch.
-
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { isHostAllowed } from "../auth/origin.ts";
@@ -39,12 +37,13 @@ type HonoContext = Context<AppEnv>;
 
 export function createApp(deployment: Deployment): App {
   const { hooks, catalog, path } = deployment;
-  // Hono's tiny router already ignores one slash at the end; `strict: false` would take off another one before it.
+  // Hono's tiny router already ignores one trailing slash; `strict: false` would ignore a second one.
   const app = new Hono<AppEnv>(
     path === "" ? {} : { getPath: (request) => stripMountPath(path, new URL(request.url).pathname) },
   );
   app.onError((error, c) => {
-    // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
+    // The message was not read, so there is no request id for a JSON-RPC error. The HTTP status tells the client to
+    // retry.
     const data = { requestId: requestIdOf(c.req.raw) };
     hooks.onError?.(error, undefined, { method: c.req.method, ...data });
     const message = isUnreleased(error) ? UNRELEASED : undefined;
@@ -79,7 +78,9 @@ function invocationOf(c: HonoContext): Invocation {
   return { request: c.req.raw, env: c.env, ctx: c.executionCtx };
 }
 
-/** Adds the routes of a feature, but not on a tenant's own hostname, which is for its endpoint alone. */
+/**
+ * Adds the routes of a feature. A tenant's own hostname serves only its endpoint, unless the route sets `onHostnames`.
+ */
 function addRoutes(app: App, deployment: Deployment, routes: BuiltInRoutes): void {
   let handler: ReturnType<BuiltInRoutes["open"]> | undefined;
   app.all(routes.path, async (c) => {
@@ -92,7 +93,7 @@ function addRoutes(app: App, deployment: Deployment, routes: BuiltInRoutes): voi
   });
 }
 
-/** undefined: no tenant is named. */
+/** Returns undefined if the request names no tenant. */
 async function resolveTarget(
   deployment: Deployment,
   c: HonoContext,

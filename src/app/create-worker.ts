@@ -1,5 +1,3 @@
-// `createWorker`: from what an author writes to the Worker's entry. Its classes are those of tenantry/objects.
-
 import type { AppUser } from "../auth/app-user.ts";
 import { withForwardedProto } from "../auth/origin.ts";
 import type { Around, Hooks } from "../handlers/request-scope.ts";
@@ -38,8 +36,10 @@ import { NO_STORE } from "../endpoint/respond.ts";
 import { respondEach } from "../endpoint/respond-each.ts";
 
 /**
- * Gives what a tenant is, from the author's database; undefined: there is none of this id. Asked when a lease begins, and
- * not under it. Where it throws or takes longer than 10 s the tenant is unavailable, not gone.
+ * Looks up a tenant by id, usually in your own database. Return `undefined` if there is no such tenant.
+ *
+ * The result is cached per isolate for one lease (`maxStalenessMs` of its definition, 5 s by default). If the function
+ * throws or takes longer than 10 s, the tenant is unavailable (clients may retry), not deleted.
  */
 export type TenantsFunction<Bindings = WorkerEnv> = {
   ask(
@@ -48,77 +48,99 @@ export type TenantsFunction<Bindings = WorkerEnv> = {
   ): TenantDefinitionOf<NewResource, Around> | undefined | Promise<TenantDefinitionOf<NewResource, Around> | undefined>;
 }["ask"];
 
-/** The bindings of a Worker whose author names no other type: what `wrangler types` writes. */
+/** The default bindings type: what `wrangler types` generates. */
 export interface WorkerEnv extends Cloudflare.Env {
-  /** For the compiler alone: it is never there. */
+  /** Type-level marker only; never present at run time. */
   readonly [unnamed]?: never;
 }
 
 declare const unnamed: unique symbol;
 
-/** Who names the bindings names no other type: then it is not known whether there is a schema. */
+/** `Otherwise` if the author named no bindings type (then the settings schema is unknown), else `Else`. */
 export type Unnamed<Bindings, Otherwise, Else> = typeof unnamed extends keyof Bindings ? Otherwise : Else;
 
-/** What handlers may read as `ctx.settings`; whatever they want where the schema is not known. */
+/** The type of `ctx.settings`; `never` where the schema is unknown, so that handlers may declare any type. */
 export type SettingsBy<Schema> = [Schema] extends [undefined]
   ? object
   : [AnySchema] extends [Schema]
     ? never
     : Infer<Schema>;
 
+/** Options of `createWorker`. All are optional. */
 export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | undefined> {
-  /** How the server names itself to clients. */
+  /** Server name that clients see; `"tenantry"` by default. */
   readonly name?: string;
+  /** Server version that clients see. Default: the package's version. */
   readonly version?: string;
+  /** Server name for people, if `name` is not fit for display. */
   readonly title?: string;
   readonly description?: string;
   readonly websiteUrl?: string;
-  /** Guidance for models, for tenants without their own. */
+  /** Guidance for models. A tenant's own `instructions` replace it. */
   readonly instructions?: string;
-  /** Extensions of the protocol that it declares to clients: settings by identifier, such as `"com.example/charts"`. */
+  /** Protocol extensions to advertise to clients: settings objects by identifier, such as `"com.example/charts"`. */
   readonly extensions?: Readonly<Record<string, object>>;
-  /** What a tenant says for everything in code, an object: `ctx.settings`. Without the schema it is read as written. */
+  /**
+   * Schema of a tenant's settings object, which handlers read as `ctx.settings`. Without a schema, settings are not
+   * validated.
+   */
   readonly settings?: Settings;
+  /** Tools, made with `defineTool`. Names are unique. */
   readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  /** Prompts, made with `definePrompt`. Names are unique. */
   readonly prompts?: readonly Prompt<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  /** Resources and templates, made with `defineResource` and `defineTemplate`. URIs are unique. */
   readonly resources?: readonly (
     | Resource<NoInfer<Bindings>, SettingsBy<Settings>>
     | ResourceTemplate<NoInfer<Bindings>, SettingsBy<Settings>>
   )[];
-  /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
+  /** Limits for every tenant whose document sets no others. Defaults: docs/limits.md. */
   readonly limits?: Limits;
-  /** By tenant id, or a function that knows them. When absent there is one open tenant, `demo`, with everything. */
+  /**
+   * Tenants by id, or a function that looks them up. Default: one open tenant, `demo`, with every tool, prompt and
+   * resource.
+   */
   readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>> | TenantsFunction<Bindings>;
-  /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
+  /** The tenant that `/mcp` serves. Default: the only tenant, if there is exactly one. */
   readonly defaultTenant?: string;
-  /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
+  /** Path under which another app mounts the Worker, such as `/ai`. Default: the root. */
   readonly path?: string;
-  /** Parts that a Worker may do without, such as `admin()`. */
+  /** Optional parts of the Worker, such as `admin()`. */
   readonly features?: readonly Feature[];
+  /** Callbacks before and after calls, and for errors that clients are not shown. */
   readonly hooks?: Hooks;
-  /** Runs around each call of every tenant: the outermost. */
+  /** Wraps each call of every tenant, outside any `around` of the tenant. */
   readonly around?: Around;
   /**
-   * Says for each request who calls, where the app has users of its own: `docs/api-identity.md`. A Response refuses it;
-   * undefined: what the request brings decides, as without this. Who reads the body reads `request.clone()`.
+   * Authenticates each request, for apps with their own users: see `docs/api-identity.md`.
+   *
+   * - A user: the request is made as that user.
+   * - A `Response`: rejects the request with that response.
+   * - `undefined`: the request's own credential decides, as without this option.
+   *
+   * To read the body, read `request.clone()`.
    */
   authenticate?(this: void, request: Request, env: Bindings): Authenticated | Promise<Authenticated>;
 }
 
 type Authenticated = AppUser | Response | undefined;
 
+/** The Worker that `createWorker` creates. Export it as the default export of your Worker's main file. */
 export interface TenantryWorker {
+  /** Handles a request. An app that mounts the Worker passes all three arguments, with the body unread. */
   readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
   /**
-   * A tenant for code outside of a call: `scheduled`, `queue`, a webhook. Asks nobody yet: what is used of it says whether
-   * there is such a tenant.
+   * Gives access to a tenant outside a call: in `scheduled`, `queue` or a webhook. Creating the handle sends no
+   * request; its methods reject with a `TenantError` if there is no such tenant.
    */
   readonly tenant: (env: Env, id: string) => TenantOutside;
 }
 
 /**
- * A Worker that serves MCP at `/mcp/{tenant}`. Throws a TypeError for what cannot be served, so that a deployment is
- * refused; under `wrangler dev` every request is answered with that error's message instead.
+ * Creates a Worker that serves MCP at `/mcp/{tenant}`.
+ *
+ * Throws a TypeError for an invalid definition, so that the deployment fails. Under `wrangler dev`, every request is
+ * answered with the error's message instead.
  */
 export function createWorker<
   Bindings = WorkerEnv,
@@ -134,9 +156,12 @@ export function createWorker<
   registerWorker(deployment);
   reportUnhandledRejections(deployment.hooks.onError);
   const app = createApp(deployment);
-  /** Environments that were checked and have every binding, so that later requests skip the check. */
+  /** Environments known to have every binding; later requests skip the check. */
   const checkedEnvs = new WeakSet<object>();
-  /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
+  /**
+   * The last error logged. Every request meets the same error, and a client that polls four times a second would flood
+   * the log.
+   */
   let lastLoggedMessage: string | undefined;
   const fetch: TenantryWorker["fetch"] = (request, env, ctx) => {
     const invocationError = invocationErrorOf(request, env, ctx);
@@ -153,11 +178,12 @@ export function createWorker<
     );
   };
   try {
-    // wrangler writes the mode in its place, and what is deployed is without this. A Worker under vitest has no mode.
+    // wrangler replaces `process.env.NODE_ENV`, so a deployment contains none of this. A Worker under vitest has no
+    // mode.
     if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID))
       enableReplayWarnings();
   } catch {
-    // There is no `process`, so this is no development.
+    // Without `process`, this is not development.
   }
   return {
     fetch,
@@ -171,7 +197,7 @@ export function createWorker<
 
 declare const process: { readonly env: { readonly NODE_ENV?: string; readonly VITEST_POOL_ID?: string } };
 
-/** What an app that mounts the Worker did not hand on; undefined: it is all there. */
+/** Detects arguments that an app which mounts the Worker did not pass on; undefined if all are there. */
 function invocationErrorOf({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Error | undefined {
   if (env && ctx && !bodyUsed) return undefined;
   return new TypeError(
@@ -181,7 +207,7 @@ function invocationErrorOf({ bodyUsed }: Request, env?: Env, ctx?: ExecutionCont
   );
 }
 
-/** A mistake in a definition as it was thrown: its stack leads to the author's line. */
+/** A definition error is returned as it was thrown, so that its stack leads to the author's line. */
 function configurationErrorOf(env: Env, ctx?: ExecutionContext): Error | undefined {
   const [definitionError] = definitionErrors();
   if (definitionError !== undefined) return definitionError;
@@ -252,7 +278,10 @@ function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOp
   return omitUndefined({ name, version, title, description, websiteUrl });
 }
 
-/** What fails in `onError` itself is logged: no client loses an answer by it, and it is not told to `onError` again. */
+/**
+ * Errors of the `onError` hook itself are logged, not passed to `onError` again. No client loses a response because of
+ * them.
+ */
 function withSafeOnError({ onError = logToConsole, ...others }: Hooks = {}): Hooks {
   return {
     ...others,
@@ -268,10 +297,13 @@ function withSafeOnError({ onError = logToConsole, ...others }: Hooks = {}): Hoo
   };
 }
 
-/** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
+/** The default `onError`: writes errors to the Worker's logs. */
 const logToConsole: NonNullable<Hooks["onError"]> = (error, _event, context = {}) => logError(error, context);
 
-/** Each request is answered at once and with its own id, so no client waits. `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
+/**
+ * Answers each JSON-RPC request with its own id, so that no client waits. Everybody can read `reason`: in production it
+ * must say only that the deployment is not complete.
+ */
 async function respondMisconfigured(request: Request, reason: string): Promise<Response> {
   if (request.method !== "POST" || request.bodyUsed) {
     cancelBody(request);
@@ -286,7 +318,10 @@ async function respondMisconfigured(request: Request, reason: string): Promise<R
   }
 }
 
-/** Tells the features of calls that were answered. One that fails changes no answer. undefined: no feature hears of calls. */
+/**
+ * Passes answered calls to the features that observe them. A feature that fails changes no response. Returns undefined
+ * if no feature observes calls.
+ */
 function createCallNotifier(
   features: readonly BuiltInFeature[],
   { onError }: Deployment["hooks"],

@@ -1,14 +1,14 @@
-// Owns whether a Worker can serve at all: its KV answers, and the classes of its Durable Objects can be used. Refuses to
-// look at any tenant's, and to ask the objects again once they answered: what a class stores in changes with a deployment.
+// Readiness check: KV responds, and the Durable Object classes can be used. It reads no tenant's data. Objects that
+// responded once are not checked again: a class changes its storage only with a deployment.
 
 import { READINESS, type Readiness } from "../tenants/object/store-object.ts";
 import { CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
 import type { Env } from "../endpoint/request-context.ts";
 
-/** Environments whose objects answered. */
+/** Environments whose objects responded. */
 const readyEnvs = new WeakSet<object>();
 
-/** Rejects with what an operator has to know. */
+/** Rejects with an error that tells the operator what to fix. */
 export async function checkReadiness(env: Env): Promise<void> {
   await env.BODIES.get(READINESS);
   if (readyEnvs.has(env)) return;

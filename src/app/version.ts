@@ -1,3 +1,3 @@
-// Owns the version that the server shows; a test holds it to package.json.
+// The version that the server reports. A test compares it with package.json.
 
 export const VERSION = "0.1.0";

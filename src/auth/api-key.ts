@@ -1,9 +1,9 @@
-// Owns API keys, of tenants and of operators, and tokens of a tenant's own authorization server: how one looks, and what is kept of it. A key is shown once; only a hash
-// that cannot be turned back is stored.
+// The format of API keys (of tenants and operators) and of tokens of a tenant's own authorization server. A key is
+// shown once; only a hash is stored, which cannot be reversed.
 
 import { toBase64Url } from "./seal.ts";
 
-/** People and scanners of leaked secrets can tell a tenant's key from an operator's, and from tokens, by its prefix. */
+/** The prefix tells people and secret scanners a tenant's key from an operator's key and from tokens. */
 const PREFIXES = { tenant: "tnt", operator: "tno", access: "tna", refresh: "tnr" } as const;
 
 export type KeyOwner = keyof typeof PREFIXES;
@@ -18,7 +18,7 @@ const SHAPE = new RegExp(
 
 export interface NewKey {
   readonly id: string;
-  /** The key itself, which is shown once and stored nowhere. */
+  /** The key itself, shown once and stored nowhere. */
   readonly token: string;
   readonly hash: string;
 }
@@ -41,14 +41,14 @@ export async function createKey(owner: KeyOwner = "tenant"): Promise<NewKey> {
   return { id, token, hash: await hashToken(token) };
 }
 
-/** undefined for a token of the wrong shape or checksum: a typing mistake or a guess costs no look-up. */
+/** Returns undefined for a token of the wrong shape or checksum: a typing mistake or a guess costs no lookup. */
 export function keyIdOf(token: string, owner: KeyOwner = "tenant"): string | undefined {
   const [, prefix, id] = SHAPE.exec(token) ?? [];
   if (prefix !== PREFIXES[owner] || id === undefined) return undefined;
   return checksum(token.slice(0, -CHECK_CHARACTERS)) === token.slice(-CHECK_CHARACTERS) ? id : undefined;
 }
 
-/** SHA-256 as base64url. The secret has 190 bits, so nothing slower is needed against guessing. */
+/** SHA-256 as base64url. The secret has 190 bits, so guessing needs no slower hash. */
 export async function hashToken(token: string): Promise<string> {
   return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))));
 }

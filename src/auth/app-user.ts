@@ -1,24 +1,30 @@
-// Owns what the app that mounts the Worker says of who calls: reading it, and the principal that it makes. Refuses whatever is
-// otherwise than it should be, so that nobody becomes anonymous, or somebody else, by a mistake. Pure.
+// The user that a mounting app's `authenticate` returns: validation, and the resulting principal. Anything invalid is
+// rejected, so that a mistake makes nobody anonymous or somebody else.
 
 import type { Principal } from "./principal.ts";
 
-/** Somebody whom the app knows. JSON: of what is none, handlers see what JSON makes of it. */
+/** A user of your app, as `authenticate` returns it. Values pass through JSON, so handlers see what JSON preserves. */
 export interface AppUser {
-  /** The tenant that they belong to, and to no other. Absent: they get in where nobody needs a credential. */
+  /** The one tenant that the user belongs to. Absent: the user can access tenants in `open` mode only. */
   readonly tenant?: string;
-  /** Never another user's of the tenant: 1 to 200 printable characters of ASCII, without `"` and `\`. */
+  /**
+   * Unique within the tenant, and never reused for another user. 1 to 200 printable ASCII characters, without `"` and
+   * `\`.
+   */
   readonly id: string;
-  /** `id` when absent. */
+  /** Identifier that handlers read as `ctx.principal.subject`. Default: `id`. */
   readonly subject?: string;
   readonly email?: string;
   readonly name?: string;
   readonly groups?: readonly string[];
-  /** Names of the tenant's scopes, which limit what they see; absent: nothing limits it. */
+  /** Names of the tenant's scopes, which limit what the user sees. Default: no limit. Unknown scopes are ignored. */
   readonly scopes?: readonly string[];
-  /** Handlers are shown them. */
+  /** Any JSON for handlers, which read it as `ctx.principal.claims`. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** Until when this is true, milliseconds since the epoch: streams and stored calls end with it. */
+  /**
+   * When this authentication expires, in milliseconds since the epoch. Streams and stored calls end then. Default:
+   * never.
+   */
   readonly expires?: number;
 }
 
@@ -34,10 +40,10 @@ function typeNameOf(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** Stored with each stored call. */
+/** The user is stored with each stored call. */
 const MOST_CHARACTERS = 16_384;
 
-/** In every id of a session, which has room for no more. */
+/** The id is part of every session id, which has no room for more. */
 const ID = /^[ !#-[\]-~]{1,200}$/;
 
 /** Throws a TypeError that says what is wrong. */
@@ -54,7 +60,7 @@ export function parseAppUser(result: unknown): AppUser {
   return user;
 }
 
-/** `known`: the tenant's scopes, by name. Others mean nothing. */
+/** `tenantScopes`: the tenant's scopes, by name. Other scopes are ignored. */
 export function appPrincipal(user: AppUser, tenantScopes: Readonly<Record<string, unknown>> = {}): Principal {
   const { id, scopes, tenant: _tenant, expires: _expires, ...about } = user;
   return {

@@ -1,7 +1,6 @@
-// Owns verifying a JWT that somebody else signed, for an audience, at a time: an authorization server by its keys, or a
-// tenant's product by a secret that it shares with us. Refuses for the first every algorithm with a shared secret, for the
-// second every other, and tokens that are bound to a key of their bearer's or of another kind.
-// https://datatracker.ietf.org/doc/html/rfc8725
+// Verifies a JWT: signed by an authorization server with its keys, or by a tenant's product with a secret shared with
+// us. The first accepts no algorithm with a shared secret, the second no other. Tokens bound to a key of their bearer,
+// and tokens of another type, are rejected. https://datatracker.ietf.org/doc/html/rfc8725
 
 import {
   createLocalJWKSet,
@@ -15,7 +14,7 @@ import { fromBase64Url } from "./seal.ts";
 
 export type IssuerKeys = ReturnType<typeof createLocalJWKSet>;
 
-/** Imports each key when it is needed first, and keeps it: make one for a set of keys, not for a token. */
+/** Imports each key on first use and caches it: create one per key set, not per token. */
 export function issuerKeys(keys: JSONWebKeySet): IssuerKeys {
   return createLocalJWKSet(keys);
 }
@@ -23,31 +22,31 @@ export function issuerKeys(keys: JSONWebKeySet): IssuerKeys {
 export interface TrustedIssuer {
   readonly issuer: string;
   readonly keys: IssuerKeys;
-  /** Of these the token names at least one. */
+  /** The token must name at least one of these. */
   readonly audience: readonly string[];
 }
 
-/** What is left of a token that was verified. Times are seconds since the epoch. */
+/** The claims of a verified token. Times are seconds since the epoch. */
 export type JwtClaims = Readonly<Record<string, unknown>> & { readonly sub: string; readonly exp: number };
 
 export type VerifiedJwt =
   | { readonly kind: "verified"; readonly claims: JwtClaims }
-  /** None of the keys is the one that signed it: there may be newer ones. */
+  /** The signing key is unknown; the issuer may have newer keys. */
   | { readonly kind: "unknownKey" }
   | { readonly kind: "refused"; readonly why: string };
 
-/** By so much the clock of an issuer may be wrong. */
+/** How far an issuer's clock may be off. */
 export const JWT_LEEWAY_S = 30;
 const SHARED_MAX_AGE_S = 300;
-/** With a public key, all of them: a secret that two share would let either write tokens. `none` is no algorithm. */
+/** All public-key algorithms: with a shared secret, either party could write tokens. `none` is not accepted. */
 const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
-/** An access token says one of these, or nothing. Others are no credentials: `logout+jwt`, `secevent+jwt`. */
+/** The type of an access token, if it has one. Other types are not credentials: `logout+jwt`, `secevent+jwt`. */
 const TYPES = /^((application\/)?(at\+)?jwt)?$/i;
 const MOST_CHARACTERS = 16_384;
 /** https://openid.net/specs/openid-connect-core-1_0.html#IDToken */
 const MAX_SUBJECT_CHARACTERS = 255;
 
-/** Whose the token says that it is, which nobody has verified; undefined for what is no JWT. */
+/** The issuer that a token claims, unverified; undefined if the text is not a JWT. */
 export function peekIssuer(token: string): string | undefined {
   const parts = token.split(".", 4);
   if (token.length > MOST_CHARACTERS || parts.length !== 3) return undefined;
@@ -65,7 +64,7 @@ export function verifyJwt(token: string, { issuer, keys, audience }: TrustedIssu
   return runVerification((clockOptions) => jwtVerify(token, keys, { ...requirements, ...clockOptions }), now);
 }
 
-/** Of whom the secret is shared with. It was made in the last five minutes, however long it says that it lasts. */
+/** Verifies a token signed with a shared secret. It must be at most five minutes old, whatever its expiry. */
 export function verifySharedJwt(
   token: string,
   { secret, audience }: { readonly secret: Uint8Array; readonly audience: string },
@@ -106,7 +105,7 @@ function claimsOf(payload: JWTPayload): VerifiedJwt {
   return { kind: "verified", claims: { ...payload, sub, exp } };
 }
 
-/** By the claim that is wrong, else by the code of the library. Nothing of the token is said again. */
+/** Keyed by the invalid claim, else by the library's error code. The texts repeat nothing of the token. */
 const REJECTION_REASONS: Readonly<Record<string, string>> = {
   exp: "it has expired",
   "exp missing": "it does not say when it ends",

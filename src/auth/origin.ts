@@ -1,11 +1,12 @@
-// Owns which origins may speak to this Worker from a browser, under which host names it answers (the defence against DNS
-// rebinding), and where a credential would be read by others on its way.
+// Checks browser origins, the Worker's host names (against DNS rebinding), and insecure transport of credentials.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint
 
 import { isPublicHost } from "../outbound/url-policy.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 
-/** Comma-separated lists. Unset HOSTS means any host, because Cloudflare routes only a Worker's own hosts to it. */
+/**
+ * Comma-separated lists. Without HOSTS any host is allowed, because Cloudflare routes only a Worker's own hosts to it.
+ */
 export interface OriginVars {
   readonly ALLOWED_ORIGINS?: string;
   readonly HOSTS?: string;
@@ -18,7 +19,7 @@ export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.has(hostname);
 }
 
-/** Bound: as many as the Worker has variables. */
+/** Bound: the number of the Worker's variables. */
 const lists = new Map<string, ReadonlySet<string>>();
 
 function parseList(text: string): ReadonlySet<string> {
@@ -42,17 +43,17 @@ export function isHostAllowed(headers: Headers, vars: OriginVars): boolean {
 }
 
 /**
- * The name in a Host header, in small letters. A client may write a port, even an empty one, and the dot of the root:
- * every spelling must count as the same host, or a tenant's own hostname would pass for one of the Worker.
+ * The name in a Host header, in lower case. A client may add a port, even an empty one, and the root dot. Every
+ * spelling must count as the same host, or a tenant's own hostname would pass for one of the Worker's.
  */
 export function hostnameOf(host: string): string {
-  // A match begins at the first of the dots only: otherwise a long run of them would be read again from each.
+  // A match starts only at the first of the dots: otherwise a long run of dots would take quadratic time.
   return host.toLowerCase().replace(/(?<!\.)\.*(?::\d*)?$/, "");
 }
 
 /**
- * A request without Origin comes from no page of a browser and is allowed. So is a page on the caller's own machine;
- * any other origin must be listed.
+ * A request without Origin does not come from a browser page and is allowed. A page on the caller's own machine is
+ * allowed too. Any other origin must be listed.
  */
 export function isOriginAllowed(origin: string | null, vars: OriginVars): boolean {
   if (origin === null) return true;
@@ -62,19 +63,24 @@ export function isOriginAllowed(origin: string | null, vars: OriginVars): boolea
   return LOOPBACK.has(hostname) && (protocol === "http:" || protocol === "https:");
 }
 
-/** This machine by its usual names: looked at no further, because a server in development is asked like any other. */
+/** Excludes this machine by its usual names without further checks, so that development servers skip them. */
 const PLAIN_HTTP = /^http:(?!\/\/(localhost|127\.0\.0\.1)[:/])/;
 
 function isInsecure({ url }: Pick<Request, "url">): boolean {
   return PLAIN_HTTP.test(url) && isPublicHost(new URL(url).hostname);
 }
 
-/** Why nothing is read, and nobody is asked for anything, that came by plain http over a public network. */
+/**
+ * Why a request over plain http on a public network is rejected before anything is read, or any credential requested.
+ */
 export function insecureTransportError(request: Pick<Request, "url">): Failure | undefined {
   return isInsecure(request) ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
 }
 
-/** With the scheme that its client wrote: what ends TLS before the Worker says so in `X-Forwarded-Proto`. The host stays. */
+/**
+ * Applies the scheme that the client used: a proxy that ends TLS before the Worker sends it in `X-Forwarded-Proto`. The
+ * host stays.
+ */
 export function withForwardedProto(request: Request): Request {
   if (!request.url.startsWith("http:") || request.headers.get("x-forwarded-proto") !== "https") return request;
   return new Request(request.url.replace("http:", "https:"), request);

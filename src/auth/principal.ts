@@ -1,43 +1,52 @@
-// Owns what a principal is (whoever calls), and reading a bearer token from a header. Refuses to say what a token is
-// worth: the tenant's authority does.
+// The principal (the identity of a caller), and parsing of bearer tokens. The tenant object decides what a token is
+// worth.
 
+/** The caller of a request. Handlers read it as `ctx.principal`. */
 export interface Principal {
-  /** `app`: the app that mounts the Worker named them. `worker`: its own code, outside of a call. */
+  /**
+   * `key`: an API key. `oauth`: a user whom an authorization server authenticated. `app`: a user of the app that mounts
+   * the Worker. `worker`: the Worker's own code, outside a call.
+   */
   readonly kind: "anonymous" | "key" | "oauth" | "app" | "worker";
   /** Stable and unique within the tenant: session ids and request states are bound to it. */
   readonly id: string;
+  /** The user's identifier at the issuer or in the app; for a key, the key's name. */
   readonly subject: string | undefined;
-  /** Of a person, where whoever named them said it. Only `subject` tells people apart for ever. */
+  /** For a user, if the issuer or the app named one. Only `subject` identifies a user permanently. */
   readonly email?: string | undefined;
   readonly name?: string | undefined;
   readonly groups?: readonly string[] | undefined;
-  /** Names of the tenant's scopes, which limit what the principal sees; undefined: nothing limits it. */
+  /** Names of the tenant's scopes, which limit what the principal sees; undefined: no limit. */
   readonly scopes: readonly string[] | undefined;
+  /** Further claims of the issuer or the app; empty for keys and anonymous callers. */
   readonly claims: Readonly<Record<string, unknown>>;
   readonly narrowing?: ToolRestrictions | undefined;
 }
 
-/** What a person left out when they let a client in, under the names that the view of the endpoint gives. */
+/** The tools that a user excluded when granting a client access, by the names in the endpoint's view. */
 export interface ToolRestrictions {
-  /** Tools that are not to be seen or called; one that is listed under another name later is still meant. */
+  /** Tools that are neither shown nor callable. A tool that is renamed later is still excluded. */
   readonly deny: readonly string[];
-  /** Only these; absent: also tools that come later. */
+  /** Only these tools. Absent: also tools that are added later. */
   readonly allow?: readonly string[];
   /** No prompts and no resources. */
   readonly toolsOnly?: boolean;
 }
 
-/** Somebody whom an authorization server named, until that ends. */
+/** A user whom an authorization server authenticated, until `expires`. */
 export interface OAuthPrincipal extends Principal {
   readonly kind: "oauth";
   readonly issuer: string;
-  /** By which they call, where the tenant's own authorization server let them in: under it are the provider's tokens. */
+  /**
+   * The grant under which the user calls, if the tenant's own authorization server issued it. The provider's tokens are
+   * stored under it.
+   */
   readonly grant?: string | undefined;
-  /** The tenant's own issuer, as they reach it: it stands in tokens that the tenant signs for them. */
+  /** The tenant's own issuer, by the URL that the user reaches; tokens that the tenant signs for the user name it. */
   readonly home?: string | undefined;
-  /** The one endpoint, as its URL, that such a grant is for. */
+  /** The URL of the one endpoint that such a grant is for. */
   readonly resource?: string;
-  /** The OAuth scopes that the token has, of those that mean something here; absent in what an older release stored. */
+  /** The token's OAuth scopes that have a meaning here; absent in data stored by an older release. */
   readonly granted?: readonly string[];
   /** Milliseconds since the epoch. */
   readonly expires: number;
@@ -56,7 +65,7 @@ export function keyPrincipalId(key: string): string {
   return `key ${key}`;
 }
 
-/** Whoever has the API key. */
+/** The principal that an API key stands for. */
 export function keyPrincipal({
   id,
   name,
@@ -69,13 +78,19 @@ export function keyPrincipal({
   return { kind: "key", id: keyPrincipalId(id), subject: name, scopes: scopes ?? undefined, claims: {} };
 }
 
-/** Whom the Worker's own code names outside of a call. No key and no issuer's person has an id that begins so. */
+/**
+ * The principal that the Worker's own code acts for, outside a call. The id's prefix cannot occur in the ids of keys
+ * and users.
+ */
 export function workerPrincipal(name: string, about: Partial<Pick<Principal, "subject" | "scopes">> = {}): Principal {
   const { subject, scopes } = about;
   return { kind: "worker", id: `worker ${name}`, subject, scopes, claims: {} };
 }
 
-/** null without a header, "" where it holds no bearer token. The scheme may be in any case; RFC 6750, section 2.1. */
+/**
+ * Returns null without a header, and "" if the header has no bearer token. The scheme is case-insensitive; RFC 6750,
+ * section 2.1.
+ */
 export function parseBearer(authorization: string | null): string | null {
   if (authorization === null) return null;
   return /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i.exec(authorization)?.[1] ?? "";

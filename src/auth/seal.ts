@@ -1,5 +1,5 @@
-// Owns sealing: short texts that leave this server and come back, which only the keys of one ring can make or read.
-// Refuses meaning: the caller says in `purpose` and in the payload what a text is for and who may present it.
+// Sealing: short texts that travel through a client, which only the keys of one ring can create or read. The caller
+// binds a text's meaning and owner in `purpose` and payload.
 
 /** One key of a ring. `secret` is 32 bytes for AES-256-GCM. */
 export interface SealingKey {
@@ -10,7 +10,7 @@ export interface SealingKey {
 /** The first key seals; every key can open what it sealed. */
 export type KeyRing = readonly SealingKey[];
 
-/** Tells one ring of a tenant from another. */
+/** Identifies a version of a tenant's ring. */
 export function keyIdsOf(ring: KeyRing): string {
   return ring.map(({ id }) => id).join();
 }
@@ -27,8 +27,9 @@ async function importSealingKey(key: SealingKey): Promise<CryptoKey> {
 }
 
 /**
- * `purpose` is bound to the text, so that a session id can never be read as a request state. Releases open what others sealed:
- * a payload that an earlier one would misread gets another purpose, or says that it is another, as `requestState` does.
+ * `purpose` is bound to the text, so that a session id can never be read as a request state. Releases open texts that
+ * other releases sealed: a payload that an earlier release would misread needs another purpose, or a marker, as in
+ * `requestState`.
  */
 export async function seal(ring: KeyRing, purpose: string, payload: string): Promise<string> {
   const [key] = ring;
@@ -45,7 +46,7 @@ export async function seal(ring: KeyRing, purpose: string, payload: string): Pro
   return `${key.id}.${toBase64Url(bytes)}`;
 }
 
-/** The payload; undefined for whatever this ring did not seal for this purpose. */
+/** Returns the payload; undefined for anything that this ring did not seal for this purpose. */
 export async function unseal(ring: KeyRing, purpose: string, text: string): Promise<string | undefined> {
   const dot = text.indexOf(".");
   const key = ring.find((candidate) => candidate.id === text.slice(0, dot));
@@ -75,7 +76,9 @@ export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Each value has exactly one text: one whose last character was changed in its unused bits is refused. */
+/**
+ * Each value has exactly one encoding: a text that differs only in the unused bits of its last character is rejected.
+ */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {

@@ -1,19 +1,22 @@
-// Owns the Worker's own key ring, which seals the secrets that tenants store: `SECRETS_KEY` as a ring. Refuses a text
-// that is not made of whole keys, so that a slip is found before anything is sealed with it.
+// The Worker's own key ring, `SECRETS_KEY`, which seals the secrets that tenants store. A text with an invalid key is
+// rejected as a whole, so that a typing mistake is found before anything is sealed with it.
 
 import { digest, fromBase64Url, type KeyRing, type SealingKey } from "./seal.ts";
 
 export interface SecretsKeyEnv {
-  /** A Worker secret: 32 bytes in base64url, or several with commas between; the first seals, all of them open. */
+  /**
+   * Worker secret that encrypts tenants' secrets: 32 bytes in base64url, or several such keys separated by commas. The
+   * first key encrypts; all of them decrypt.
+   */
   readonly SECRETS_KEY?: string;
 }
 
 const KEY_BYTES = 32;
 
-/** The same text gives the same objects, because imported keys are cached by the object of their key. */
+/** The same text returns the same objects, because imported keys are cached by their key object. */
 let cachedRing: { readonly text: string; readonly ring: KeyRing } | undefined;
 
-/** `unset`: the Worker has no key; `broken`: a part of the text is no key. An operator can mend both. */
+/** `unset`: the Worker has no key. `broken`: a part of the text is not a key. An operator can fix both. */
 export async function getSecretsRing({ SECRETS_KEY: text = "" }: SecretsKeyEnv): Promise<KeyRing | "unset" | "broken"> {
   if (text === "") return "unset";
   if (cachedRing?.text === text) return cachedRing.ring;
@@ -27,6 +30,6 @@ export async function getSecretsRing({ SECRETS_KEY: text = "" }: SecretsKeyEnv):
 async function parseSealingKey(text: string): Promise<SealingKey | undefined> {
   const secret = fromBase64Url(text);
   if (secret?.length !== KEY_BYTES) return undefined;
-  // The id tells keys apart and gives nothing of the key away.
+  // The id tells keys apart and reveals nothing about the key.
   return { id: (await digest(`SECRETS_KEY ${text}`)).slice(0, 8), secret };
 }

@@ -1,22 +1,23 @@
-// What a Worker needs of its author: a KV namespace, its classes in a migration, and the exports of tenantry/objects.
+// Checks that the author's configuration is complete: a KV namespace, classes in a migration, and the exports of
+// tenantry/objects.
 
 import { CLASSES, hasNamespace, isExported } from "../tenants/directory/namespaces.ts";
 import type { Bindings } from "./deployment.ts";
 
-/** Entrypoints, which only the Worker itself reaches. */
+/** Entrypoints that only the Worker itself calls. */
 export const ENTRYPOINTS = ["StoredRuns", "UpstreamRefreshes", "WebhookDeliveries"] as const;
 
-/** From which on the platform tells a Worker of its own exports. */
+/** From this date on, the platform provides `ctx.exports`. */
 const MIN_COMPATIBILITY_DATE = "2025-11-17";
 
-/** What an operator is told of the one binding without which nothing can be served; undefined: it is there. */
+/** Error for the one binding that is always required; undefined if it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
   return BODIES === undefined
     ? "wrangler's configuration binds no BODIES: the Worker needs this KV namespace (tenantry/docs/api-start.md)"
     : undefined;
 }
 
-/** The same of an entrypoint; undefined: all are exported. Only a request can tell. */
+/** Error for a missing entrypoint; undefined if all are exported. Only a request's `ctx` shows them. */
 export function missingExport({ exports }: { readonly exports?: unknown }): string | undefined {
   if (exports === undefined)
     return `compatibility_date has to be ${MIN_COMPATIBILITY_DATE} or later: the platform gives no ctx.exports`;
@@ -25,7 +26,7 @@ export function missingExport({ exports }: { readonly exports?: unknown }): stri
   return missing && notExported(missing);
 }
 
-/** The same of a class without objects. */
+/** Error for a class without a namespace; undefined if all have one. */
 export function missingObject(env: Bindings): string | undefined {
   const missing = CLASSES.find((name) => !hasNamespace(env, name));
   if (missing === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Owns the mistakes in what createWorker is given, alone and put together: a member that there is not, a name that is there twice, a
-// tenant that lists what nobody defines. Refuses what one definition alone can check.
+// Finds mistakes in the options of createWorker, alone and in combination: unknown options, duplicate names, a tenant
+// that lists something undefined. Mistakes within one definition are found by its own `define` function.
 
 import type { NewResource } from "../handlers/resource-store.ts";
 import type { Catalog } from "../handlers/catalog.ts";
@@ -15,7 +15,7 @@ import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Bindings, FieldError, Deployment, BuiltInFeature } from "./deployment.ts";
 import { assertMemberTypes, assertKnownKeys } from "../protocol/members.ts";
 
-/** Throws a TypeError that names what is wrong, and where. */
+/** Throws a TypeError that says what is wrong, and where. */
 export function checkDeployment({ catalog, tenants, tenantResolver, features, defaultTenant }: Deployment): void {
   const names = namesIn(catalog);
   for (const [kind, all] of Object.entries(names)) assertUnique(KINDS[kind as Listing], all);
@@ -34,12 +34,12 @@ export function checkDeployment({ catalog, tenants, tenantResolver, features, de
   }
 }
 
-/** A feature with routes may bring an API by which tenants are made later, and changed. */
+/** A feature with routes may bring an API that creates and changes tenants later. */
 function canCreateTenants({ routes }: BuiltInFeature): boolean {
   return routes !== undefined;
 }
 
-/** Throws a TypeError for what a tenant in code lists and nobody defines, and for what the Worker's features refuse. */
+/** Throws a TypeError if a tenant in code lists something undefined, or if one of the Worker's features rejects it. */
 export function checkDeclaredTenant(
   { id, definition, base }: Tenant<NewResource>,
   { catalog, features }: Pick<Deployment, "catalog" | "features">,
@@ -48,12 +48,12 @@ export function checkDeclaredTenant(
   const matchesTool = (tool: string) => matchesAny(tool, definition?.tools);
   const errors = configErrors(catalog, base, { has: matchesTool, isComplete: !features.some(canCreateTenants) });
   const [firstError] = [...checkByFeatures(features, base), ...errors];
-  // In code a tool's configuration stands under `config`.
+  // In code, a tool's configuration is under `config`.
   const field = firstError?.field.replace(/^tools\.(.+?)\.config/, "config.$1");
   if (firstError) throw new TypeError(`tenant "${id}": ${field} ${firstError.rule}`);
 }
 
-/** What the Worker's features refuse of a document, and what needs a feature that the Worker does not have. */
+/** Returns what the Worker's features reject in a document, and fields that need a feature which the Worker lacks. */
 export function checkByFeatures(
   features: readonly BuiltInFeature[],
   document: TenantDocument,
@@ -107,19 +107,19 @@ function checkTenant(id: string, definition: Declaration<NewResource>, names: Na
   const tools = [...names.tools, ...searchTools.map(({ name }) => name)];
   assertDefined("config", "tools", Object.keys(definition.config ?? {}), tools);
   for (const { tools: { allow = [], deny = [], rename = {} } = {} } of Object.values(definition.profiles ?? {})) {
-    // What upstreams offer has their id in its name, and is not known here.
+    // Names with `__` contain an upstream's id; upstreams' tools are not known here.
     const own = [...allow, ...deny, ...Object.keys(rename)].filter((name) => !name.includes("__"));
     assertDefined("profiles", "tools", own, tools);
   }
 }
 
-/** Otherwise it would fail at the tenant's first request, and at every one that follows. */
+/** Checks the seed at start. Otherwise an invalid seed would fail every request of the tenant. */
 function checkSeed(id: string, { seed }: Declaration<NewResource>): void {
   try {
     for (const resource of seed?.() ?? []) checkResource(resource);
   } catch (error) {
     const why = (error as Error).message;
-    // What needs random numbers or the like can only be made in a request.
+    // Code that needs random numbers or the like can only run in a request.
     if (!why.startsWith("Disallowed operation")) throw new TypeError(`tenant "${id}": seed: ${why}`, { cause: error });
   }
 }
@@ -132,8 +132,8 @@ const OPTION_NAMES =
   "name version title description websiteUrl instructions extensions settings tools prompts resources limits tenants defaultTenant path features hooks around authenticate";
 
 /**
- * What an author's editor would have said: a member that there is not, a list that is none, a definition in the wrong list. Throws a
- * TypeError that names the member.
+ * Repeats at run time what an editor's type check reports: an unknown option, a list that is not an array, a definition
+ * in the wrong list. Throws a TypeError that names the option.
  */
 export function checkOptions(options: Readonly<Record<string, unknown>>): void {
   const what = "createWorker";
@@ -148,7 +148,7 @@ function checkList(member: string, list: unknown = []): void {
   if (!Array.isArray(list)) throw new TypeError(`createWorker: ${member} is a list`);
   const at = list.findIndex((one?: { readonly kind?: string }) => {
     if (member === "features") return typeof one !== "object";
-    // Of a definition with a mistake there is none under `wrangler dev`.
+    // Under `wrangler dev`, a definition with a mistake is undefined.
     return one && `${one.kind}s`.replace("template", "resource") !== member;
   });
   if (at >= 0)

@@ -1,5 +1,5 @@
-// What a Worker is made of: what its author wrote, and features. A feature is a value that brings routes and sources; the classes
-// of tenantry/objects are the same whatever features there are.
+// The parts of a Worker: its author's definitions, and features. A feature is a value that adds routes and sources.
+// The classes of tenantry/objects are the same for every set of features.
 
 import type { Around, RequestScope, Hooks, Identity, ResultStore } from "../handlers/request-scope.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
@@ -32,64 +32,63 @@ import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { Pages } from "./pages.ts";
 import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
 
-/** What one Worker serves. */
 export interface Deployment {
   readonly catalog: Catalog;
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
-  /** Where the author's function knows them instead. */
+  /** Set if `tenants` is a function; then `tenants` is empty. */
   readonly tenantResolver?: TenantResolver | undefined;
-  /** The tenant of `/mcp`. */
+  /** The tenant that `/mcp` serves. */
   readonly defaultTenant: string | undefined;
   readonly hooks: Hooks;
   readonly around?: Around | undefined;
-  /** What the app that mounts it says of who calls, as its author wrote it: `askApp` reads that. */
+  /** The author's `authenticate` option, unchecked: authenticate-with-app.ts validates its result. */
   readonly authenticate?: ((request: Request, env: never) => unknown) | undefined;
-  /** The path under which it is mounted, such as `/ai`; empty: at the root. */
+  /** The path under which the Worker is mounted, such as `/ai`; empty at the root. */
   readonly path: string;
   readonly features: readonly BuiltInFeature[];
-  /** Of the one feature that tells of requests. */
+  /** From the one feature that records requests. */
   readonly observe?: BuiltInFeature["observe"];
-  /** Of the one feature that has them. */
+  /** From the one feature with pages. */
   readonly pages?: Pages | undefined;
-  /** Tells the features that hear of calls; undefined where none does. Never rejects. */
+  /** Notifies the features that observe calls; undefined if there are none. Never rejects. */
   readonly onCallCompleted?: BuiltInFeature["onCallCompleted"];
 }
 
-/** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
+/** A Worker's bindings, untyped here: each part of the Worker knows the types of the bindings that it needs. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
-/** Routes of a feature of the package's own, which looks into the whole deployment. */
+/** Routes of a built-in feature, which can read the whole deployment. */
 export interface BuiltInRoutes extends FeatureRoutes {
   open(deployment: Deployment): ReturnType<FeatureRoutes["open"]>;
 }
 
-/** A tenant, for features whose sources are made of leased sections. */
+/** A tenant, for features whose sources are built from leased sections. */
 export interface SectionedTenant extends FeatureTenant {
-  /** By name: the leased sections that the feature asked for and that could be loaded. */
+  /** By name: the leased sections that the feature requested and that could be loaded. */
   readonly sections: ReadonlyMap<string, Section>;
 }
 
-/** What a feature has for its work beside a tenant's requests. */
+/** Input for a feature's background work on a tenant, outside a tenant's request. */
 export interface RefreshContext {
   readonly tenant: string;
   readonly placement: Placement;
-  /** When the tenant was made, and the revision of its policy. */
+  /** The tenant's uid: its time of creation, ISO 8601. */
   readonly created: string;
   readonly revision: number;
   readonly document: TenantDocument;
-  /** The hash of each section in the tenant's lease, by name. */
+  /** Section hashes of the tenant's lease, by name. */
   readonly sectionHashes: ReadonlyMap<string, string>;
   readonly server: ServerInfo;
   readonly env: Bindings;
   readonly stub: () => TenantStub;
-  /** The tenant's own secret; undefined when it has none of this name. */
+  /** The tenant's own secret; undefined if it has none of this name. */
   secret(name: string): Promise<string | undefined>;
   onError(error: unknown): void;
 }
 
-/** What a feature that knows who calls is asked with. */
+/** Input of `resolvePrincipal`. */
 export interface CallerContext {
-  /** Who it is by what every Worker knows, or why nobody. */
+  /** The principal by the Worker's built-in rules, or the reason for having none. */
   readonly principalResult: Principal | Failure;
   readonly document: TenantDocument;
   readonly context: {
@@ -97,19 +96,19 @@ export interface CallerContext {
     readonly request: Request;
     readonly deployment: Pick<Deployment, "path">;
   };
-  /** Whatever is computed from this version of the policy. */
+  /** Values computed from this version of the policy. */
   readonly derived: Map<unknown, unknown>;
   readonly createRefreshContext: () => RefreshContext;
 }
 
-/** What a token as the person is made of, who calls. */
+/** Input of `identity`: what a token for the calling user is created from. */
 export interface IdentityContext extends Pick<
   RequestScope,
   "tenant" | "principal" | "env" | "secret" | "stub" | "waitUntil"
 > {
   readonly document: TenantDocument;
   readonly credential: Credential;
-  /** What stands for the tenant: `keptUnder`. */
+  /** Represents the tenant in storage keys (see `storageKey`). */
   readonly storageKey: string;
   readonly context: { readonly placement: Placement; readonly deployment: Pick<Deployment, "catalog"> };
   readonly snapshot: {
@@ -120,7 +119,7 @@ export interface IdentityContext extends Pick<
   onError(error: unknown): void;
 }
 
-/** Somebody who was let in, before anything that they sent runs. */
+/** An authorized request, before any of its messages runs. */
 export interface AuthorizedContext {
   readonly principal: Principal;
   readonly view: View;
@@ -128,7 +127,7 @@ export interface AuthorizedContext {
   readonly snapshot: {
     readonly policy: Policy;
     readonly version: number;
-    /** Whatever is computed from this version of the policy. */
+    /** Values computed from this version of the policy. */
     readonly memo: Map<unknown, unknown>;
   };
   readonly context: Omit<CallerContext["context"], "target" | "deployment"> & {
@@ -137,93 +136,92 @@ export interface AuthorizedContext {
   };
 }
 
-/** What is needed to load a tenant's sections. */
 export interface SectionContext {
   readonly tenant: string;
-  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  /** Represents the tenant in the keys of bodies (see `storageKey`). */
   readonly storageKey: string;
   readonly server: ServerInfo;
-  /** The hash of each section in the tenant's lease, by name. */
+  /** Section hashes of the tenant's lease, by name. */
   readonly sectionHashes: ReadonlyMap<string, string>;
   readonly bodies: KVNamespace;
-  /** Makes a stub of the tenant's authority. */
+  /** Creates a stub of the tenant object. */
   readonly stub: () => TenantStub;
 }
 
 export interface LoadedSections {
   readonly sections: SectionedTenant["sections"];
-  /** false: a section is missing, and the source that is made of it says so. */
+  /** false if a section is missing; the source built from it reports that. */
   readonly isComplete: boolean;
 }
 
-/** What a feature leases beside the policy; `leasedSections` makes it. */
+/** Sections that a feature leases with the policy. `createLeasedSections` creates it. */
 export interface LeasedSections {
   load(context: SectionContext): LoadedSections | Promise<LoadedSections>;
 }
 
-/** Where a visit's calls are answered in a feature's own way: as whom, and what they see, is decided before. */
+/** Where a feature answers an envelope's calls itself. The principal and the view are decided before. */
 export interface EnvelopeContext {
   readonly view: View;
   readonly handlers: RequestHandlers;
   readonly requestScope: RequestScope;
 }
 
-/** A request at a tenant's door, as whoever tells of it sees it. */
+/** A request to a tenant's endpoint, as the feature that records requests sees it. */
 export interface ObservedContext {
   readonly tenant: string;
-  /** `known`: a failure where there is no such tenant. What it is named by then is whatever somebody wrote. */
+  /** `tenantResult` is a failure if there is no such tenant. Then `tenant` is arbitrary text from the client. */
   readonly target: { readonly profile: string | null; readonly tenantResult: object };
   readonly placement: Placement;
   readonly era: Era;
-  /** Undefined until it was let in. */
+  /** Undefined until the request is authorized. */
   readonly requestScope: ViewScope | undefined;
   readonly sentText: string | undefined;
-  /** Where it is, for who is told of an error. */
+  /** Context for error reports. */
   readonly errorContext: ErrorContext;
-  /** Somebody works on what came in. */
+  /** Whether work on the request's messages is still running. */
   readonly isBusy: boolean;
 }
 
-/** What one request leaves behind on its way, for the one feature that tells of requests. */
+/** Telemetry of one request, for the one feature that records requests. */
 export interface RequestTelemetry {
-  /** In the place of the Worker's own. */
+  /** Replaces the Worker's env. */
   readonly env: Bindings;
-  /** In the place of the deployment's, for what this request runs. */
+  /** Replaces the deployment's hooks for whatever this request runs. */
   readonly hooks: Hooks;
   setContext(context: ObservedContext): void;
-  /** What `ctx.fetch` sends along. `meta`: that of the call. */
+  /** The trace context that `ctx.fetch` sends along. `meta` is the call's. */
   trace(meta: unknown): TraceContext | undefined;
   recordCall(call: McpRequest, answer: EncodedResponse): void;
-  /** Nobody works on what came in any more. */
+  /** Called when all work on the request's messages has ended. */
   recordDone(): void;
-  /** undefined: there was none, because something threw. `error`: why it was refused, as far as its status says so. */
+  /** `response` is undefined if something threw. `error`: why the request was rejected, as far as its status shows. */
   recordResponse(response: Response | undefined, error: string | undefined): void;
 }
 
-/** A visit that was let in. */
+/** The scope of an authorized request. */
 export type ViewScope = RequestScope & Pick<EnvelopeContext, "view">;
 
-/** What a wrapped body holds. */
+/** A message wrapped in a body of another format. */
 export interface GatewayEnvelope {
   /** The JSON-RPC message. */
   readonly message: unknown;
-  /** The same with the tool that it calls under the name that this view gives it: as limits count it. */
+  /** The same message with the tool's name in this view, by which limits count the call. */
   toLimitedMessage(view: View): unknown;
   answer(call: McpRequest, visit: EnvelopeContext): CallOutcome | Promise<CallOutcome>;
 }
 
-/** What an operator's request brings along for a tenant's upstreams. */
+/** Input of an operator's operations on a tenant's upstreams. */
 export interface UpstreamContext extends RefreshContext {
-  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  /** Represents the tenant in the keys of bodies (see `storageKey`). */
   readonly storageKey: string;
   readonly bodies: KVNamespace;
-  /** Who asks. */
+  /** The operator who makes the request. */
   readonly actor: Actor;
 }
 
-/** What an upstream lists, and what of it is left out. */
+/** The definitions of an upstream: those listed, and those left out. */
 export interface UpstreamContent {
-  /** How it is spoken to. */
+  /** The transport and era in use. */
   readonly way: "2025" | "2026" | "http-sse";
   readonly revision: string;
   readonly counts: Readonly<Record<ListedKind, number>>;
@@ -233,13 +231,13 @@ export interface UpstreamContent {
     readonly why: string;
     readonly code?: CauseCode;
   }[];
-  /** How many more are left out. */
+  /** How many more definitions are left out than `quarantined` names. */
   readonly unnamed: number;
-  /** What is listed and deserves a second look, the first hundred. */
+  /** Listed definitions that deserve a second look; the first hundred. */
   readonly flagged: readonly { readonly kind: ListedKind; readonly name: string; readonly flags: readonly string[] }[];
-  /** What was not read, because it was too much or failed; null: everything was. */
+  /** Describes the part that was not read, because it was too much or failed; null if everything was read. */
   readonly capped: string | null;
-  /** How many events of its streams were no messages, and were skipped. */
+  /** How many events of the upstream's streams were not messages, and were skipped. */
   readonly skipped: number;
 }
 
@@ -249,52 +247,55 @@ export interface UpstreamReport {
   readonly why: string | null;
   /** `why` as codes. */
   readonly causes: readonly Cause[];
-  /** Since when it cannot be read. */
+  /** Since when the upstream cannot be read; null if it can. */
   readonly since: number | null;
-  /** As it was last read; null: it never was as it is configured. */
+  /** The content as last read; null if it was never read with its current configuration. */
   readonly content: UpstreamContent | null;
   readonly lastRead: number | null;
   readonly nextRead: number | null;
-  /** Somebody is reading it. */
+  /** Whether a read is running. */
   readonly reading: boolean;
 }
 
-/** What a server calls itself. */
+/** The name and version that an upstream reports. */
 export type UpstreamServer = { readonly [member in "name" | "version"]?: string };
 
-/** What a try of an upstream found. */
+/** The result of testing an upstream. */
 export type UpstreamTrial = { readonly ms: number; readonly causes: readonly Cause[] } & (
   | { readonly fault: string }
   | {
       readonly content: UpstreamContent;
       readonly server: UpstreamServer;
-      /** Tools that are listed although a known client refuses them, the first hundred. */
+      /** Listed tools that a known client rejects; the first hundred. */
       readonly refused: readonly { readonly name: string; readonly why: string }[];
     }
 );
 
-/** How operators look at a tenant's upstreams and have them read. What is configured is the document's. */
+/** How operators inspect and refresh a tenant's upstreams. Their configuration is in the document. */
 export interface UpstreamOperations {
-  /** What a tenant's own administrator may write where no operator says it. */
+  /** The limits of what a tenant's own administrator may configure without an operator. */
   readonly bounds?: UpstreamBounds | undefined;
-  /** By id: of every upstream in the document. */
+  /** A report for every upstream in the document, by id. */
   report(context: UpstreamContext): Promise<ReadonlyMap<string, UpstreamReport>>;
-  /** Reads it now, or waits for whoever does: resolves when that is done. false: it has been configured anew meanwhile. */
+  /**
+   * Reads the upstream now, or joins a read that is running; resolves when it is done. false: the upstream's
+   * configuration changed meanwhile.
+   */
   refresh(context: UpstreamContext, id: string): Promise<boolean>;
-  /** Reads it once more beside all that, and keeps nothing. */
+  /** Reads the upstream without storing anything. */
   test(context: UpstreamContext, id: string): Promise<UpstreamTrial>;
 }
 
-/** What somebody let a client do, as operators see it. Times are milliseconds since the epoch. */
+/** A user's grant to a client, as operators see it. Times are milliseconds since the epoch. */
 export interface GrantReport {
   readonly id: string;
   readonly client: { readonly id: string; readonly name: string };
   readonly principal: string;
   readonly person: { readonly name?: string; readonly email?: string };
-  /** The URL of the endpoint that it is for. */
+  /** The URL of the endpoint that the grant is for. */
   readonly resource: string;
   readonly profile: string | null;
-  /** null: nothing limits the person. */
+  /** null: no scope limits the grant. */
   readonly scopes: readonly string[] | null;
   readonly narrowing: ToolRestrictions;
   readonly created: number;
@@ -302,26 +303,29 @@ export interface GrantReport {
   readonly expires: number;
 }
 
-/** A client at which people sign in, as operators see it. */
+/** An OAuth client with which users sign in, as operators see it. */
 export interface LoginClientReport {
   readonly id: string;
-  /** `document`: its id is the URL of its metadata. */
+  /** `document`: the client's id is the URL of its metadata. */
   readonly kind: "registered" | "document";
   readonly name: string;
   readonly redirects: readonly string[];
   readonly usedAt: number;
 }
 
-/** How operators look at what people of one tenant let clients do, and end it. Lists are by id, from the one after `after`. */
+/**
+ * How operators list and end what users of one tenant granted to clients. Lists are ordered by id and start after
+ * `after`.
+ */
 export interface LoginOperations {
   grants(after: string, most: number, principal?: string): Promise<readonly GrantReport[]>;
   clients(after: string, most: number): Promise<readonly LoginClientReport[]>;
   endGrant(id: string, actor: Actor): Promise<WriteResult>;
-  /** Forgets it, and ends all that it was granted. */
+  /** Deletes the client and ends all its grants. */
   endClient(id: string, actor: Actor): Promise<WriteResult>;
 }
 
-/** A request of a tenant's caller that was let in, and what it is answered. */
+/** An authorized request and its response. */
 export interface CompletedCall {
   readonly requestScope: ViewScope & {
     readonly document: TenantDocument;
@@ -330,11 +334,14 @@ export interface CompletedCall {
   };
   readonly call: Pick<McpRequest, "method" | "params">;
   readonly response: EncodedResponse;
-  /** What the answer was made of; undefined where it is an error that was met on the way. */
+  /** The outcome that the response was built from; undefined if an error occurred before there was one. */
   readonly outcome?: CallOutcome | undefined;
 }
 
-/** What became of a message to a webhook. `status`: null where there was no answer; `why`: null where it was delivered. */
+/**
+ * The result of a webhook delivery. `status` is null if there was no response; `why` is null if the message was
+ * delivered.
+ */
 export interface WebhookTrial {
   readonly delivered: boolean;
   readonly status: number | null;
@@ -342,9 +349,9 @@ export interface WebhookTrial {
   readonly milliseconds: number;
 }
 
-/** How operators look at a tenant's webhooks. */
+/** How operators inspect a tenant's webhooks. */
 export interface WebhookOperations {
-  /** Sends a message that says nothing; undefined: there is no such webhook. */
+  /** Sends a test message without content. Returns undefined if there is no such webhook. */
   test(
     context: Pick<RefreshContext, "tenant" | "document" | "env" | "secret">,
     name: string,
@@ -352,67 +359,75 @@ export interface WebhookOperations {
   queue(stub: TenantStub): Promise<{ readonly waiting: number; readonly dropped: number }>;
 }
 
-/** A member of a document that a feature refuses, by its path, and the rule that it breaks. */
+/** A document field that a feature rejects, by its path, and the rule that the field breaks. */
 export interface FieldError {
   readonly field: string;
   readonly rule: string;
 }
 
-/** What the package's own features do beside what an author's may. */
+/**
+ * A built-in feature, with abilities beyond an author's own features. "The one feature" below: at most one feature of a
+ * Worker has the member.
+ */
 export interface BuiltInFeature extends Feature {
   readonly routes?: BuiltInRoutes | readonly BuiltInRoutes[];
-  /** The sections that its sources are made of; a feature without them needs none. */
+  /** The sections that the feature's sources are built from; absent for features without sections. */
   readonly sections?: LeasedSections;
-  /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */
+  /** Validates a tenant's document, with its base documents merged in. `env` is absent for a tenant defined in code. */
   checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldError[];
   /**
-   * Looks after the tenant, beside a request that was let in: gives the time (milliseconds since the epoch) from which on
-   * this isolate shall call it again. A new version of the policy calls it too.
+   * Background maintenance for the tenant, run beside an authorized request. Resolves to the time of the next run in
+   * this isolate (milliseconds since the epoch). A new version of the policy also triggers a run.
    */
   readonly refresh?: (context: RefreshContext) => Promise<number>;
-  /** Of the one feature that knows callers by more than keys: says who calls a tenant whose document has `auth`. */
+  /** The one feature that authenticates callers by more than keys. Called for a tenant whose document has `auth`. */
   readonly resolvePrincipal?: (context: CallerContext) => Principal | Failure | Promise<Principal | Failure>;
-  /** Of the same feature: makes `ctx.identity`. */
+  /** The same feature: creates `ctx.identity`. */
   readonly identity?: (context: IdentityContext) => Identity;
-  /** Of the one feature that knows operators by more than tokens that the platform made. */
+  /** The one feature that authenticates operators by more than the platform's own tokens. */
   readonly operators?: OperatorSignIn;
-  /** Of the same feature, where the document has `auth`: why what came in wants another credential, or one that may do more. */
+  /** The same feature, where the document has `auth`: why a body needs another credential, or one with more scopes. */
   readonly requireStepUp?: (context: AuthorizedContext, body: unknown) => Failure | undefined;
-  /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
+  /** Called for each new version of a tenant's policy. The sources are listed after the tenant's own. */
   sources?(tenant: SectionedTenant): readonly Source<RequestScope>[];
-  /** Of features whose callers bring credentials: why what comes with one is refused before that is read. */
+  /**
+   * For features whose callers send credentials: why a request with a credential is rejected before the credential is
+   * read.
+   */
   readonly transportError?: (request: Request) => Failure | undefined;
-  /** Of the one feature that has upstreams. */
+  /** The one feature with upstreams. */
   readonly upstreams?: UpstreamOperations;
-  /** Of the one feature at which people sign in. */
+  /** The one feature with which users sign in. */
   readonly logins?: (stub: TenantStub) => LoginOperations;
-  /** Of the one feature with work that the alarm of its object begins, in an invocation of its own. */
+  /** The one feature with background work: the alarm of its object starts the work, in an invocation of its own. */
   readonly background?: (deployment: Deployment, env: Bindings, order: unknown) => Promise<void>;
-  /** Of the one feature that tells of requests: called for each, before anything is looked at. */
+  /** The one feature that records requests: called for each request before anything else. */
   readonly observe?: (
     invocation: { readonly request: Request; readonly env: Bindings; waitUntil(work: Promise<unknown>): void },
     hooks: Hooks,
   ) => RequestTelemetry;
   /**
-   * Hears of each request of a tenant's caller that was let in, when its answer is known: keep it quick. The answer waits for
-   * what it returns.
+   * Called for each authorized request when its response is known. Must be quick: the response waits for the returned
+   * promise.
    */
   readonly onCallCompleted?: (completedCall: CompletedCall) => Promise<unknown> | undefined;
-  /** Of the one feature that shows which limits were met: called for each time that one is, and costs the request nothing. */
+  /**
+   * The one feature that reports exceeded limits: called each time a limit is exceeded, without delaying the request.
+   */
   readonly onLimitExceeded?: (
     context: ExceededLimitContext,
     exceeded: { readonly name: string; readonly most: number },
   ) => void;
-  /** Of the one feature that counts calls. */
+  /** The one feature that counts calls. */
   readonly usage?: (stub: TenantStub) => UsageReader;
-  /** Of the one feature that records calls. */
+  /** The one feature that records calls. */
   readonly callAudit?: (stub: TenantStub) => CallAuditReader;
-  /** Of the one feature that tells people what happens; it costs the call nothing that met it. */
+  /** The one feature that notifies people of events; it does not delay the call that triggers one. */
   readonly emitEvent?: (requestScope: RequestScope, news: TenantEvent) => void;
-  /** Of the same feature. */
+  /** The same feature. */
   readonly webhooks?: WebhookOperations;
-  /** Of the one feature that shows people pages, where programs are told JSON. */
+  /** The one feature with HTML pages, shown to browsers where other clients get JSON. */
   readonly pages?: Pages;
-  /** Of features that keep results: what `ctx.link` was given, and what was too long of one. */
+  /** For features that store results: what `ctx.link` was given, and the excess of a result over its budget. */
   readonly results?: ResultStore;
 }

@@ -1,5 +1,3 @@
-// Owns what a tenant has of features beside its own: asks each for its sources, with the sections that it leases.
-
 import type { RequestScope } from "../handlers/request-scope.ts";
 import type { Source } from "../protocol/source.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
@@ -7,7 +5,7 @@ import type { BuiltInFeature, LoadedSections, SectionContext } from "./deploymen
 
 export interface FeatureSources {
   readonly sources: readonly Source<RequestScope>[];
-  /** Whether every section could be brought. Where one could not, it is worth asking again soon. */
+  /** Whether every section could be loaded. If not, loading again soon may succeed. */
   readonly isComplete: boolean;
 }
 

@@ -1,37 +1,40 @@
-// What the author of a Worker writes as a feature of their own: docs/features.md. What the package's own features do beside that is
-// `BuiltInFeature`.
-
 import type { ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
-/** A part of a Worker: routes, and tools, prompts and resources for tenants. */
+/**
+ * A part of a Worker, which adds routes of its own and tools, prompts and resources for tenants. See docs/features.md.
+ */
 export interface Feature {
   /** Unique in the Worker. */
   readonly name: string;
+  /** HTTP routes of the feature, below the Worker's path. */
   readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
-  /** Called for each tenant, and again after each change of its document. Listed after the tenant's own. */
+  /** Called for each tenant, and again after each change of its document. Sources are listed after the tenant's own. */
   sources?(tenant: FeatureTenant): readonly Source<unknown>[];
 }
 
 export interface FeatureRoutes {
-  /** Below the Worker's path, as Hono writes it: `/count/*`. Not served on a tenant's own hostname. */
+  /** Path below the Worker's path, in Hono's syntax: `/count/*`. Not served on a tenant's own hostname. */
   readonly path: string;
-  /** Served on tenants' own hostnames too. */
+  /** Also serve the route on tenants' own hostnames. */
   readonly onHostnames?: true;
-  /** Called once, at the first request for this path: other isolates do not pay for it. */
+  /**
+   * Creates the handler. Called once per isolate, at the first request for this path, so other isolates do no work for
+   * the route.
+   */
   open(worker: {
-    /** Where the Worker is mounted, such as `/ai`; empty at the root. */
+    /** The path under which the Worker is mounted, such as `/ai`; empty at the root. */
     readonly path: string;
   }): (request: Request, env: Readonly<Record<string, unknown>>, ctx: ExecutionContext) => Response | Promise<Response>;
 }
 
-/** The tenant that a feature is asked for its sources for. */
+/** The tenant whose sources a feature is to create. */
 export interface FeatureTenant {
-  /** Its id. */
+  /** The tenant's id. */
   readonly tenant: string;
-  /** Its document, with its base documents and its declaration in code merged in. */
+  /** The tenant's document, with its base documents and its declaration in code merged in. */
   readonly document: TenantDocument;
-  /** How the Worker names itself. */
+  /** How the Worker identifies itself to clients. */
   readonly server: ServerInfo;
 }

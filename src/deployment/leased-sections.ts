@@ -1,4 +1,4 @@
-// Owns loading the sections of a lease that a feature makes its sources of: without a wait where this isolate has them.
+// Loads the leased sections that a feature's sources are built from. Synchronous if this isolate has them all.
 
 import { sectionStore } from "../tenants/object/section-store.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
@@ -14,7 +14,7 @@ import type { LeasedSections, SectionContext } from "./deployment.ts";
 
 type SectionHash = readonly [name: string, hash: string];
 
-/** `wants`: the names of the sections that the feature's sources are made of. */
+/** `isNeeded`: selects sections by name. */
 export function createLeasedSections(isNeeded: (name: string) => boolean): LeasedSections {
   return {
     load: (context) => {
@@ -26,7 +26,7 @@ export function createLeasedSections(isNeeded: (name: string) => boolean): Lease
   };
 }
 
-/** Where a tenant's sections are read and written. `kept`: as `keptUnder` makes it. */
+/** Where a tenant's sections are read and written. */
 export function sectionPlace(storageKey: string, bodies: KVNamespace, stub: () => TenantStub): SectionLocation {
   return { storageKey, bodies, sections: () => createRpcClient(stub(), sectionStore) };
 }
@@ -34,14 +34,14 @@ export function sectionPlace(storageKey: string, bodies: KVNamespace, stub: () =
 async function loadSections(needed: readonly SectionHash[], context: SectionContext) {
   const storage = sectionPlace(context.storageKey, context.bodies, context.stub);
   const entries = await Promise.all(
-    // Its source says in each list that it is missing.
+    // The source reports the missing section in each list.
     needed.map(async ([name, hash]) => [name, await loadSection(storage, hash).catch(() => undefined)] as const),
   );
   retainSections(context.storageKey, context.sectionHashes.values());
   return toLoadedSections(entries);
 }
 
-/** A section that could not be loaded is left out: its source says that it is missing. */
+/** A section that could not be loaded is left out; its source reports that it is missing. */
 function toLoadedSections(entries: readonly (readonly [string, Section | undefined])[]) {
   const sections = new Map(entries.filter((entry): entry is [string, Section] => entry[1] !== undefined));
   return { sections, isComplete: sections.size === entries.length };

@@ -1,6 +1,6 @@
-// Owns the text of HTML pages: whatever is put into one is text there, and nothing else. Refuses pages: each has an owner.
+// HTML templates. Every interpolated string is escaped, so that it is text and nothing else.
 
-/** What `markup` made. */
+/** HTML that `markup` created; it is not escaped again. */
 export interface Markup {
   readonly html: string;
 }

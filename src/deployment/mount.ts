@@ -1,4 +1,4 @@
-// Owns where a Worker is mounted: under a path of somebody's app, which may leave that path in the URL or take it off.
+// Where a Worker is mounted: under a path of another app, which may keep that path in the URL or strip it.
 
 /** The path of a request below `mount`, with its leading slash. */
 export function stripMountPath(mount: string, pathname: string): string {
@@ -7,17 +7,17 @@ export function stripMountPath(mount: string, pathname: string): string {
   return below === "" || below.startsWith("/") ? below || "/" : pathname;
 }
 
-/** The URL of a request as its client wrote it, with the path of the mount. */
+/** The URL as the client wrote it, including the mount path. */
 export function publicUrl(request: Pick<Request, "url">, mount: string): URL {
   const url = new URL(request.url);
   url.pathname = mount + stripMountPath(mount, url.pathname);
   return url;
 }
 
-/** With such a mount nobody could tell whether it was taken off. */
+/** With such a mount path, a stripped and an unstripped URL could not be told apart. */
 const RESERVED_PATH = /^\/(mcp|admin|gateway|healthz|readyz|\.well-known)(\/|$)/;
 
-/** The path without a slash at its end; "" is the root. Throws a TypeError for what is no path. */
+/** Removes a trailing slash; "" is the root. Throws a TypeError for an invalid path. */
 export function parseMountPath(path: string): string {
   const mount = path.replace(/\/$/, "");
   if (RESERVED_PATH.test(mount)) throw new TypeError(`path "${path}": is served below it`);

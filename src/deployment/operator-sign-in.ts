@@ -1,44 +1,43 @@
-// Owns the port by which operators are known by more than tokens that the platform made: which roles there are, and what
-// the admin API asks of a feature that knows people. A Worker without such a feature has none of it in its bundle.
+// Operator roles, and the interface by which a feature authenticates operators by more than the platform's own tokens.
+// A Worker without such a feature bundles none of it.
 
-/** The widest first, but for the last, which is another thing. */
+/** Widest first, except for the last, which is limited to its tenants. */
 export const OPERATOR_ROLES = ["owner", "operator", "auditor", "tenant-admin"] as const;
 
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** Who calls the admin API. */
+/** An authenticated caller of the admin API. */
 export interface OperatorCaller {
-  /** As the audit log has it: a name without a blank is a record's, or a variable's of the Worker. */
+  /** The name in the audit log. A name without a space is that of a stored operator or of a Worker variable. */
   readonly name: string;
   readonly role: OperatorRole;
   /** The tenants that the caller may work with; null: all. */
   readonly tenants: readonly string[] | null;
 }
 
-/** What a program needs to know to have somebody sign in: public. */
+/** The settings that a program needs to start a sign-in. Public. */
 export interface OperatorClient {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: string[];
-  /** Whom access tokens are for; absent: an ID token is brought, which is for the client. */
+  /** The audience of access tokens. If absent, callers send an ID token, whose audience is the client. */
   readonly audience?: string;
 }
 
 export type OperatorResult =
   | { readonly kind: "operator"; readonly operator: OperatorCaller }
   | { readonly kind: "refused"; readonly why: string }
-  /** Nobody can say: the server whose keys are needed cannot be read. */
+  /** The result is unknown: the issuer's signing keys cannot be read. */
   | { readonly kind: "unavailable" };
 
-/** What a request to it comes with. */
 export interface OperatorContext {
   readonly env: Readonly<Record<string, unknown>>;
   readonly onError: (error: unknown) => void;
 }
 
 export interface OperatorSignIn {
-  /** undefined: nobody signs in here. */
+  /** Returns undefined if operator sign-in is not configured. */
   client(context: OperatorContext): OperatorClient | undefined;
-  /** For a token that has the form of a JWT. */
+  /** `token` has the form of a JWT. */
   resolveOperator(token: string, context: OperatorContext): Promise<OperatorResult>;
 }

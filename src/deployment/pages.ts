@@ -1,4 +1,4 @@
-// Owns what people are shown in a browser at the Worker's URLs, as far as the Worker knows of it: a feature makes the pages.
+// The interface to HTML pages at the Worker's URLs. A feature renders them.
 
 import type { ServerInfo } from "../protocol/definition.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -7,11 +7,11 @@ import type { Mode } from "../tenants/document/tenant-document.ts";
 
 type NamedDefinition = { readonly wire: JsonObject & { readonly name: string } };
 
-/** Somebody who was let in at an endpoint, with what they see of it. */
+/** An authorized visitor's view of an endpoint. */
 export interface EndpointPage {
   readonly tenant: string;
   readonly profile: string | null;
-  /** What follows `/mcp` in the URL under which it is shown. */
+  /** The part after `/mcp` of the URL under which the endpoint is shown. */
   readonly path: string;
   readonly mode: Mode;
   readonly view: {
@@ -22,10 +22,10 @@ export interface EndpointPage {
 }
 
 export interface Pages {
-  /** Whether this is the origin of the pages themselves, on whose word their script may ask. */
+  /** Whether `origin` is that of the pages themselves, so that their script may send requests. */
   isOwnOrigin(request: Request, origin: string): boolean;
   /** `mount`: the path of the Worker. */
   renderEndpoint(request: Request, mount: string, endpoint: EndpointPage): Response;
-  /** What a program is told with `refused`, for a person: as much, and no more. */
+  /** An HTML version of `response`, for browsers. It says as much as the JSON version and no more. */
   renderRejection(request: Request, mount: string, response: Response, reason: Failure): Response;
 }

@@ -1,14 +1,13 @@
-// Owns what the admin API reads of what a tenant's callers did: how often, and the recorded calls. Refuses to say how it is kept:
-// whoever offers it is a feature.
+// The records that the admin API reads: a tenant's usage and recorded calls. A feature provides each reader.
 
-/** Of what, and from when to when (hours or days since the epoch, `to` not included). */
+/** Times are hours or days since the epoch; `to` is exclusive. */
 export interface UsageQuery {
   readonly by: "hour" | "day";
   readonly from: number;
   readonly to: number;
-  /** What is not closed yet, too, and may grow. */
+  /** Also include periods that are not closed yet, whose numbers may still grow. */
   readonly open: boolean;
-  /** The line after which to go on. */
+  /** The last line of the previous page. */
   readonly after: UsageLine | null;
 }
 
@@ -19,41 +18,41 @@ export interface UsageLine {
   /** Empty: no profile. */
   readonly profile: string;
   readonly kind: "tool" | "prompt" | "resource" | "request";
-  /** As its source calls it; of a request its method; empty for resources, and for what nobody knows. */
+  /** The name that its source uses. For a request: the method. Empty for resources and for unknown names. */
   readonly name: string;
-  /** The upstream that it is of; empty: none. */
+  /** The upstream that it belongs to; empty if none. */
   readonly upstream: string;
   readonly calls: number;
-  /** Of those, what ended in an error or a result with `isError`. */
+  /** How many of the calls ended in an error or in a result with `isError`. */
   readonly errors: number;
-  /** Of those, what was not begun: over a limit, suspended, not allowed. */
+  /** How many of the calls were rejected before they started: over a limit, suspended, not allowed. */
   readonly refused: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
 }
 
-/** What a tenant's authority was told of its use. */
+/** Reads the tenant's usage from its tenant object. */
 export interface UsageReader {
-  /** A page of at most 500, by time, profile, kind and name. */
+  /** A page of at most 500 lines, ordered by time, profile, kind and name. */
   lines(query: UsageQuery): Promise<{ readonly lines: readonly UsageLine[]; readonly closedTo: number }>;
 }
 
-/** A recorded call: its place, its text (JSON), and the hash by which it hangs on the one before. */
+/** A recorded call: its position, its text (JSON), and the hash that links it to the one before. */
 export interface RecordedCall {
   readonly sequence: number;
   readonly text: string;
   readonly hash: string;
 }
 
-/** `anchor`: on which the oldest that is kept hangs; `head`: the newest. */
+/** `anchor`: the entry before the oldest that is stored; `head`: the newest entry. */
 export interface RecordedCalls {
   readonly anchor: Omit<RecordedCall, "text">;
   readonly head: Omit<RecordedCall, "text">;
   readonly calls: readonly RecordedCall[];
 }
 
-/** What a tenant's authority has of the calls that were recorded. */
+/** Reads the tenant's recorded calls from its tenant object. */
 export interface CallAuditReader {
-  /** At most 200, from the one after `after` on. */
+  /** At most 200 calls, starting after `after`. */
   page(after: number): Promise<RecordedCalls>;
 }

@@ -1,22 +1,26 @@
-// The Workers of this script, where its Durable Objects and entrypoints find what their author wrote. `createWorker` fills it while
-// modules are evaluated; an alarm may be the first thing that an isolate runs, so a Worker that is made in a handler is not found.
+// The Workers of this script: its Durable Objects and entrypoints find the author's definitions here. `createWorker`
+// fills the registry while modules are evaluated. An alarm may be the first event of an isolate, so a Worker created in
+// a handler is not found.
 
 import type { Deployment, BuiltInFeature } from "./deployment.ts";
 
 const REGISTRY = Symbol.for("tenantry.workers");
 
-/** In globalThis: the classes and the Worker may have come from two copies of this module. Bound: as many as a script mounts. */
+/**
+ * Stored in globalThis, because the classes and the Worker may come from two copies of this module. Bound: the number
+ * of Workers that a script mounts.
+ */
 function getWorkers(): Map<string, Deployment> {
   const shared = globalThis as { [REGISTRY]?: Map<string, Deployment> };
   return (shared[REGISTRY] ??= new Map());
 }
 
-/** By the path under which it is mounted. The last one of a path is kept: a file that was saved is evaluated again. */
+/** Keyed by mount path. The last Worker of a path wins: a file that was saved is evaluated again. */
 export function registerWorker(deployment: Deployment): void {
   getWorkers().set(deployment.path, deployment);
 }
 
-/** Throws where the script has no Worker at all; undefined: it has none under this path any more. */
+/** Throws if the script has no Worker at all. Returns undefined if no Worker has this path any more. */
 export function getWorker(path: string): Deployment | undefined {
   if (getWorkers().size === 0) throw new Error(`no Worker was made: ${CREATE_WORKER_HINT}`);
   return getWorkers().get(path);
@@ -34,7 +38,10 @@ export function hasFeature(name: string): boolean {
   return getWorkersWith(name).length > 0;
 }
 
-/** Of several mounted Workers that have the feature, the one whose code declares the tenant, else the first. Throws where none has it. */
+/**
+ * Among mounted Workers with the feature: the one whose code declares the tenant, else the first. Throws if there is
+ * none.
+ */
 export function requireFeature(
   name: string,
   tenant?: string,

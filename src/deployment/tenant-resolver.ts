@@ -1,5 +1,5 @@
-// Owns what the author's function says of tenants: asked under a lease, and held for as long as that lasts, with what else is
-// held of the tenant. Refuses to remember who is no tenant, and what could not be asked.
+// Calls the author's `tenants` function, and caches its result for as long as the policy lease lasts, with the cached
+// policy. Unknown tenants and errors are not cached.
 
 import type { NewResource } from "../handlers/resource-store.ts";
 import { LruMap } from "../limits/lru-map.ts";
@@ -8,7 +8,7 @@ import type { Tenant, TenantDefinitionOf } from "../tenants/document/tenant-defi
 import { withTimeout } from "../tenants/cache/with-timeout.ts";
 import { SingleFlight } from "../tenants/cache/single-flight.ts";
 
-/** As a method, so that its bindings may be more than the Worker's own. */
+/** A method, because method parameters are bivariant: the author's bindings may be more than the Worker's own. */
 interface TenantsCallback {
   ask(
     id: string,
@@ -18,22 +18,22 @@ interface TenantsCallback {
 
 type ResolvedTenant = Tenant<NewResource> | undefined;
 
-/** How many names are asked about at a time before somebody asks once more than needed. */
+/** How many names can be resolved at a time. Beyond that, a name may be resolved once more than needed. */
 const MAX_NAMES = 1000;
-/** A function that takes longer gives no answer. */
+/** If the function takes longer, the call fails. */
 const CALLBACK_TIMEOUT_MS = 10_000;
 
 interface DeclaredTenant {
   readonly tenant: Tenant<NewResource>;
-  /** The definition as JSON, which it has to be. */
+  /** The definition as JSON; it must be serializable. */
   readonly text: string;
 }
 
 interface LeasedResolution {
   readonly tenant: Tenant<NewResource>;
-  /** The end of the lease under which it was asked, milliseconds since the epoch. */
+  /** The end of the lease under which the tenant was resolved, milliseconds since the epoch. */
   readonly resolvedUntil: number;
-  /** The end of the last lease under which it holds. */
+  /** The end of the last lease under which the result is valid. */
   readonly validUntil: number;
 }
 
@@ -41,14 +41,14 @@ export class TenantResolver {
   readonly #resolve: TenantsCallback["ask"];
   readonly #declare: (id: string, definition: TenantDefinitionOf<NewResource>) => Tenant<NewResource>;
 
-  /** Of names under no lease. */
+  /** For names without a lease. */
   readonly #flightsByName = new LruMap<SingleFlight<ResolvedTenant>>(MAX_NAMES);
-  /** Under leases: by what is held of one version of a tenant. */
+  /** For names under a lease, by the memo of one version of the tenant's policy. */
   readonly #flightsByVersion = new WeakMap<CachedPolicy["memo"], SingleFlight<ResolvedTenant>>();
-  /** What it said last, by what is held of the tenant's catalogs. */
+  /** The last result, by the memo of the tenant's catalogs. */
   readonly #declaredByCatalog = new WeakMap<CachedPolicy["catalogMemo"], DeclaredTenant>();
 
-  /** `declare`: throws a TypeError for what is no definition. */
+  /** `declare` throws a TypeError for an invalid definition. */
   constructor(
     resolve: TenantsCallback["ask"],
     declare: (id: string, definition: TenantDefinitionOf<NewResource>) => Tenant<NewResource>,
@@ -57,34 +57,39 @@ export class TenantResolver {
     this.#declare = declare;
   }
 
-  /** What this isolate heard last, however long ago. */
+  /** The last result in this isolate, no matter how old. */
   peek(id: string): Tenant<NewResource> | undefined {
     return this.#resolutionIn(peekPolicy(id))?.tenant;
   }
 
-  /** What was said since this lease began. */
+  /** The result since this lease began. */
   getForLease(snapshot: CachedPolicy): Tenant<NewResource> | undefined {
     const resolution = this.#resolutionIn(snapshot);
-    // Where that is further ahead than a lease lasts, the clock was set back since.
+    // A result that is ahead by more than a lease means that the clock was set back since.
     const ahead = resolution ? resolution.validUntil - snapshot.validUntil : -1;
     return ahead >= 0 && ahead <= snapshot.leaseMs ? resolution?.tenant : undefined;
   }
 
-  /** Whether somebody asks about it already: then nobody can tell yet that it is none. */
+  /** Whether a call for this name is running: until it ends, the name may turn out to exist. */
   isResolving(id: string): boolean {
     return this.#flightsByName.get(id)?.isRunning === true;
   }
 
-  /** undefined: there is no such tenant. Rejects as the function does, and with a TypeError for a broken definition. */
+  /**
+   * Returns undefined if there is no such tenant. Rejects with the function's error, or with a TypeError for an invalid
+   * definition.
+   */
   async resolve(id: string, env: object): Promise<ResolvedTenant> {
     return tenantFlightFor(this.#flightsByName, id).runNext(() => this.#runCallback(id, env));
   }
 
-  /** The same under a lease that holds now: a change of which everybody is told later is asked for after it. */
+  /**
+   * Resolves the tenant under a current lease. A change that is announced later triggers another call after this one.
+   */
   async resolveUnderLease(snapshot: CachedPolicy, env: object): Promise<ResolvedTenant> {
     const { memo: derived, tenant } = snapshot;
     return tenantFlightFor(this.#flightsByVersion, derived).runNext(async () => {
-      // What is asked for now holds under each lease that was given before, so also under the one that ends last.
+      // A result requested now is valid under each lease granted before, so also under the one that ends last.
       const last = peekPolicy(tenant);
       const latest = last?.memo === derived && last.validUntil > snapshot.validUntil ? last : snapshot;
       const previous = this.#resolutionIn(latest);
@@ -92,14 +97,16 @@ export class TenantResolver {
     });
   }
 
-  /** Under a lease that began since, what was said holds where nobody has called `changed` meanwhile. */
+  /**
+   * Keeps the result for a new lease if the policy's version is the same: then nobody has called `changed` meanwhile.
+   */
   renew(before: CachedPolicy, snapshot: CachedPolicy): void {
     const resolution = this.#resolutionIn(before);
     if (!resolution || before.version !== snapshot.version || before.created !== snapshot.created) return;
     snapshot.memo.set(this, { ...resolution, validUntil: snapshot.validUntil } satisfies LeasedResolution);
   }
 
-  /** Its errors say which function could not say what. */
+  /** Wraps errors, so that they name the function and the tenant. */
   async #runCallback(id: string, env: object): Promise<ResolvedTenant> {
     try {
       const definition = await withTimeout(Promise.resolve(this.#resolve(id, env)), CALLBACK_TIMEOUT_MS);
@@ -112,7 +119,7 @@ export class TenantResolver {
   #store(snapshot: CachedPolicy, previous: LeasedResolution | undefined, resolved: ResolvedTenant): ResolvedTenant {
     if (!resolved) return undefined;
     const { memo: derived, validUntil } = snapshot;
-    // Who asked later, under a lease that began since, and was answered sooner was told what is true now.
+    // A call that started later, under a newer lease, and finished sooner has the newer result.
     const before = this.#resolutionIn(snapshot);
     if (before && before !== previous && before.resolvedUntil >= validUntil) return before.tenant;
     const tenant = this.#reuseUnchanged(snapshot, resolved);
@@ -120,7 +127,10 @@ export class TenantResolver {
     return tenant;
   }
 
-  /** The same again stays the same object, and everything that was made of it. Its functions are none of JSON. */
+  /**
+   * An unchanged definition keeps its object, and everything computed from it. Functions are not part of the JSON, so
+   * they are copied over.
+   */
   #reuseUnchanged(
     { catalogMemo: offers, tenant: id }: CachedPolicy,
     resolved: Tenant<NewResource>,

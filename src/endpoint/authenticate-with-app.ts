@@ -1,5 +1,5 @@
-// Owns asking the app that mounts the Worker who calls, once for a request, and where its users may go. An app that fails, takes
-// too long or says what cannot be read lets nobody in: not even as whoever brings nothing.
+// Calls the mounting app's `authenticate`, once per request, and limits where its users may go. If the app throws,
+// takes too long or returns an invalid value, the request is rejected: not even anonymous access is granted.
 
 import { appPrincipal, parseAppUser, type AppUser } from "../auth/app-user.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -14,7 +14,10 @@ import type { EndpointTarget, Invocation, RequestContext } from "./request-conte
 
 const APP_TIMEOUT_MS = 10_000;
 
-/** undefined: the app does not know them, so what they bring decides. A Response is for the client. */
+/**
+ * Returns undefined if the app does not know the caller, so that the request's own credential decides. A Response is
+ * passed to the client.
+ */
 export async function authenticateWithApp(
   { authenticate, hooks }: Deployment,
   { request, env }: Invocation,
@@ -31,16 +34,19 @@ export async function authenticateWithApp(
   }
 }
 
-/** No tenant's: nothing is looked up for it. */
+/** Names no tenant, so nothing is looked up. */
 export const NO_TENANT: EndpointTarget = { tenant: "", profile: null, path: "" };
 
-/** Where a user is headed who asks for this. Nobody learns what there is elsewhere. */
+/** The target of a user's request. The response reveals nothing about other tenants. */
 export function targetOfUser({ tenant }: AppUser, target: EndpointTarget): EndpointTarget {
   if (tenant === undefined || tenant === target.tenant) return target;
   return target.isDefaultTenant ? { tenant, profile: null, path: `/${tenant}` } : NO_TENANT;
 }
 
-/** Who it is in a tenant with this document. A stored call has nobody to ask: it goes by what was said when it came. */
+/**
+ * The user's principal in a tenant with this document. A stored call has no request to authenticate, so it uses the
+ * user of the original request.
+ */
 export function resolveAppPrincipal(
   { deployment, tenant: contextTenant, target }: RequestContext,
   user: AppUser,

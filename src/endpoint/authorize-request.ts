@@ -1,5 +1,5 @@
-// Owns letting a visit in: as whom, and what they see, or why not. Everything comes in this way (POST, GET, DELETE,
-// streams, and runs without a request), and again when it may have waited longer than a lease lasts.
+// Authenticates and authorizes a request. All requests come this way (POST, GET, DELETE, streams, and runs without a
+// request), and again after any wait that may be longer than the lease.
 
 import { hostnameOf } from "../auth/origin.ts";
 import { isUnrecognized, cacheKeyOf, type Credential } from "../auth/credential.ts";
@@ -39,18 +39,18 @@ import {
 import type { RequestContext } from "./request-context.ts";
 
 export interface AuthorizeOptions {
-  /** The least revision of the policy that will do. */
+  /** The minimum revision of the policy. */
   readonly minPolicyRevision?: number;
-  /** A snapshot whose lease still held after everything that the visit waited for, so none need be looked up. */
+  /** A cached policy whose lease was still valid after all waits of the request, so that none need be looked up. */
   readonly policy?: CachedPolicy | undefined;
 }
 
-/** Never rejects: an authority that cannot be reached is a failure like any other. */
+/** Never rejects: an unreachable tenant object is a failure like any other. */
 export async function authorizeRequest(
   context: RequestContext,
   { minPolicyRevision, policy }: AuthorizeOptions = {},
 ): AuthorizationResult {
-  // Others' keys may have taken the place of this one in the isolate's memory since: no answer is not a refusal.
+  // Other requests' keys may have evicted this key from the isolate's cache: a missing grant is not a rejection.
   const isUsable = policy && isCredentialChecked(policy, context.target.credential);
   const snapshot = isUsable ? policy : await getTenantPolicy(context, minPolicyRevision);
   if (isFailure(snapshot)) return snapshot;
@@ -59,8 +59,8 @@ export async function authorizeRequest(
 }
 
 /**
- * As `enter`, for who must not take an authority that is away for a moment for one that refuses: tries for about a
- * second. Rejects when it is away for longer.
+ * Like `authorizeRequest`, for callers that must not mistake a brief outage of the tenant object for a rejection.
+ * Retries for about a second, then rejects.
  */
 export function authorizeWithRetry(context: RequestContext): Promise<AuthorizedRequest | Failure> {
   return withRetries(async () => {
@@ -101,11 +101,12 @@ async function authorizeUnderPolicy(
     createRefreshContext: createRefresh,
   });
   if (!isFailure(resolvedPrincipal) || isLeased(snapshot)) return authorizeAs(context, tenantState, resolvedPrincipal);
-  // Nobody is refused by what held when it was asked who they are, and may not hold now.
+  // The lease ended while the principal was being resolved. A request must not be rejected by a policy that may no
+  // longer be current.
   return isSecondAttempt ? tenantUnavailable() : reauthorizeOnce(context, tenant);
 }
 
-/** The directory may not have heard that the document names this hostname no more. */
+/** The directory may be outdated: the tenant's document may no longer name this hostname. */
 function hasReleasedHostname({ request, env }: RequestContext, { hostnames }: TenantDocument): boolean {
   const hostname = hostnameOf(request.headers.get("host") ?? "");
   return hostnames?.includes(hostname) !== true && tenantIdInHostname(hostname, env) === undefined;
@@ -158,7 +159,7 @@ async function authorizeAs(
   });
 }
 
-/** No profile has a blank in its name, and no scope a brace. */
+/** Keys are unambiguous: a profile name contains no space, and a scope contains no brace. */
 function viewKey({ profile, scopes, restrictions: narrowing, hidden }: ViewOptions): string {
   const scopeKey = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
   const restrictedKey = narrowing ? scopeKey + JSON.stringify(narrowing) : scopeKey;
@@ -181,41 +182,47 @@ function getHidden(
   });
 }
 
-/** What is computed on a version of a tenant's policy, once in an isolate. */
+/** Values computed once per isolate from a version of a tenant's policy. */
 interface EffectivePolicy {
-  /** What it was made of, beside the policy. */
+  /** The input besides the policy. */
   readonly definition: Tenant["definition"];
   readonly document: TenantDocument;
   readonly limits: EffectiveLimits;
   readonly resolvePrincipal: BuiltInFeature["resolvePrincipal"];
-  /** When the features look after the tenant next (milliseconds since the epoch). */
+  /** When the features' next refresh is due (milliseconds since the epoch). */
   refreshAt: number;
 }
 
-/** What is computed on the part of a policy that catalogs depend on, once in an isolate. */
+/** Values computed once per isolate from the part of a policy that catalogs depend on. */
 interface CatalogCache {
   readonly definition: Tenant["definition"];
-  /** Made when somebody is let in first: it may need what is not in this isolate yet. */
+  /** Created at the first authorized request: loading may need data that is not in this isolate yet. */
   catalog: TenantCatalog | undefined;
-  /** By profile, scopes and what a person left out. */
+  /** Keyed by profile, scopes, the user's restrictions and hidden definitions. */
   readonly views: LruMap<View>;
-  /** When it is made again because a part could not be loaded (milliseconds since the epoch); Infinity: it is whole. */
+  /**
+   * When the catalog is rebuilt because a part could not be loaded (milliseconds since the epoch). Infinity: it is
+   * complete.
+   */
   validUntil: number;
 }
 
-/** People may each see something else. How many tools, prompts and resources are in the views that a tenant has here. */
+/**
+ * Each user may have a different view. Bounds the number of tools, prompts and resources in one tenant's views in this
+ * isolate.
+ */
 const MAX_ITEMS_IN_VIEWS = 100_000;
-/** So there are a hundred views of a tenant with few. */
+/** With few items per view, a tenant has at most a hundred views. */
 const MIN_ITEMS_PER_VIEW = 1000;
 
 function countItems({ tools, prompts, resources, templates }: View): number {
   return Math.max(MIN_ITEMS_PER_VIEW, tools.length + prompts.length + resources.length + templates.length);
 }
 
-/** How long an offer is shown that lacks what neither KV nor the authority could bring. */
+/** How long an incomplete catalog is used, if neither KV nor the tenant object could provide a part. */
 const INCOMPLETE_MS = 5_000;
 
-/** Each deployment has its own: one isolate may serve a tenant from two, mounted under different paths. */
+/** Keyed by deployment: one isolate may serve a tenant from two Workers, mounted under different paths. */
 function getEffectivePolicy(
   { deployment }: RequestContext,
   tenant: Tenant<NewResource>,
@@ -256,10 +263,10 @@ function getCatalogCache(
   return fresh;
 }
 
-/** How long a feature may take to look after a tenant before it is asked again. */
+/** How long features may take to refresh before they are called again. */
 const REFRESH_TIMEOUT_MS = 30_000;
 
-/** What they would see. */
+/** The view that a subject would have. */
 export async function createViewFor(
   context: RequestContext,
   tenant: Tenant<NewResource>,
@@ -272,7 +279,7 @@ export async function createViewFor(
   return createView(catalog, { profile: subject.profile, scopes, hidden: getHidden(catalog, context, subject) });
 }
 
-/** Beside the request: nobody waits for it. */
+/** Runs in the background: no request waits for it. */
 function refreshFeatures(context: RequestContext, snapshot: CachedPolicy, derived: EffectivePolicy): void {
   const { features } = context.deployment;
   const refreshDeadline = (derived.refreshAt = Date.now() + REFRESH_TIMEOUT_MS);
@@ -281,7 +288,7 @@ function refreshFeatures(context: RequestContext, snapshot: CachedPolicy, derive
   context.waitUntil(
     refreshed.then(
       (times) => {
-        // Somebody may have wanted it sooner meanwhile, of which the features did not know.
+        // An earlier refresh may have been scheduled meanwhile, without the features knowing.
         derived.refreshAt = Math.min(...times, derived.refreshAt < refreshDeadline ? derived.refreshAt : Infinity);
       },
       (error: unknown) => {
@@ -291,10 +298,13 @@ function refreshFeatures(context: RequestContext, snapshot: CachedPolicy, derive
   );
 }
 
-/** So long an invocation is kept open for it; later, the next request has the features look after the tenant. */
+/** How long an invocation is kept open for a refresh. A later refresh is left to the next request. */
 const REFRESH_MAX_WAIT_MS = 10_000;
 
-/** At that time (milliseconds since the epoch), beside the request, unless they were there meanwhile. */
+/**
+ * Refreshes the features at `time` (milliseconds since the epoch), in the background, unless they were refreshed
+ * meanwhile.
+ */
 function scheduleRefresh(context: RequestContext, { tenant, derived }: TenantState, time: number): void {
   derived.refreshAt = Math.min(derived.refreshAt, time);
   const waitMs = Math.max(0, time - Date.now());
@@ -305,7 +315,8 @@ function scheduleRefresh(context: RequestContext, { tenant, derived }: TenantSta
   context.waitUntil(
     delay.then(async () => {
       if (derived.refreshAt > Date.now()) return;
-      // The document or a suspension may have changed during the wait: authorize again, and tend to the current snapshot.
+      // The document or a suspension may have changed during the wait: authorize again, and refresh under the current
+      // policy.
       const authorized = await authorizeRequest(context);
       if (isFailure(authorized)) return;
       const currentPolicy = getEffectivePolicy(context, tenant, authorized.snapshot);
@@ -356,14 +367,14 @@ async function loadCatalog(
   return (catalogCache.catalog = createTenantCatalog(catalog, tenant, snapshot, sources));
 }
 
-/** Whether whoever the credential names may come in. */
+/** Whether the principal has access. */
 function checkPrincipal(
   { rejectedPrincipal, target: { profile } }: RequestContext,
   policy: Policy,
   document: TenantDocument,
   principalResult: Principal | Failure,
 ): Principal | Failure {
-  // Nothing runs for them: what was refused to a stored call of theirs is noted.
+  // A rejected stored call runs nothing: this principal only appears in the record of the rejection.
   if (rejectedPrincipal) return rejectedPrincipal;
   return isFailure(principalResult)
     ? principalResult
@@ -394,11 +405,12 @@ function principalOf(
   }: { readonly profile: string | null; readonly mode: Mode; readonly acceptsUsers: boolean },
 ): Principal | Failure {
   if (credential.kind === "worker") return credential.principal;
-  // What is no key of ours was meant for somebody else, and a refusal has clients look for where to log in.
+  // On an open tenant, a credential that is not one of our keys was meant for another server. A rejection would make
+  // clients look for a login.
   if (mode === "open" && isUnrecognized(credential)) return ANONYMOUS;
   const memo = cacheKeyOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);
-  // A token of a person's is for one endpoint, which only the feature knows that gave it.
+  // A user's token is for one endpoint, and only the feature that issued it knows which.
   if (grant?.person && !acceptsUsers) return unauthorized(credential);
   if (!grant || (mode === "oauth" && !grant.person) || (grant.expires !== null && grant.expires <= Date.now()))
     return unauthorized(credential);

@@ -1,5 +1,5 @@
-// Owns a visit that was let in: under which snapshot, as whom, and what it sees. It is what handlers, sessions and
-// streams are handed, and it can be let in again when its lease has ended.
+// An authorized request: its policy, its principal and its view. Handlers, sessions and streams work with it, and can
+// authorize it again when its lease has ended.
 
 import { ANONYMOUS, type Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
@@ -25,7 +25,7 @@ import { readSecret } from "../tenants/cache/tenant-secrets.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** One of so many parts of a tenant's sessions is for callers with a key. */
+/** One quarter of a tenant's sessions is reserved for callers with a key. */
 const RESERVED_FRACTION = 4;
 
 export interface AuthorizationGrant {
@@ -36,7 +36,7 @@ export interface AuthorizationGrant {
   readonly document: TenantDocument;
   readonly limits: EffectiveLimits;
   readonly refreshBy: RequestScope["refreshBy"];
-  /** Lets the same visit in anew. */
+  /** Authorizes the same request again. */
   readonly reauthorize: (context: RequestContext) => Promise<AuthorizedRequest | Failure>;
 }
 
@@ -67,14 +67,14 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
     this.#reauthorize = reauthorize;
   }
 
-  /** Whether the lease lasts: until it ends, nothing that was withdrawn since it began is acknowledged to anybody. */
+  /** Whether the lease is still valid. Until it ends, no withdrawal made since its start is acknowledged to anybody. */
   get isLeased(): boolean {
     return isLeased(this.snapshot);
   }
 
   /**
-   * Looked at where something was waited for just before a handler runs: a hook, a validation. Costs one comparison while
-   * the lease holds. A failure: what the call is for was withdrawn meanwhile.
+   * Checks authorization again just before a handler runs, after a wait for a hook or a validation. Costs one
+   * comparison while the lease is valid. A failure: the call's target was withdrawn meanwhile.
    */
   async recheck(call: McpRequest, checkDocument?: DocumentCheck): Promise<Failure | undefined> {
     if (this.isLeased) return undefined;
@@ -140,7 +140,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
   get access(): View {
     return this.view;
   }
-  /** Whoever wants it is about to ask somebody who is bound there. */
+  /** Every use of `env` is about to call a binding, so it counts as a subrequest. */
   get env(): RequestContext["env"] {
     this.context.subrequestCount += 1;
     return this.context.env;
@@ -181,7 +181,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
       },
     }));
   }
-  /** What stands for the tenant in the names of what is kept outside of its authority. */
+  /** Represents the tenant in the names of data stored outside the tenant object. */
   get storageKey(): string {
     return storageKey(this.tenant, this.created);
   }
@@ -217,7 +217,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
 
 type DocumentCheck = Parameters<RequestScope["recheck"]>[1];
 
-/** Why a call cannot be had that names one thing. Lists and completions are of the whole view. */
+/** Why a call that names one thing is no longer allowed. Lists and completions concern the whole view. */
 function checkStillVisible({ method, params }: McpRequest, { handlers, view }: AuthorizedRequest): Failure | undefined {
   if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
   const [kind, verb] = method.split("/");
@@ -228,7 +228,7 @@ function checkStillVisible({ method, params }: McpRequest, { handlers, view }: A
   return isFailure(item) ? item : undefined;
 }
 
-/** As the view has it; what is no URI is under no pattern. */
+/** Normalized as in the view; an invalid URI matches no pattern. */
 function uriOf({ uri }: JsonObject): string {
   const parsed = parseUri(String(uri));
   return "uri" in parsed ? parsed.uri : "";

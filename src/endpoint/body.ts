@@ -1,4 +1,4 @@
-// Owns reading a request body once, within limits of type, size, depth and number of values, before anything looks at what it says.
+// Reads a request body once, within limits of type, size, depth and number of values, before anything interprets it.
 
 import type { Deployment } from "../deployment/deployment.ts";
 import { LIMITS } from "../limits/limit-definitions.ts";
@@ -11,18 +11,18 @@ import type { Env } from "./request-context.ts";
 
 export const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** Of every tenant; each may have a limit of its own below it. */
+/** The limit for every tenant, in bytes; each tenant may have a lower one. */
 export function getMaxBodyBytes({ MAX_BODY_BYTES }: Env): number {
   return Number(MAX_BODY_BYTES ?? LIMITS.bodyBytes.most);
 }
 
-/** Of a tenant whose document says nothing of it. */
+/** The limit for a tenant whose document sets none. */
 export function getDefaultBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
   return Number(MAX_BODY_BYTES ?? limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES);
 }
 
 const MAX_DEPTH = 128;
-/** A shorter text cannot nest deep enough to hurt. */
+/** A shorter text cannot nest deep enough to do harm. */
 const SHALLOW_CHARACTERS = 2048;
 const SHALLOW: Nesting = { containers: 0, depth: 0 };
 
@@ -41,11 +41,11 @@ export interface AcceptedTypes {
   readonly stream: boolean;
 }
 
-/** As the specification has it, and as most clients write it. */
+/** The value in the specification, which most clients send. */
 const ACCEPT_BOTH = "application/json, text/event-stream";
 const ACCEPTS_BOTH: AcceptedTypes = { json: true, stream: true };
 
-/** A missing header accepts everything and is answered with JSON, as is a bare wildcard. */
+/** A missing header accepts everything and gets JSON, as does a bare wildcard. */
 export function parseAccept(accept: string | null): AcceptedTypes {
   if (accept === ACCEPT_BOTH) return ACCEPTS_BOTH;
   if (accept === null || accept === "") return { json: true, stream: false };
@@ -68,12 +68,12 @@ const BODY_FAILURES: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failu
   },
 };
 
-/** Whoever sends too much wants to know how much may be sent. */
+/** Names the limit, so that the sender knows how much may be sent. */
 export function bodyTooLarge(most: number): Failure {
   return failure("tooLarge", `Request body too large: at most ${most} bytes`);
 }
 
-/** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
+/** A body that is not UTF-8 is not JSON: replacement characters would store something other than what was sent. */
 export async function readBodyText(body: RequestBody, most: number): Promise<string | Failure> {
   const state = await body.read(most);
   if (state === "more") return bodyTooLarge(most);
@@ -86,7 +86,7 @@ export interface ParsedBody {
   readonly value: unknown;
 }
 
-/** `hasRoom`: whether so many bytes more may be held for what is made of the text, before it is made. */
+/** `canReserve`: whether so many more bytes fit in memory, asked before the value is parsed. */
 export function parseJson(text: string, canReserve: (bytes: number) => boolean = () => true): ParsedBody | Failure {
   const { containers, depth } = text.length > SHALLOW_CHARACTERS ? nestingOf(text, MAX_CONTAINERS) : SHALLOW;
   if (depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);

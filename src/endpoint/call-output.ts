@@ -1,26 +1,27 @@
-// Owns where a running call's notifications and answer go: to its client, and from the moment a session's object stores
-// the call, into its log. Whether it is cancelled is known here. Refuses to know how its client is reached: a mouth
-// does.
+// The output of a running call: its notifications and response go to the client, or into the log once the session
+// object stores the call. Also tracks whether the call is cancelled.
 
 import type { EventSink } from "../protocol/mcp-request.ts";
 import type { Era } from "../protocol/revisions.ts";
 import { notification, type JsonObject } from "../protocol/jsonrpc.ts";
 
-/** How one call speaks to its client. */
+/** How one call reaches its client. */
 export interface ResponseChannel {
-  /** false: nobody hears it. */
+  /** Returns false if nobody receives it. */
   write(json: string): boolean;
-  /** The call is over; null: it gets no answer. */
+  /** Ends the call; null: without a response. */
   end(json: string | null): void | Promise<void>;
-  /** The handler asked to hear of its cancellation. `cancel`: to be called when the client leaves, if that cancels. */
+  /**
+   * Called when the handler first asks for its cancellation signal. `cancel`: to be called when the client disconnects,
+   * if that cancels.
+   */
   onCancelRequested?(cancel: () => void): void;
 }
 
-/** The log of a stored call. */
 export interface EventLog {
   append(json: string): void;
   finish(json: string | null): Promise<void>;
-  /** Nothing more comes from here, and the call is not over: another run goes on with it. */
+  /** Stops writing without ending the call: another run continues it. */
   abandon(): void;
 }
 
@@ -45,7 +46,7 @@ export class CallOutput implements EventSink {
     else if (!this.#isOver && this.#channel.write(json)) this.notificationCount += 1;
   }
 
-  /** Made on first use, because most handlers never ask. */
+  /** Created on first use, because most handlers never read it. */
   get cancelled(): AbortSignal {
     if (!this.#cancel) {
       this.#cancel = new AbortController();
@@ -62,18 +63,21 @@ export class CallOutput implements EventSink {
     this.#cancel?.abort();
   }
 
-  /** From now on everything goes into a log. */
+  /** Writes everything from now on into a log. */
   divert(eventLog: EventLog): void {
     this.#eventLog = eventLog;
   }
 
-  /** This invocation does not go on with the call: what is stored is left to another run, the rest ends. */
+  /** Stops the call in this invocation: a stored call is left to another run, any other call ends. */
   abandon(): void {
     this.#eventLog?.abandon();
     this.cancel();
   }
 
-  /** A cancelled request of era 2025 gets no answer. In era 2026 a closed connection cancels, so nobody reads one. */
+  /**
+   * A cancelled request of era 2025 gets no response. In era 2026 a closed connection cancels, so nobody would read a
+   * response.
+   */
   async finish(json: string): Promise<void> {
     this.#isOver = true;
     const response = this.#isCancelled && this.#era === "2025" ? null : json;
@@ -85,7 +89,7 @@ export class CallOutput implements EventSink {
 /** For runs that have no client. */
 export const NULL_CHANNEL: ResponseChannel = { write: () => false, end: () => {} };
 
-/** Nothing is said, and nobody cancels. */
+/** Discards notifications, and is never cancelled. */
 export const NULL_SINK: EventSink = {
   notify: () => {},
   get cancelled() {

@@ -1,4 +1,4 @@
-// Owns what a browser's page must be told so that it may read an answer.
+// CORS headers, without which a browser hides a response from a page's script.
 // https://fetch.spec.whatwg.org/#http-cors-protocol
 
 import { NO_STORE } from "./respond.ts";
@@ -12,7 +12,7 @@ const CORS_HEADERS = {
   ...NO_STORE,
 };
 
-/** Whatever is asked for may be sent: which headers a tenant's upstreams are sent is nobody's to learn. */
+/** Allows every requested header: the response must not reveal which headers a tenant's upstreams get. */
 export function preflight(origin: string | null, requested: string | null): Response {
   const requestedNames = (requested ?? "").toLowerCase().split(",");
   const names = requestedNames.map((name) => name.trim()).filter((name) => /^[\w!#$%&'+.^`|~-]+$/.test(name));

@@ -1,11 +1,12 @@
-// Owns the event ids from which a notification stream can go on: a version of each log of the tenant, and a digest of each list as it
-// was told. Sealed: versions count what changed in the tenant, and most of that may be hidden from whoever listens.
+// Event ids from which a notification stream can resume: the version of each of the tenant's logs, and a digest of each
+// list as last sent. Sealed, because versions count the tenant's changes, most of which may be hidden from the
+// listener.
 
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
 import type { FeedState } from "../streams/change-feed.ts";
 
 const PURPOSE = "event";
-/** Every version takes as many characters, so that an id is no longer for a larger one. */
+/** Pads every version to the same length, so that an id's length reveals nothing. */
 const DIGITS = 15;
 const UNKNOWN: FeedState = {
   versions: { definitions: -1, content: -1 },
@@ -21,13 +22,13 @@ export async function eventIdOf(ring: KeyRing, { versions, digests }: FeedState)
   return `n.${await seal(ring, PURPOSE, place.join("."))}`;
 }
 
-/** The reverse of `eventIdOf`; undefined: it did not make this id. */
+/** The inverse of `eventIdOf`; undefined if the id is not one of ours. */
 export async function parseEventId(ring: KeyRing, eventId: string): Promise<FeedState | undefined> {
   if (!eventId.startsWith("n.")) return undefined;
   const place = await unseal(ring, PURPOSE, eventId.slice(2));
   if (place === undefined) return undefined;
   const [definitions, content, tools = "", prompts = "", resources = "", ...others] = place.split(".");
-  // Another release may say more: then all that the stream knows may be old.
+  // Another release may use more fields; then all state of the stream counts as outdated.
   if (others.length > 0) return UNKNOWN;
   return {
     versions: { definitions: Number(definitions), content: Number(content) },

@@ -1,21 +1,21 @@
-// Owns the SSE that a Worker holds: bounded in silence by comments, in bytes that a reader leaves unread, and in age.
+// A server-sent events stream with limits on silence (comments keep it alive), on unread bytes, and on age.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 import { GAUGES } from "../telemetry/gauges.ts";
 import { MEMORY_BUDGET, type MemoryReservation } from "../tenants/cache/memory-budget.ts";
 
-/** How much may be written before a reader takes it; beyond that it counts as one that does not read. */
+/** How much may be written before the reader takes any; beyond that the reader counts as stalled. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
-/** What a stream holds before a reader has to take some of it. */
+/** How much the stream buffers before the reader has to take some. */
 const HIGH_WATER_BYTES = 64 * 1024;
-/** A tool may say more of its progress in one go than any reader takes. */
+/** A tool may report more progress in one go than any reader can take. */
 const BEHIND_BYTES = 1024 * 1024;
-/** Of all events that wait for their turn on one stream. */
+/** All events that wait for their turn on one stream. */
 const MAX_WAITING_CHARACTERS = 32 * 1024 * 1024;
 /** How long a reader may read nothing at all while something waits for it. */
 export const MAX_PAUSE_MS = 30_000;
 const MAX_AGE_MS = 30 * 60_000;
-/** How much an age varies, as a part of it, so that streams that began together do not end together. */
+/** Fraction by which ages vary, so that streams which began together do not end together. */
 const JITTER = 0.1;
 
 export const SSE_HEADERS = {
@@ -27,8 +27,8 @@ export const SSE_HEADERS = {
 const encoder = new TextEncoder();
 
 /**
- * One line of data: texts in JSON have no line breaks in them, and those between its tokens, which others may have
- * written, say no more than a blank does.
+ * Writes JSON as one line of data. JSON strings contain no line breaks; line breaks between tokens, which other
+ * programs may write, mean the same as a space.
  */
 export function encodeEvent(json: string, id?: string): string {
   const line = json.replace(/[\r\n]+/g, " ");
@@ -43,15 +43,21 @@ export function stopTimer(timer: Timer): void {
 
 export interface EventStreamOptions {
   readonly keepaliveMs: number;
-  /** Whether the stream ends after about half an hour. One that ends with a call has the call's time limit instead. */
+  /**
+   * Whether the stream ends after about half an hour. A stream that ends with its call has the call's time limit
+   * instead.
+   */
   readonly hasMaxAge: boolean;
-  /** The address of the reader. */
+  /** The client's address, which the memory budget counts by. */
   readonly clientAddress: string;
-  /** How much a reader may leave unread; 4 MiB when unset. */
+  /** How many bytes the client may leave unread; 4 MiB by default. */
   readonly unreadBytes?: number;
-  /** The reader is gone, or does not read. */
+  /** Called when the client has disconnected or does not read. */
   onDisconnect(): void;
-  /** The stream reached its age. It ends when this returns, so this is the last moment to write. */
+  /**
+   * Called when the stream reaches its maximum age. The stream ends when this returns, so this is the last moment to
+   * write.
+   */
   onMaxAge?(): void;
 }
 
@@ -63,7 +69,7 @@ export class EventStream {
   readonly #maxAgeTimer: Timer;
   /** Nothing can be written any more. */
   #closed = false;
-  /** It closes when what was written is read. */
+  /** The stream closes when everything written has been read. */
   #ending = false;
   #isOver = false;
   #queue: Promise<void> = Promise.resolve();
@@ -90,7 +96,7 @@ export class EventStream {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES }),
     );
-    // Headers are held back until there is a first byte, so one is written at once.
+    // The platform holds headers back until the first byte, so one is written at once.
     this.write(": open\n\n");
     this.#keepalive = setInterval(() => this.write(": keepalive\n\n"), options.keepaliveMs);
     if (!options.hasMaxAge) return;
@@ -111,22 +117,24 @@ export class EventStream {
     this.write(encodeEvent(json, id));
   }
 
-  /** Sends an id without a message, from which the client can resume, and how long it shall wait before it does. */
+  /** Sends an event id without a message, from which the client can resume, and the time to wait before doing so. */
   writePriming(id: string, retryMs: number): void {
     this.write(`retry: ${retryMs}\nid: ${id}\ndata:\n\n`);
   }
 
-  /** What its reader has not taken yet. */
+  /** Bytes that the client has not read yet. */
   get unread(): number {
     return HIGH_WATER_BYTES - (this.#controller?.desiredSize ?? HIGH_WATER_BYTES);
   }
 
-  /** Its reader is so far behind that what may be left out should be. */
+  /** The client is so far behind that optional messages should be left out. */
   get isBehind(): boolean {
     return this.unread > BEHIND_BYTES;
   }
 
-  /** Writes SSE text as it is. Ends the stream when its reader has left too much unread, or the isolate has no room. */
+  /**
+   * Writes raw SSE text. Ends the stream if the client has left too much unread, or if the isolate has no memory left.
+   */
   write(text: string): void {
     const controller = this.#controller;
     if (!controller || this.#closed) return;
@@ -138,9 +146,9 @@ export class EventStream {
   }
 
   /**
-   * Calls `write` once the reader has taken what was written before. Answers of many calls may be large and come at
-   * once: a reader that takes one after the other must not count as one that does not read. `characters`: about how
-   * much `write` will write.
+   * Calls `write` once the client has read what was written before. Responses of many calls may be large and come at
+   * once: a client that reads one after the other must not count as stalled. `characters`: about how much `write` will
+   * write.
    */
   writeInTurn(characters: number, write: () => void): Promise<void> {
     if (this.#queuedCharacters > MAX_WAITING_CHARACTERS) this.#giveUp();
@@ -164,7 +172,7 @@ export class EventStream {
     }
   }
 
-  /** Gives the reader up when it reads nothing at all for too long. */
+  /** Ends the stream if the client reads nothing at all for too long. */
   #watchForStall(): void {
     if (this.#stallTimer !== undefined) return;
     const { unread } = this;
@@ -175,7 +183,7 @@ export class EventStream {
     }, MAX_PAUSE_MS);
   }
 
-  /** There is room again: the reader has taken nearly everything. */
+  /** There is room again: the client has read nearly everything. */
   #onPull(): void {
     stopTimer(this.#stallTimer);
     this.#stallTimer = undefined;
@@ -190,7 +198,7 @@ export class EventStream {
     this.#disconnect();
   }
 
-  /** Nothing more is written. What is large and was not read yet counts, and is waited for, until it is. */
+  /** Stops writing. Large unread data still counts in the memory budget, and the stream waits for it to be read. */
   end(): void {
     if (!this.#stop()) return;
     this.#ending = true;

@@ -1,4 +1,5 @@
-// Owns what an exception becomes: the error table's answer, and for the unknown an id to find it by in the logs.
+// Converts an exception to a failure: one of the error table, or, if unknown, one with an id by which to find it in the
+// logs.
 
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -9,7 +10,7 @@ import { isUnreleased, isTransientError } from "../tenants/cache/retry-if-idempo
 const MIN_RETRY_S = 5;
 const SPREAD_S = 10;
 
-/** Whole seconds after which to come again, jittered: who is refused at the same moment does not come back at the same moment. */
+/** Seconds until a retry, jittered: clients rejected at the same moment must not all return at the same moment. */
 export function jitteredRetryAfter(): number {
   return MIN_RETRY_S + Math.floor(Math.random() * (SPREAD_S + 1));
 }
@@ -17,7 +18,7 @@ export function jitteredRetryAfter(): number {
 export function failureOf(error: unknown, request: Request): Failure {
   if (error instanceof AppError && error.cause === undefined) return error.toFailure();
   const data = { requestId: requestIdOf(request) };
-  // What stood behind it is in the logs.
+  // Its cause is in the logs.
   if (error instanceof AppError) return { data, ...error.toFailure() };
   return isTransientError(error)
     ? {

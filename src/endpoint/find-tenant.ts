@@ -1,5 +1,5 @@
-// Finds the tenant that a request is for: by path, or by the hostname that a tenant has to itself. Nothing is stored for an
-// unknown name.
+// Finds the tenant that a request is for: by path, or by the tenant's own hostname. Nothing is stored for an unknown
+// name.
 
 import { hostnameOf } from "../auth/origin.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
@@ -20,27 +20,30 @@ export interface HostEnv extends DirectoryEnv, HostVars {}
 type FoundTenant = Tenant<NewResource> | undefined;
 type DeclaredTenants = Pick<Deployment, "tenants" | "tenantResolver">;
 
-/** undefined: no such tenant. Rejects where the author's function could not say whether there is one. */
+/**
+ * Returns undefined if there is no such tenant. Rejects if the author's function could not say whether there is one.
+ */
 export async function findTenant(env: HostEnv, deployment: DeclaredTenants, id: string): Promise<FoundTenant> {
   const inCode = deployment.tenants.get(id);
   if (inCode) return inCode;
   if (!isTenantId(id)) return undefined;
   const cachedPolicy = peekPolicy(id);
-  // One that another deployment of this isolate declares in its code is none of this one's.
+  // A tenant that another deployment of this isolate declares in code is unknown in this one.
   if (cachedPolicy && !cachedPolicy.inCode) return createManagedTenant(id, cachedPolicy.placement);
   return deployment.tenantResolver?.peek(id) ?? lookUpTenant(env, deployment, id);
 }
 
 async function lookUpTenant(env: HostEnv, deployment: DeclaredTenants, id: string): Promise<FoundTenant> {
   const { tenantResolver } = deployment;
-  // Whom the author's function knows, KV does not.
+  // KV does not list the tenants that the author's function resolves.
   const {
     entry,
     isCached: isRemembered,
     isDeleting: isEnding,
   } = await (tenantResolver ? lookupTenant : lookupPlacedTenant)(env, id);
   if (entry) return createManagedTenant(id, entry);
-  // The directory remembers nothing of names in code, and who asks the author about this one has no answer yet.
+  // The directory does not cache names that are tenants in code, and a running call of the author's function has no
+  // result yet.
   const isNone = isEnding || (isRemembered && tenantResolver?.isResolving(id) !== true);
   return isNone ? undefined : resolveByAuthor(env, deployment, id);
 }
@@ -51,18 +54,18 @@ async function resolveByAuthor(env: HostEnv, { tenantResolver }: DeclaredTenants
     resolved = await tenantResolver?.resolve(id, env);
     return resolved;
   } finally {
-    // What the directory does not know may be one all the same, or nobody could say.
+    // A name unknown to the directory may still be a tenant, or the author's function may have failed.
     if (resolved !== undefined) forgetName(id);
   }
 }
 
-/** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
+/** The id of the tenant that owns the request's hostname; null: the hostname is the Worker's own. */
 export async function tenantOfHost(env: HostEnv, headers: Headers): Promise<string | null> {
   const host = env.TENANT_HOST ? headers.get("host") : null;
   if (host === null) return null;
   const hostname = hostnameOf(host);
   const id = tenantIdInHostname(hostname, env);
   if (id !== undefined) return id;
-  // Not asked of the directory: a tenant may have claimed it before it was the Worker's.
+  // Not looked up in the directory: a tenant may have claimed the hostname before it became the Worker's.
   return isWorkerHostname(hostname, env) ? null : tenantOfHostname(env, hostname);
 }

@@ -1,5 +1,5 @@
-// Owns running one call to its encoded answer: where exceptions end, and where the lease is looked at for the last time
-// before a method runs.
+// Runs one call to its encoded response. Exceptions end here, and the lease is checked here for the last time before a
+// method runs.
 
 import type { CompletedCall } from "../deployment/deployment.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
@@ -19,7 +19,7 @@ const NO_MEMORY: Failure = {
   retryAfter: MEMORY_RETRY_AFTER_S,
 };
 
-/** Never rejects: an exception becomes an answer that says no more than the error table does. */
+/** Never rejects: an exception becomes an error response that says no more than the error table does. */
 export async function handleRequest(authorized: AuthorizedRequest, call: McpRequest): Promise<EncodedResponse> {
   const concurrency = concurrencyOf(authorized);
   const { concurrentCalls } = authorized.limits;
@@ -47,7 +47,10 @@ function resultTooLong(authorized: AuthorizedRequest): Failure {
   return failure("refused", message, { limit: "resultBytes", most });
 }
 
-/** What is longer than the tenant's limit, or than what can be held until the client has read it, is not sent. */
+/**
+ * Replaces a response that exceeds the tenant's limit, or the memory available until the client has read it, by an
+ * error.
+ */
 function checkResultSize(
   authorized: AuthorizedRequest,
   { id, revision: { era } }: McpRequest,
@@ -57,13 +60,14 @@ function checkResultSize(
   if (!isWithin(json, authorized.limits.resultBytes)) return encodeFailure(id, resultTooLong(authorized), era);
   if (json.length <= SMALL_BYTES) return encoded;
   const holder = authorized.context.clientAddress;
-  // One answer may take more than half of it all, and nobody else's place: what they hold already counts twice.
+  // One client's response may take more than half of the whole budget, but not another client's share: the client's
+  // earlier reservations count twice.
   return MEMORY_BUDGET.fits(json.length + MEMORY_BUDGET.reservedFor(holder))
     ? { ...encoded, clientAddress: holder }
     : encodeFailure(id, NO_MEMORY, era);
 }
 
-/** Of a character that is no ASCII, UTF-8 takes up to three bytes: only then they are counted. */
+/** UTF-8 takes up to three bytes for a UTF-16 code unit; the exact count is taken only if that could exceed `most`. */
 export function isWithin(json: string, most: number): boolean {
   if (json.length * 3 <= most) return true;
   return json.length <= most && encoder.encode(json).byteLength <= most;
@@ -78,7 +82,7 @@ async function runMethod(authorized: AuthorizedRequest, call: McpRequest): Promi
     : dispatch(call, handlers);
 }
 
-/** Where nobody that is around calls was reached, because nothing was found, they are told now. */
+/** If nothing was found, no `around` hook has run yet; the hooks run now, with the rejection. */
 async function runWithAround(authorized: AuthorizedRequest, call: McpRequest): Promise<CallOutcome> {
   const lookup = { isFound: false };
   const outcome = await runMethod(authorized, { ...call, lookup });
@@ -86,7 +90,10 @@ async function runWithAround(authorized: AuthorizedRequest, call: McpRequest): P
   return outcome;
 }
 
-/** The answer, when whoever hears of calls was told: of a stored call, which may run several times, by the run that ends it. */
+/**
+ * Resolves to the response after the observers of calls have been notified. For a stored call, which may run several
+ * times, only the final run notifies them.
+ */
 export async function reportCompleted(
   completed: CompletedCall & { readonly requestScope: AuthorizedRequest; readonly call: McpRequest },
 ): Promise<EncodedResponse> {
@@ -100,13 +107,13 @@ export async function reportCompleted(
   return response;
 }
 
-/** The same for a call that was counted when it came in. */
+/** Runs a call that already counts towards the limit of concurrent calls. */
 export async function handleCountedRequest(authorized: AuthorizedRequest, call: McpRequest): Promise<EncodedResponse> {
   const { context } = authorized;
   context.beginWork();
   context.method = call.method;
   try {
-    // Whoever was let in may have waited since, for a session or for others in its batch.
+    // The request may have waited since its authorization, for a session or for other messages of its batch.
     const reauthorized = authorized.isLeased ? authorized : await authorizeRequest(context);
     if (isFailure(reauthorized))
       return await reportCompleted({
@@ -118,7 +125,7 @@ export async function handleCountedRequest(authorized: AuthorizedRequest, call: 
       ? runWithAround(reauthorized, call)
       : runMethod(reauthorized, call));
     const encoded = encodeOutcome(call.id, outcome, call.revision, reauthorized.view.server);
-    // Its event is told when the visit is done.
+    // The request's event is emitted when all its work is done.
     return await reportCompleted({
       requestScope: reauthorized,
       call,

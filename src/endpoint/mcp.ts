@@ -1,4 +1,4 @@
-// Owns the MCP endpoint: one POST from its headers to its answer, in both eras. The numbered steps are its whole way.
+// The MCP endpoint: one POST from its headers to its response, in both eras. The numbered steps are the whole path.
 
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import { classify } from "../protocol/classify.ts";
@@ -32,7 +32,7 @@ import { respondEach } from "./respond-each.ts";
 import { respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** How a POST is answered once its caller is known and its body read. */
+/** Responds to a POST once its caller is authorized and its body is read. */
 export type BodyHandler = (
   authorized: AuthorizedRequest,
   accepted: AcceptedTypes,
@@ -41,7 +41,7 @@ export type BodyHandler = (
 
 export async function handlePost(context: RequestContext, maxBytes: number, respond: BodyHandler): Promise<Response> {
   const { request } = context;
-  // 1. What the headers alone refuse. The body of a request that is refused is not read.
+  // 1. Check the headers. The body of a request that fails is not read.
   const body = new RequestBody(
     request,
     MESSAGE_MIN_RATE,
@@ -56,13 +56,13 @@ export async function handlePost(context: RequestContext, maxBytes: number, resp
   context.retainBody(body);
   let text: string | Failure | undefined;
   try {
-    // 2. Who calls. Before this, nothing that was sent is answered.
+    // 2. Authorize the caller. Before this, no part of the body is answered.
     let authorized = await authorizeRequest(context);
     if (isFailure(authorized)) {
       body.discard();
       return respondFailure(context.era, undefined, toRejection(context, authorized));
     }
-    // 3. The body, read once. The client decides how long that takes, so rights may have ended meanwhile.
+    // 3. Read the body, once. The client decides how long that takes, so rights may have ended meanwhile.
     const readStart = Date.now();
     text = await readBodyText(body, Math.min(maxBytes, context.maxBodyBytes));
     if (!authorized.isLeased || Date.now() > readStart + SLOW_BODY_MS) authorized = await authorizeRequest(context);
@@ -73,7 +73,7 @@ export async function handlePost(context: RequestContext, maxBytes: number, resp
     const response = await respond(authorized, accepted, parsed);
     return accepted.json ? response : await respondAsStream(response);
   } catch (error) {
-    // Clients wait for an answer with the id of their request, and ignore any other.
+    // Clients wait for a response with the id of their request, and ignore any other.
     context.onError(error);
     text ??= await readBodyText(body, Math.min(maxBytes, context.maxBodyBytes)).catch(() => failure("parseError"));
     return respondEach(request, text, failureOf(error, request));
@@ -82,26 +82,26 @@ export async function handlePost(context: RequestContext, maxBytes: number, resp
   }
 }
 
-/** A body that took longer may have outlived the key with which it came, as it may its lease. */
+/** A body that takes longer may outlive the key it came with, as well as the lease. */
 const SLOW_BODY_MS = 1000;
 
 export const handleBody: BodyHandler = async (authorized, accepted, body) => {
   const { inbound, era, request } = authorized.context;
-  // 4. Every message counts towards the limits.
+  // 4. Count every message towards the limits.
   const limitFailures = await rateLimit(authorized, body.value);
   const session = sseSessionIdOf(request, era);
-  // The answers to a batch on another connection are not here, so it is taken or refused as a whole.
+  // The responses to a batch on an SSE connection are sent elsewhere, so the batch is accepted or rejected as a whole.
   const rejection = session !== null || !isPerMessage(limitFailures) ? firstRejection(limitFailures) : undefined;
   if (rejection) return respondFailure(era, requestIdOfBody(body.value), rejection);
   if (session !== null) return answerSsePost(authorized, session, body);
-  // 5. Which era, which dialect, or why not.
+  // 5. Determine the era and the dialect, or the reason for a rejection.
   const classified = classify(body.value, inbound);
   switch (classified.kind) {
     case "rejected":
       return respondFailure(classified.era, classified.id, classified.failure);
     case "ignored":
       return respondAccepted();
-    // 6. The answer, in its era.
+    // 6. Respond in the request's era.
     case "request2026":
       return answer2026(authorized, accepted, classified);
     case "message2025":
@@ -114,13 +114,13 @@ export const handleBody: BodyHandler = async (authorized, accepted, body) => {
   }
 };
 
-/** Counts like a message: otherwise what is no JSON could be sent without end. */
+/** Counts towards the limits like a message: otherwise a client could send invalid JSON without end. */
 async function respondUnparsed(authorized: AuthorizedRequest, reason: Failure): Promise<Response> {
   const limitFailure = firstRejection(await rateLimit(authorized, undefined));
   return respondFailure(authorized.context.era, undefined, limitFailure ?? reason);
 }
 
-/** The id of a request that is refused before it is classified. */
+/** The id of a request that is rejected before it is classified. */
 export function requestIdOfBody(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;

@@ -1,4 +1,4 @@
-// Owns the notification streams that a client opens: GET with a session in era 2025, subscriptions/listen in era 2026.
+// Notification streams: GET with a session in era 2025, `subscriptions/listen` in era 2026.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
@@ -30,15 +30,17 @@ import { authorizeRequest } from "./authorize-request.ts";
 import type { AuthorizedRequest } from "./authorized-request.ts";
 import type { Session } from "../sessions/session-id.ts";
 
-/** A client that left is only noticed when something is written to it, and costs a socket until then. */
+/** A disconnected client is noticed only when something is written to it, and costs a socket until then. */
 const KEEPALIVE_MS = 22_000;
 const RETRY_MS = 1000;
-/** Small, because many streams share an isolate's memory. News of all that one may subscribe to takes half of it. */
+/**
+ * Small, because many streams share an isolate's memory. Notifications of all possible subscriptions take half of it.
+ */
 const UNREAD_BYTES = 1024 * 1024;
 /** The result with which the server ends a `subscriptions/listen`. */
 const LISTEN_RESULT = { resultType: "complete" } as const;
 
-/** Answers `subscriptions/listen` with a stream. A failure: nothing was opened. */
+/** Answers `subscriptions/listen` with a stream. A failure: no stream was opened. */
 export async function answerListen(
   authorized: AuthorizedRequest,
   { id, filter }: { readonly id: RequestId; readonly filter: ListenFilter },
@@ -65,7 +67,7 @@ export async function answerListen(
   return stream.events.respond();
 }
 
-/** Answers a session's GET with its one stream. `from`: what an earlier such stream was told, to go on from there. */
+/** Answers a session's GET with its one stream. `from`: the state of an earlier stream, to resume from. */
 export async function answerStandalone(
   authorized: AuthorizedRequest,
   session: Session,
@@ -93,13 +95,13 @@ export async function answerStandalone(
   return stream.events.respond();
 }
 
-/** A session is told of every list, and of the resources that it subscribed to. */
+/** A session is notified of changes to every list, and of the resources that it subscribed to. */
 export async function sessionFilter(sessionStubs: SessionStubs, session: Session): ReturnType<FeedHost["filter"]> {
   const uris = await withRetries(() => sessionStubs.sessionObject(session).subscriptions());
   return { tools: true, prompts: true, resources: true, uris: new Map(uris as [string, string][]) };
 }
 
-/** As `Feed.start`. A stream that cannot begin is none. */
+/** Like `ChangeFeed.start`, but ends the stream if the feed cannot start. */
 async function startFeed(
   { feed, events }: NotificationStream,
   from: FeedState | undefined,
@@ -114,7 +116,7 @@ async function startFeed(
 
 const STREAMS_RETRY_MS = 30_000;
 
-/** Ends a stream that did not begin. `status`: what `Feed.start` refused with. */
+/** Ends a stream that did not begin. `status`: the status of `ChangeFeed.start`. */
 export function rejectStream(authorized: AuthorizedRequest, events: EventStream, status: number): Failure {
   events.end();
   if (status === 403) return failure("forbidden");
@@ -124,24 +126,27 @@ export function rejectStream(authorized: AuthorizedRequest, events: EventStream,
 
 export interface StreamOptions {
   readonly listener: { readonly session: string | null; readonly profile: string | null; readonly principal: string };
-  /** false: it lives as long as its client wants it. */
+  /** false: the stream lasts as long as its client wants. */
   readonly hasMaxAge: boolean;
   readonly unreadBytes?: number;
   filter: FeedHost["filter"];
-  /** Whether each event has an id from which another stream can go on. */
+  /** Whether each event has an id from which another stream can resume. */
   readonly resumable?: boolean;
-  /** `id`: of the event, where the stream is resumable. */
+  /** `id`: the event's id, if the stream is resumable. */
   send(events: EventStream, method: string, params: Record<string, unknown>, id: string | undefined): void;
-  /** Said before the server ends the stream of its own accord. */
+  /** Writes the last message before the server ends the stream of its own accord. */
   sendFinal(events: EventStream): void;
-  /** The stream is over because its client left or its feed ended; not called when it reached its age. */
+  /**
+   * The stream is over because its client disconnected or its feed ended. Not called when the stream reaches its
+   * maximum age.
+   */
   onClose?(): void;
 }
 
 export interface NotificationStream {
   readonly events: EventStream;
   readonly feed: ChangeFeed;
-  /** Tells what happened since the feed started, and from now on everything at once. */
+  /** Sends the notifications since the feed started, and from now on each at once. */
   begin(): void;
 }
 
@@ -206,7 +211,7 @@ export function openNotifications(authorized: AuthorizedRequest, options: Stream
   return { events, feed, begin: startGate.open };
 }
 
-/** What happens before it is opened waits, so that it comes after the messages with which a stream begins. */
+/** Queues notifications until it is opened, so that they follow the messages with which a stream begins. */
 function createStartGate() {
   let queue: (() => void)[] | undefined = [];
   return {
@@ -221,7 +226,7 @@ function createStartGate() {
   };
 }
 
-/** What a stream is told of content that is gone with its tenant: it has to look again, and is not let in. */
+/** Stands for the changes of content that was deleted with its tenant: the stream authorizes again, and is rejected. */
 const TENANT_DELETED: Changes = {
   version: 0,
   updated: [],
@@ -260,11 +265,11 @@ async function streamAccessOf(authorized: AuthorizedRequest, interests: SourceSu
   };
 }
 
-/** null: whoever listens is not let in any more. */
+/** Returns null if the listener is no longer authorized. */
 async function reauthorizeStream({ context }: AuthorizedRequest, revision: number): Promise<AuthorizedRequest | null> {
   const authorized = await authorizeRequest(context, { minPolicyRevision: revision });
   if (!isFailure(authorized)) return authorized;
-  // An authority that cannot be reached has withdrawn nothing: the stream tries again, and tells nothing meanwhile.
+  // An unreachable tenant object has withdrawn nothing: the stream tries again, and sends nothing meanwhile.
   if (authorized.error === "unavailable") throw new AppError("busy");
   return null;
 }

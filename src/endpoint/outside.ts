@@ -1,5 +1,6 @@
-// Owns what the author's own code does with a tenant where nobody calls: in `scheduled`, `queue`, a webhook. It is let in, limited
-// and blocked as any caller is, under a name that none of them can have. Refuses questions: there is nobody to ask.
+// Access to a tenant from the author's own code without a client: in `scheduled`, `queue` or a webhook. Such calls are
+// authorized, limited and suspended like a client's, as a principal that no client can have. Handlers cannot ask
+// questions here: there is no client.
 
 import { workerPrincipal, type Principal } from "../auth/principal.ts";
 import { publishChanges, type Announcement } from "../handlers/publish-changes.ts";
@@ -31,14 +32,17 @@ import { rateLimit, firstRejection } from "./rate-limit.ts";
 import { TenantError } from "./tenant-error.ts";
 import { withTelemetry, RequestContext, type Invocation } from "./request-context.ts";
 
-/** Whom a call is made for: the principal `worker ID`. It needs no key, in whichever mode the tenant is. */
+/**
+ * The caller that a call is made for: it runs as the principal `worker ID`. It needs no key, in any mode of the tenant.
+ */
 export interface NamedCaller {
-  /** 1 to 200 of A-Z, a-z, 0-9 and _ . : @ / + - */
+  /** 1 to 200 characters of A-Z, a-z, 0-9 and _ . : @ / + - */
   readonly id: string;
-  /** What handlers read as `ctx.principal.subject`. */
+  /** Handlers read it as `ctx.principal.subject`. */
   readonly subject?: string;
-  /** Names of the tenant's scopes, which limit what is seen; absent: nothing does. */
+  /** Names of the tenant's scopes, which limit what the call can see. Default: no limit. */
   readonly scopes?: readonly string[];
+  /** The profile whose view the call uses. Default: the tenant without a profile. */
   readonly profile?: string;
 }
 
@@ -46,26 +50,32 @@ export interface CallAs {
   readonly as: NamedCaller;
 }
 
+/** The result of a tool, as a client would get it. `isError`: the tool reported an error in `content`. */
 export interface CalledTool {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonObject;
   readonly isError?: boolean;
 }
 
-/** A tenant for code outside of a call. What a request would be refused rejects with a `TenantError`. */
+/**
+ * A tenant, for code outside a call. Methods reject with a `TenantError` where a request would get an error response.
+ */
 export interface TenantOutside {
-  /** As `ctx.announce`. */
+  /** Announces changes to listening clients, like `ctx.announce`. */
   announce(changed: Announcement): Promise<void>;
-  /** As `ctx.resources`, all of them, within the tenant's limits. */
+  /** All of the tenant's resources, like `ctx.resources`, within the tenant's limits. */
   readonly resources: ResourceStore;
   /**
-   * Resolves when what the author's function said before is in force nowhere any more, streams included: at once where
-   * nobody was served lately, else when the last lease has ended. For a function in `tenants`; others never change.
+   * Makes a changed result of your `tenants` function take effect. Resolves when the previous result is no longer used
+   * anywhere, streams included: at once if no request was served lately, else when the last lease has ended. Only
+   * needed with a `tenants` function; other definitions never change.
    */
   invalidate(): Promise<void>;
-  /** Runs a tool as a request would have it run. What a tool says went wrong is a result with `isError`. */
+  /** Runs a tool as a client's request would. A tool error is a result with `isError`. */
   callTool(name: string, args: JsonObject | undefined, how: CallAs): Promise<CalledTool>;
+  /** Reads a resource as a client's request would. Binary contents are base64 in `blob`. */
   readResource(uri: string, how: CallAs): Promise<{ readonly contents: readonly JsonObject[] }>;
+  /** Gets a prompt as a client's request would. */
   getPrompt(
     name: string,
     args: Readonly<Record<string, string>> | undefined,
@@ -73,7 +83,7 @@ export interface TenantOutside {
   ): Promise<{ readonly description?: string; readonly messages: readonly JsonObject[] }>;
 }
 
-/** For what needs no view but that of everything. */
+/** For operations that need only a view of everything. */
 const SYSTEM_PRINCIPAL = workerPrincipal("itself");
 
 const STORE_METHODS = "list get read write delete search tags uris".split(" ") as (keyof ResourceStore)[];
@@ -87,7 +97,7 @@ export function tenantOutside(location: TenantLocation): TenantOutside {
     );
   const store = async () => {
     const authorized = await authorizeAsPrincipal(location, SYSTEM_PRINCIPAL);
-    // Nothing that the author hides from callers is hidden from the author.
+    // Resources that the author hides from callers are visible to the author.
     const { resourcePatterns: _hidden, ...sight } = authorized.view;
     const { storageKey, limits } = authorized;
     return createViewStore(
@@ -114,7 +124,7 @@ export function tenantOutside(location: TenantLocation): TenantOutside {
   };
 }
 
-/** Of scopes, too: blanks and braces tell views apart. */
+/** Also for scopes: spaces and braces would make the keys of views ambiguous. */
 const NAME = /^[\w.:@/+-]{1,200}$/;
 
 function principalOf({ id, subject, scopes }: NamedCaller): Principal {
@@ -125,7 +135,10 @@ function principalOf({ id, subject, scopes }: NamedCaller): Principal {
   return workerPrincipal(id, { subject, scopes });
 }
 
-/** An object that is away is said as a request would be told; what its author has to change is thrown as it is. */
+/**
+ * Reports an unreachable object in the words of a request's error. Errors that the author has to fix are thrown as they
+ * are.
+ */
 async function withTenantErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -137,7 +150,7 @@ async function withTenantErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
+/** Does not authorize: the tenant may be gone, and that may be the change. */
 async function waitUntilChanged(location: TenantLocation): Promise<void> {
   if (!isTenantId(location.id)) return;
   const remainingMs = await withTimeout(
@@ -147,7 +160,7 @@ async function waitUntilChanged(location: TenantLocation): Promise<void> {
   await scheduler.wait(remainingMs);
 }
 
-/** To nobody, until the tenant is found. */
+/** Without a tenant until one is found. */
 function createContext(
   { deployment, env, ctx, id }: TenantLocation,
   principal: Principal,
@@ -165,7 +178,7 @@ function createContext(
   });
 }
 
-/** As nobody who calls: for what the Worker does for the tenant by itself. */
+/** Authorizes the Worker itself, for its own work on the tenant. */
 export function authorizeAsSystem(location: TenantLocation): Promise<AuthorizedRequest> {
   return authorizeAsPrincipal(location, SYSTEM_PRINCIPAL);
 }
@@ -186,11 +199,12 @@ async function authorizeAsPrincipal(
   }
   const authorized = await authorizeRequest(context);
   if (!isFailure(authorized)) return authorized;
-  // A client is not told this. What acts here is known, so nothing else is ever unauthorized.
+  // Clients do not get this detail. This caller needs no credential, so "unauthorized" can only mean that there is no
+  // such tenant.
   throw new TenantError(authorized.error === "unauthorized" && isFailure(unknownTenant) ? unknownTenant : authorized);
 }
 
-/** What a handler gets and gives is JSON, as if it had come from a client and gone to one. */
+/** Arguments and results pass through JSON, as if they came from a client and went to one. */
 async function runCallAs(authorized: AuthorizedRequest, method: string, params: JsonObject): Promise<never> {
   const body = parseJson(JSON.stringify(params));
   if (isFailure(body)) throw new TenantError(body);

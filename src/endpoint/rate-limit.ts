@@ -1,5 +1,5 @@
-// Owns holding what comes in against the limits: every message counts, whatever becomes of it, once and where it comes
-// in. Refuses to know the numbers: src/limits does.
+// Counts incoming messages against the limits. Every message counts once, on arrival, whatever becomes of it. The
+// numbers are in src/limits.
 
 import type { Deployment } from "../deployment/deployment.ts";
 import { resolveLimits, type EffectiveLimits } from "../limits/limit-definitions.ts";
@@ -20,13 +20,15 @@ import { AppError } from "../protocol/app-error.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import { withTimeout } from "../tenants/cache/with-timeout.ts";
 
-/** One for all tenants and deployments of this isolate. Bound: twice MOST_METERS of limiter.ts. */
+/** Shared by all tenants and deployments of this isolate. Bound: twice MAX_METERS of rate-limiter.ts. */
 const limiter = new RateLimiter();
 
-/** For one message a failure, for a batch one for each message that is over a limit; undefined: none is. */
+/**
+ * One message: a failure. A batch: one for each message that is over a limit. undefined: no message is over a limit.
+ */
 export type RateLimitResult = Failure | readonly (Failure | undefined)[] | undefined;
 
-/** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
+/** `value`: the parsed body; undefined for invalid JSON and for requests without a body. */
 export async function rateLimit(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
   const result = await limitAndCheckStepUp(authorized, value);
   if (result && (authorized.around ?? authorized.context.deployment.onCallCompleted))
@@ -38,7 +40,7 @@ async function limitAndCheckStepUp(authorized: AuthorizedRequest, value: unknown
   const result = await limitByCount(authorized, value);
   if (!authorized.document.auth) return result;
   const { requireStepUp: asks } = authorized.context.deployment.features.find((feature) => feature.requireStepUp) ?? {};
-  // What wants another credential keeps all that came with it from running: an HTTP status is of the whole.
+  // A request for another credential has an HTTP status, which applies to the whole body: nothing in it runs.
   return asks?.(authorized, value) ?? result;
 }
 
@@ -81,7 +83,7 @@ async function limitBatch(
   return failures.some((one) => one !== undefined) ? failures : undefined;
 }
 
-/** For what is no message, of somebody of whom only the address is known. */
+/** Counts a request that is not a message, by the caller's address alone. */
 export async function limitAddress(
   context: RequestContext,
   created: string,
@@ -91,22 +93,22 @@ export async function limitAddress(
   return createLimitFailure(await limiter.take(caller, undefined, Date.now(), edgeOf(context)));
 }
 
-/** The failure for the whole of what was sent, where it cannot be taken in part. */
+/** The failure for the whole body, where it cannot be accepted in part. */
 export function firstRejection(result: RateLimitResult): Failure | undefined {
   return isPerMessage(result) ? result.find((one) => one !== undefined) : result;
 }
 
-/** Whether it speaks of each message of a batch. */
+/** Whether the result has one entry for each message of a batch. */
 export function isPerMessage(result: RateLimitResult): result is readonly (Failure | undefined)[] {
   return Array.isArray(result);
 }
 
-/** What counts the requests of this caller that run in this isolate. */
+/** Counts the caller's requests that run in this isolate. */
 export function concurrencyOf(authorized: AuthorizedRequest): ConcurrencyCounter {
   return limiter.concurrencyOf(callerOf(authorized), Date.now());
 }
 
-/** For a limit of what is there at once. */
+/** The failure for a limit on concurrent use. */
 export function concurrencyFailure(authorized: AuthorizedRequest, name: LimitName, waitMs = 1000): Failure {
   return toLimitFailure(authorized, { name, most: authorized.limits[name], waitMs }) as Failure;
 }
@@ -114,8 +116,8 @@ export function concurrencyFailure(authorized: AuthorizedRequest, name: LimitNam
 const COUNTED_FAILURES: ReadonlySet<ErrorKey> = new Set(["unauthorized", "unknownTenant", "forbiddenOrigin"]);
 
 /**
- * What a caller is told whose tenant or credential is none: after too many of them only that, whichever it is. Whoever
- * asks for what exists learns nothing from the count either, because both count alike.
+ * The response for an unknown tenant or credential. After too many of them, the response is the same for both. Counting
+ * reveals nothing about which tenants exist, because both count alike.
  */
 export function toRejection(context: RequestContext, reason: Failure): Failure {
   if (!COUNTED_FAILURES.has(reason.error)) return reason;
@@ -125,12 +127,12 @@ export function toRejection(context: RequestContext, reason: Failure): Failure {
   );
 }
 
-/** Whether nothing more is looked up for this address. */
+/** A failure if this address has had too many rejections; then nothing more is looked up for it. */
 export function checkBlockedAddress(deployment: Deployment, { headers }: Request): Failure | undefined {
   return createLimitFailure(limiter.checkRefusals(addressOf(headers), defaultLimitsOf(deployment), Date.now()));
 }
 
-/** By what the author wrote: whoever tells of a request gives it a deployment of its own. */
+/** Keyed by the catalog: a feature that records requests gives each request a deployment of its own. */
 const defaultLimits = new WeakMap<Deployment["catalog"], EffectiveLimits>();
 
 function defaultLimitsOf({ catalog }: Deployment): EffectiveLimits {
@@ -144,7 +146,7 @@ function callerOf({ tenant, principal, context, limits, snapshot: { created } }:
   return { tenant, created, id: isAnonymous ? context.clientAddress : principal.id, isAnonymous, limits };
 }
 
-/** Under the name that its source gives it: a tool has one limit under all its names. */
+/** The tool's name in its source: a tool has one limit under all its names. */
 function toolOf({ view }: AuthorizedRequest, message: unknown): string | undefined {
   if (!isObject(message) || message.method !== "tools/call" || !isObject(message.params)) return undefined;
   const { name } = message.params;
@@ -152,7 +154,7 @@ function toolOf({ view }: AuthorizedRequest, message: unknown): string | undefin
   return item && !isFailure(item) ? item.target.name : undefined;
 }
 
-/** What a daily limit counts: it begins anew at midnight, and not so many seconds after the first call. */
+/** The window of a daily limit, which starts anew at midnight UTC, not a day after the first call. */
 const DAY_S = 86_400;
 
 function createLimitFailure(exceeded: undefined): undefined;
@@ -172,7 +174,7 @@ function createLimitFailure(exceeded: LimitRejection | undefined): Failure | und
 
 const edges = new WeakMap<NonNullable<LimitEnv["RATE_LIMITS"]>, PlatformRateLimiter>();
 
-/** A limiter that cannot be asked limits nobody: the isolate's own buckets go on. */
+/** If the platform's limiter fails, it limits nobody; the isolate's own buckets still apply. */
 function edgeOf(context: RequestContext): PlatformRateLimiter | undefined {
   const { RATE_LIMITS: binding } = context.env;
   if (!binding) return undefined;
@@ -192,11 +194,11 @@ function edgeOf(context: RequestContext): PlatformRateLimiter | undefined {
   return edge;
 }
 
-/** One for all tenants of this isolate. Bound: MOST_COUNTS of daily-calls.ts. */
+/** Shared by all tenants of this isolate. Bound: MAX_COUNTS of daily-calls.ts. */
 const daily = new DailyCalls();
 const RETRY_S = 5;
 
-/** Counts one call of a tool towards the day. */
+/** Counts one call of a tool towards the daily limits. */
 export function limitDaily(
   authorized: AuthorizedRequest,
   caller: DailyCaller,
@@ -235,7 +237,7 @@ function createDailyAuthority(authorized: AuthorizedRequest): DailyAuthority {
   };
 }
 
-/** Tells the features that hear of limits which one somebody met. */
+/** Reports an exceeded limit to the features that observe limits. */
 export function notifyLimitExceeded(
   authorized: AuthorizedRequest,
   exceeded: Pick<LimitRejection, "name" | "most">,

@@ -1,5 +1,5 @@
-// Owns telling what an author has around calls of those that are refused before they find what they name: unknown,
-// hidden, suspended, over a limit. Refuses to let it change the refusal.
+// Runs the author's `around` hooks for calls that are rejected before their target is found: unknown, hidden,
+// suspended, over a limit. The hooks cannot change the rejection.
 
 import { runAroundForRejection } from "../handlers/around.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
@@ -14,7 +14,7 @@ import type { AuthorizedRequest } from "./authorized-request.ts";
 
 const HANDLER_METHODS: ReadonlySet<unknown> = new Set(["tools/call", "prompts/get", "resources/read"]);
 
-/** Whether it is of what authors write. */
+/** Whether the method runs a handler that an author wrote. */
 export function isHandlerMethod({ method }: Pick<McpRequest, "method">): boolean {
   return HANDLER_METHODS.has(method);
 }
@@ -29,7 +29,7 @@ export function runAroundForRejected(
   return runAroundForRejection({ name: calledName(authorized, call), call, requestScope: authorized, args }, rejection);
 }
 
-/** Of what was counted: of each message that is over a limit. Features that hear of calls hear of it, too. */
+/** Reports each message that is over a limit, to the `around` hooks and to the features that observe calls. */
 export async function reportLimited(
   authorized: AuthorizedRequest,
   value: unknown,
@@ -37,7 +37,7 @@ export async function reportLimited(
 ): Promise<void> {
   const revision = authorized.context.era === "2026" ? REVISION_2026 : DEFAULT_REVISION;
   const messages = Array.isArray(value) ? (value as unknown[]) : [value];
-  // Side by side: each may take its time.
+  // In parallel: each hook may take its time.
   await Promise.all(
     messages.map(async (message, at) => {
       const rejection = isFailure(result) ? result : result[at];
@@ -56,7 +56,7 @@ export async function reportLimited(
   );
 }
 
-/** As what answers would be called, else as it was written. */
+/** The name of the target if the view has it, else the client's text, made printable. */
 function calledName({ view }: AuthorizedRequest, { method, params }: Pick<McpRequest, "method" | "params">): string {
   const { name = params.uri } = params;
   if (typeof name !== "string") return "";
@@ -65,10 +65,10 @@ function calledName({ view }: AuthorizedRequest, { method, params }: Pick<McpReq
   return item && !isFailure(item) ? item.target.name : toPrintableName(name);
 }
 
-/** Of a name that nobody gave. */
+/** Limit for a name of the client's choice. */
 const MAX_CHARACTERS = 256;
 
-/** Logs and terminals have it next. */
+/** The name goes to logs and terminals. */
 function toPrintableName(name: string): string {
   return name.slice(0, MAX_CHARACTERS).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }

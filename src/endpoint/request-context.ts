@@ -1,5 +1,5 @@
-// Owns a visit: a request at a tenant's door, with everything that it says and nothing that its tenant's authority
-// knows. Every way in begins with one, and `enter` lets it in.
+// The context of one request to a tenant's endpoint: everything known before the tenant object is asked. Every entry
+// point creates one, and `authorizeRequest` authorizes it.
 
 import type { AppUser } from "../auth/app-user.ts";
 import type { Credential } from "../auth/credential.ts";
@@ -35,46 +35,48 @@ import type { HostEnv } from "./find-tenant.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
 
 export interface LimitEnv {
-  /** Optional: Cloudflare's limiter, which all isolates of a location share. See wrangler.toml. */
+  /** Optional: Cloudflare's rate limiter, which all isolates of a location share. See wrangler.toml. */
   readonly RATE_LIMITS?: RateLimit;
 }
 
-/** What a Worker must bind; see wrangler.toml. A feature may want more. */
+/** The bindings that a Worker must have; see wrangler.toml. Features may need more. */
 export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv {
-  /** Bytes; 4 MiB when unset. */
+  /** Largest request body, in bytes; 4 MiB by default. */
   readonly MAX_BODY_BYTES?: string;
 }
 
-/** What the platform hands to one invocation. */
+/** The arguments that the platform passes to one invocation. */
 export interface Invocation {
   readonly request: Request;
   readonly env: Env;
   readonly ctx: { waitUntil(work: Promise<unknown>): void };
-  /** Whom the app named that mounts the Worker. */
+  /** The user that the mounting app authenticated. */
   readonly user?: AppUser;
-  /** Where a feature tells of requests. */
+  /** Set if a feature records requests. */
   readonly telemetry?: RequestTelemetry | undefined;
 }
 
-/** Where a visit is headed. */
 export interface EndpointTarget {
   readonly tenant: string;
   readonly profile: string | null;
-  /** What follows `/mcp` in the URL under which this is shown. */
+  /** The part after `/mcp` of the URL under which the endpoint is shown. */
   readonly path: string;
-  /** No tenant was named: it is the default one. */
+  /** The request named no tenant, so this is the default one. */
   readonly isDefaultTenant?: boolean;
-  /** It was named by a hostname of its own. */
+  /** The request named the tenant by its own hostname. */
   readonly isOwnHostname?: boolean | undefined;
 }
 
 export interface RequestTarget extends EndpointTarget {
   readonly credential: Credential;
-  /** A failure: there is no such tenant. It is what a private tenant would answer. */
+  /**
+   * A failure if there is no such tenant; it equals the response of a private tenant, so that nobody can probe for
+   * tenants.
+   */
   tenantResult: Tenant<NewResource> | Failure;
 }
 
-/** What a client may have the log say. */
+/** Limits what a client can write to the log. */
 const LOGGABLE_METHOD = /^[\w/]{1,64}$/;
 
 export class RequestContext implements ObservedContext {
@@ -89,23 +91,23 @@ export class RequestContext implements ObservedContext {
   #inbound: InboundHeaders | undefined;
   #body: RequestBody | undefined;
   #activeWork = 0;
-  /** About how often it asked objects and others: what it does for long is asked to go on elsewhere. */
+  /** Approximate number of subrequests so far. Long work moves to another invocation before the platform's limit. */
   subrequestCount = 0;
-  /** How large its tenant lets a body be, from when it was let in. */
+  /** The tenant's largest body, from its authorization on. */
   maxBodyBytes = DEFAULT_LIMITS.bodyBytes;
-  /** The tenant's, from when it was let in. */
+  /** The tenant's limits, from its authorization on. */
   limits: EffectiveLimits = DEFAULT_LIMITS;
-  /** Of a stored call, whose request is gone: whose what it keeps is. */
+  /** For a stored call, whose request is gone: the owner of what the call stores. */
   owner: string | undefined;
-  /** Of a stored call that was refused when it was to go on: who was let in with it, in whose words that is noted. */
+  /** For a stored call that was rejected on resumption: the principal that started it, for the records. */
   rejectedPrincipal: Principal | undefined;
-  /** Undefined until it was let in. */
+  /** Undefined until the request is authorized. */
   requestScope: ViewScope | undefined;
-  /** Set where the body was wrapped: how its calls are answered. */
+  /** Set if the body is an envelope; answers its calls. */
   envelope: GatewayEnvelope | undefined;
-  /** The body as it came; undefined before it was read, and where there is no request. */
+  /** The body as received; undefined before it is read, and if there is no request. */
   sentText: string | undefined;
-  /** Of the call that was begun last. */
+  /** The method of the call that started last. */
   method: string | undefined;
 
   constructor(deployment: Deployment, invocation: Invocation, target: RequestTarget) {
@@ -123,12 +125,12 @@ export class RequestContext implements ObservedContext {
     return this.target.tenant;
   }
 
-  /** Whose something is that is kept: of those without a credential, by where they come from. */
+  /** The owner of stored data. Anonymous callers are told apart by a hash of their address. */
   async ownerOf(principal: string): Promise<string> {
     return principal === ANONYMOUS.id ? (this.owner ?? hashAddress(this.clientAddress)) : principal;
   }
 
-  /** What the headers say of the message. Read once: each header that is read is a step out of JavaScript. */
+  /** The protocol headers. Parsed once, because each header read crosses from JavaScript into the runtime. */
   get inbound(): InboundHeaders {
     return (this.#inbound ??= parseInboundHeaders(this.request.headers));
   }
@@ -137,7 +139,7 @@ export class RequestContext implements ObservedContext {
     return eraOfVersion(this.inbound.version);
   }
 
-  /** By which callers without a credential are told apart. */
+  /** Tells callers without a credential apart. */
   get clientAddress(): string {
     return (this.#clientAddress ??= addressOf(this.request.headers));
   }
@@ -147,28 +149,31 @@ export class RequestContext implements ObservedContext {
     return isFailure(tenantResult) ? DEFAULT_PLACEMENT : tenantResult.placement;
   }
 
-  /** A stub of the tenant's authority, which belongs to one request. `incarnation`: absent to ask who has the name. */
+  /**
+   * A stub of the tenant object, usable in one request only. Without `incarnation`, the stub reaches the current holder
+   * of the name.
+   */
   stub(incarnation: TenantUid = ANY_UID): TenantStub {
     this.subrequestCount += 1;
     return stubOf(this.env, { id: this.tenant, placement: this.placement, uid: incarnation });
   }
 
-  /** The same of the object that keeps the tenant's content. */
+  /** The same for the object that stores the tenant's content. */
   contentStub(incarnation: TenantUid): TenantStub {
     this.subrequestCount += 1;
     return contentStubOf(this.env, { id: this.tenant, placement: this.placement, uid: incarnation });
   }
 
   /**
-   * Whether a lease is one of the tenant that this visit is to: the one that had the name when it came. Whoever is let in
-   * again later, because their body or their stream took long, does not find another in its place.
+   * Whether a lease belongs to the tenant that had the name when the request arrived. After a long body or stream, a
+   * request must not be authorized for another tenant that has taken the name since.
    */
   isSameTenant(incarnation: TenantUid): boolean {
     this.#tenantUid ??= incarnation;
     return this.#tenantUid === incarnation;
   }
 
-  /** Whether it is known what the tenant is, as long as this lease lasts. In an author's code that never changes. */
+  /** Whether the tenant's definition is known for this lease. A definition in the author's code never changes. */
   isTenantResolved(snapshot: CachedPolicy): boolean {
     const { tenantResolver } = this.deployment;
     const { tenantResult } = this.target;
@@ -178,13 +183,13 @@ export class RequestContext implements ObservedContext {
     return resolved !== undefined;
   }
 
-  /** From now on this body is held, until whoever works on it is done. */
+  /** Holds the body until all work on it has ended. */
   retainBody(body: RequestBody): void {
     this.#body = body;
     this.#activeWork += 1;
   }
 
-  /** One more works on what came in. Each has to say `done`. */
+  /** Counts a piece of work on the request. Each call needs an `endWork`. */
   beginWork(): void {
     this.#activeWork += 1;
   }
@@ -228,7 +233,7 @@ function parseInboundHeaders(headers: Headers): InboundHeaders {
     : { version, session: headers.get("mcp-session-id"), method: null, name: null };
 }
 
-/** The same where a feature tells of requests: then it leaves a trail. */
+/** Adds telemetry to the invocation if a feature records requests. */
 export function withTelemetry({ observe, hooks }: Deployment, invocation: Invocation): Invocation {
   if (!observe || invocation.telemetry) return invocation;
   const { request, env, ctx } = invocation;

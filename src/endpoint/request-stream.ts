@@ -1,14 +1,19 @@
-// Owns the stream that one request's answer may become: JSON until something is said before the answer, or two to three seconds
-// are over, then events. Knows what it means in each era that the client is gone.
+// The stream that one request's response may become. The response is JSON until a notification precedes it, or until
+// two to three seconds have passed; then it is a stream of events. Handles a disconnected client as each era requires.
 
 import { addressOf } from "../limits/address.ts";
 import type { Era } from "../protocol/revisions.ts";
 import { CallOutput, type ResponseChannel } from "./call-output.ts";
 import { EventStream } from "./event-stream.ts";
 
-/** Shorter in era 2026, where a closed connection cancels the call, and is only seen when something is written. */
+/**
+ * Shorter in era 2026: there a closed connection cancels the call, and it is only detected when something is written.
+ */
 const KEEPALIVE_MS: Readonly<Record<Era, number>> = { "2025": 20_000, "2026": 5000 };
-/** How long a 2025 call goes on after its client left. Production ends the invocation then, local workerd would not. */
+/**
+ * How long a 2025 call continues after its client disconnected. In production the platform ends the invocation then;
+ * local workerd would not.
+ */
 const ORPHAN_MS = 30_000;
 
 export class RequestStream implements ResponseChannel {
@@ -29,7 +34,7 @@ export class RequestStream implements ResponseChannel {
     this.isAccepted = isAccepted;
   }
 
-  /** Sets the sink of the call that ends when its client is gone. */
+  /** Sets the output of the call that ends when its client disconnects. */
   setOutput(sink: CallOutput): void {
     this.#sink = sink;
   }
@@ -63,7 +68,7 @@ export class RequestStream implements ResponseChannel {
     this.#onDisconnect = listener;
   }
 
-  /** Resolves when the answer has become a stream. */
+  /** Resolves when the response has become a stream. */
   whenStarted(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#events) resolve();
@@ -71,7 +76,7 @@ export class RequestStream implements ResponseChannel {
     });
   }
 
-  /** Makes the answer a stream, unless it is one, the client accepts none, or the answer went out already. */
+  /** Makes the response a stream, unless it is one, the client accepts none, or the response was sent already. */
   start(): void {
     if (this.#events || !this.isAccepted || this.#isAnswered) return;
     this.#events = new EventStream({
@@ -88,10 +93,11 @@ export class RequestStream implements ResponseChannel {
     this.#onStart?.();
   }
 
-  /** The answer went out as JSON: what is said after it is dropped. */
+  /** The response was sent as JSON: later notifications are dropped. */
   close(): void {
     this.#isAnswered = true;
-    // The platform keeps what listens to a request for longer than the call lasts, which must not keep all of the call.
+    // The platform keeps a request's abort listeners for longer than the call lasts; they must not keep the whole call
+    // in memory.
     this.#cancel = undefined;
     this.#sink = undefined;
   }
@@ -105,7 +111,6 @@ export class RequestStream implements ResponseChannel {
   }
 }
 
-/** The sink of a call that is answered on this stream. */
 export function createRequestOutput(stream: RequestStream, era: Era): CallOutput {
   const sink = new CallOutput(stream, era);
   stream.setOutput(sink);

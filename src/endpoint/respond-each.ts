@@ -1,5 +1,5 @@
-// Owns answering everything in a body alike, whatever it asks: each request with its own id, because clients wait for
-// nothing else. For a Worker that can serve nobody, and for what failed before a message was looked at.
+// Answers every request in a body with the same error and its own id, because clients wait for nothing else. For a
+// Worker that cannot serve, and for errors before a message is processed.
 
 import { MAX_BATCH } from "../protocol/classify.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";

@@ -1,4 +1,4 @@
-// Owns the one place where MCP answers become HTTP responses.
+// The one place where MCP responses become HTTP responses.
 
 import { encodeFailure, type EncodedResponse } from "../protocol/dispatch.ts";
 import { eraOfVersion, type Era } from "../protocol/revisions.ts";
@@ -10,13 +10,16 @@ import type { RequestStream } from "./request-stream.ts";
 import { MEMORY_BUDGET, SMALL_BYTES } from "../tenants/cache/memory-budget.ts";
 import { DeadlineWatcher, type WaitUntilContext } from "../streams/deadline-watcher.ts";
 
-/** What is answered is for who asked, now. Objects that are always the same, because every answer takes one. */
+/**
+ * Responses are for one caller and one moment, so they must not be cached. Shared objects, because every response uses
+ * one.
+ */
 export const NO_STORE = { "cache-control": "no-store" };
 const JSON_HEADERS = { "content-type": "application/json", ...NO_STORE };
 const JSON_INIT = { status: 200, headers: JSON_HEADERS };
 const ACCEPTED_INIT = { status: 202, headers: NO_STORE };
 const NOTHING_INIT = { status: 204, headers: NO_STORE };
-/** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
+/** RFC 6750, section 3: a rejection names the kind of credential that is required. */
 export const BEARER_CHALLENGE = 'Bearer realm="tenantry"';
 
 export function eraOf(request: Request): Era {
@@ -25,12 +28,12 @@ export function eraOf(request: Request): Era {
 
 const errorKeys = new WeakMap<Response, ErrorKey>();
 
-/** Why a response refuses what was asked with an HTTP status of its own. */
+/** The error for which a response has an HTTP error status. */
 export function errorKeyOf(response: Response): ErrorKey | undefined {
   return errorKeys.get(response);
 }
 
-/** `page`: says the same to a person. */
+/** `page`: the HTML version of the rejection. */
 export function copyErrorKey(rejection: Response, page: Response): Response {
   const error = errorKeys.get(rejection);
   if (error) errorKeys.set(page, error);
@@ -77,7 +80,7 @@ export function respondNothing(): Response {
   return new Response(null, NOTHING_INIT);
 }
 
-/** For a client that accepts streams alone: the same answer as the one event of a stream. */
+/** For a client that accepts only streams: the same response as the one event of a stream. */
 export async function respondAsStream(response: Response): Promise<Response> {
   if (response.status !== 200 || response.headers.get("content-type") !== JSON_HEADERS["content-type"]) return response;
   const headers = new Headers(response.headers);
@@ -92,7 +95,10 @@ export interface RespondOptions {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */
+/**
+ * Responds with JSON if the response is ready soon and no notification precedes it, else with a stream that ends with
+ * the response.
+ */
 export async function respondWhenReady(
   pending: Promise<EncodedResponse>,
   responding: RespondOptions,
@@ -115,8 +121,8 @@ export async function respondWhenReady(
 const encoder = new TextEncoder();
 
 /**
- * A large answer is sent as fast as its client reads it, and its bytes are counted until then; a client that reads nothing ends it. A
- * short one is sent as it is: what a connection itself takes in is not counted.
+ * Sends a large response as fast as its client reads it, and counts its bytes in the memory budget until then; a client
+ * that reads nothing is disconnected. A short response is sent directly: connection buffers are not counted.
  */
 function createBody(json: string, holder?: string): string | ReadableStream<Uint8Array> {
   if (json.length <= SMALL_BYTES) return json;
@@ -156,13 +162,13 @@ function createBody(json: string, holder?: string): string | ReadableStream<Uint
 
 const SLOW_AFTER_MS = 2000;
 
-/** Apart from others, because all that wait here wait equally long. Bound: what requests under way wait for. */
+/** Separate from other deadlines, because all waiters here wait equally long. Bound: the requests in progress. */
 const SLOW_RESPONSES = new DeadlineWatcher();
 
 /**
- * Runs it once, in the caller's own invocation, if the work is still under way then; work that ends sooner costs no timer. It may be a
- * second later. The work waits for I/O or has a timer of its own, because the platform ends an invocation that waits for nothing.
- * Gives what takes it back.
+ * Runs `run` once, in the caller's own invocation, if the work is still in progress after `SLOW_AFTER_MS`; work that
+ * ends sooner costs no timer. May run up to a second late. The work must wait for I/O or a timer of its own, because
+ * the platform ends an invocation that waits for nothing. Returns a function that cancels.
  */
 function runIfSlow(invocation: WaitUntilContext, now: number, run: () => void): () => void {
   let isOver = false;

@@ -1,4 +1,4 @@
-// The steps before the endpoint of a tenant: host, hops, tenant, origin, HTTP method.
+// The steps before a tenant's endpoint: host, hops, tenant, origin, HTTP method.
 
 import { parseCredential, cacheKeyOf, type Credential } from "../auth/credential.ts";
 import { isHostAllowed, isOriginAllowed } from "../auth/origin.ts";
@@ -18,20 +18,20 @@ import { toRejection, checkBlockedAddress } from "./rate-limit.ts";
 import { eraOf, errorKeyOf, respondFailure, copyErrorKey } from "./respond.ts";
 import { withTelemetry, RequestContext, type EndpointTarget, type Env, type Invocation } from "./request-context.ts";
 
-/** `owner`: the tenant whose hostname was asked. */
+/** `hostnameTenant`: the tenant that owns the requested hostname. */
 export function parseTarget(
   hostnameTenant: string | null,
   { defaultTenant, authenticate }: Deployment,
   first: string | undefined,
   second: string | undefined,
 ): EndpointTarget | undefined {
-  // On a hostname of its own a tenant has profiles under /mcp, and no other tenant can be named.
+  // On a tenant's own hostname, profiles are under /mcp, and no other tenant can be named.
   if (hostnameTenant !== null) {
     return second === undefined
       ? { tenant: hostnameTenant, profile: first ?? null, path: pathOf(first), isOwnHostname: true }
       : undefined;
   }
-  // An app may say which tenant is meant.
+  // An app's `authenticate` may choose the tenant.
   const tenant = first ?? defaultTenant ?? (authenticate && NO_TENANT.tenant);
   if (tenant === undefined) return undefined;
   return { tenant, profile: second ?? null, path: pathOf(tenant, second), isDefaultTenant: first === undefined };
@@ -44,19 +44,19 @@ function pathOf(first: string | undefined, second?: string): string {
 
 function checkHostAndHops({ headers }: Request, env: Env, hops: number): Failure | undefined {
   if (!isHostAllowed(headers, env)) return failure("forbiddenHost");
-  // A tool that calls our own URLs may call itself.
+  // A tool that calls one of our own URLs may call itself.
   if (hops <= MAX_HOPS) return undefined;
   const loopMessage = `Refused: the request went through ${MAX_HOPS} Workers, which looks like a circle of tools`;
   return failure("invalidRequest", loopMessage);
 }
 
-/** What is done with the methods of HTTP, once it is known that the tenant may be asked for. */
+/** The handlers of the HTTP methods, after the checks of host, tenant and origin. */
 export interface Endpoint {
   post(context: RequestContext, maxBodyBytes: number): Promise<Response>;
   nonPost(context: RequestContext): Promise<Response>;
 }
 
-/** The same where whoever calls may be one whom the app knows that mounts the Worker: it is asked first. */
+/** Like `serve`, but first asks the mounting app's `authenticate` for its user. */
 export async function serveWithAppUser(
   deployment: Deployment,
   invocation: Invocation,
@@ -67,7 +67,7 @@ export async function serveWithAppUser(
   const isAuthenticatedByApp = deployment.authenticate && target && request.method !== "OPTIONS";
   if (!isAuthenticatedByApp || !isHostAllowed(request.headers, env))
     return serve(deployment, invocation, target, endpoint);
-  // What the app reads of it is a credential, wherever it stands.
+  // Anything that the app reads from the request may be a credential, so the connection must be secure.
   const insecure = transportErrorOf(deployment, request);
   if (insecure) return rejectRequest(deployment, request, insecure);
   const result = await authenticateWithApp(deployment, invocation);
@@ -76,7 +76,7 @@ export async function serveWithAppUser(
     return serve(deployment, { ...invocation, user: result }, targetOfUser(result, target), endpoint);
   }
   cancelBody(request);
-  // Where the Worker lets every tenant's pages ask, the tenant is not even looked for.
+  // If the Worker's origin list allows the origin for every tenant, the tenant is not even looked up.
   const isOriginListed = isOriginAllowed(request.headers.get("origin"), env);
   const send = async () => result;
   return serve(deployment, invocation, isOriginListed ? NO_TENANT : target, { post: send, nonPost: send });
@@ -109,18 +109,19 @@ async function serveTenant(
 ): Promise<Response> {
   const { request, env } = invocation;
   const { headers } = request;
-  // 1. Hosts, before anything is looked at.
+  // 1. The host, before anything else.
   const rejection = checkHostAndHops(request, env, hopsOf(headers));
   if (rejection) return rejectRequest(deployment, request, rejection);
   if (!target) return respondNotFound(deployment, request);
   const origin = headers.get("origin");
   const isOriginListed = isOriginAllowed(origin, env);
-  // The same for every name and origin, so that it tells of none: what is asked afterwards is refused.
+  // The same preflight response for every name and origin, so that it reveals none of them; the actual request is
+  // rejected afterwards.
   if (request.method === "OPTIONS") {
     cancelBody(request);
     return preflight(origin, headers.get("access-control-request-headers"));
   }
-  // 2. The tenant; for an unknown name nothing is stored.
+  // 2. The tenant. Nothing is stored for an unknown name.
   const { tenant: id, profile, path, isOwnHostname: isHosted } = target;
   const credential = credentialFrom(invocation);
   const earlyRejection = rejectEarly(deployment, id, credential, request);
@@ -135,11 +136,11 @@ async function serveTenant(
     credential,
     tenantResult,
   });
-  // 3. Origins, which a tenant may add to.
+  // 3. The origin; a tenant may allow more origins.
   if (!isOriginListed && !(await isOriginAllowedByTenant(context, origin))) {
     return rejectRequest(deployment, request, toRejection(context, failure("forbiddenOrigin")));
   }
-  // 4. The method.
+  // 4. The HTTP method.
   const response = await callEndpoint(endpoint, context);
   return withOrigin(response, origin);
 }
@@ -159,14 +160,17 @@ function transportErrorOf({ features }: Deployment, request: Request): Failure |
   return features.find((one) => one.transportError)?.transportError?.(request);
 }
 
-/** A failure: neither the directory nor an authority is asked who this is: too many were refused there, or others listen. */
+/**
+ * A failure rejects the request before the directory or a tenant object is asked: the address had too many rejections,
+ * or the connection is not secure.
+ */
 function rejectEarly(
   deployment: Deployment,
   id: string,
   credential: Credential,
   request: Request,
 ): Failure | undefined {
-  // Whoever listens must not learn from the answer what the credential was worth.
+  // An eavesdropper must not learn from the response whether the credential was valid.
   const transportError = credential.kind === "none" ? undefined : transportErrorOf(deployment, request);
   if (transportError) return transportError;
   const cacheKey = cacheKeyOf(credential);
@@ -178,7 +182,10 @@ function rejectEarly(
   return mayExist ? undefined : checkBlockedAddress(deployment, request);
 }
 
-/** Where only keys are let in, who brings none is refused anyway: asked about, it would be seen that there is such a tenant. */
+/**
+ * Whether a request without a cached key may be authorized. If a tenant accepts only keys, a request without one is
+ * rejected anyway; asking its tenant object would reveal that the tenant exists.
+ */
 function mayAdmitWithoutKey(
   { tenants, tenantResolver }: Deployment,
   id: string,
@@ -193,7 +200,10 @@ function mayAdmitWithoutKey(
   );
 }
 
-/** Also true where a private tenant refuses the credential: that answer is the one of an unknown name, with any origin. */
+/**
+ * Also true if a private tenant rejects the credential: then the response equals that for an unknown name, with any
+ * origin.
+ */
 async function isOriginAllowedByTenant(context: RequestContext, origin: string | null): Promise<boolean> {
   const { request, deployment } = context;
   if (origin !== null && deployment.pages?.isOwnOrigin(request, origin)) return true;
@@ -205,7 +215,8 @@ async function isOriginAllowedByTenant(context: RequestContext, origin: string |
 }
 
 export function respondNotFound(deployment: Deployment, request: Request): Response {
-  // A client that was refused, and told of no login, tries to register: what stands here is the last that its person reads.
+  // A client that was rejected without a login hint tries to register. This response is the last message that its user
+  // sees.
   const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
   const unknown = isRegistering
     ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
@@ -213,7 +224,7 @@ export function respondNotFound(deployment: Deployment, request: Request): Respo
   return rejectRequest(deployment, request, unknown);
 }
 
-/** Refuses what was not read. */
+/** Rejects a request whose body was not read. */
 export function rejectRequest(deployment: Deployment, request: Request, reason: Failure): Response {
   cancelBody(request);
   return reject(deployment, request, reason);
@@ -226,7 +237,7 @@ export function reject({ pages, path }: Deployment, request: Request, reason: Fa
     : rejection;
 }
 
-/** Whether it comes from a browser's address bar. */
+/** Whether the request comes from a browser's address bar. */
 export function isBrowserNavigation({ method, headers }: Request): boolean {
   return (method === "GET" || method === "HEAD") && (headers.get("accept") ?? "").toLowerCase().includes("text/html");
 }

@@ -1,6 +1,6 @@
-// The entrypoint by which objects have work done in an invocation of its own: a session's a stored call, the platform's a step of a
-// rollout. Only the same Worker reaches it, so nobody outside starts anything. Also what the platform says of the Worker before
-// there is a request.
+// The entrypoint by which Durable Objects run work in an invocation of its own: a session object a stored call, the
+// platform object a step of a rollout. Only the same Worker can call it, so nobody outside can start such work. Also
+// gives access to the Worker's bindings outside a request.
 
 import { env, waitUntil, WorkerEntrypoint } from "cloudflare:workers";
 import type { Bindings } from "../deployment/deployment.ts";
@@ -13,7 +13,7 @@ export class StoredRuns extends WorkerEntrypoint<Env> implements StoredRunsBindi
   async run(order: ResumeRequest): Promise<string | undefined> {
     const request = new Request("https://tenantry.internal/run");
     const resuming = resumeCall(getWorker, { request, env: this.env, ctx: this.ctx }, order);
-    // The object that started the run may be reset meanwhile. The run goes on, and the object's next instance has its
+    // The session object may be reset meanwhile. The run continues, and the object's next instance takes over its
     // socket.
     this.ctx.waitUntil(resuming);
     return resuming;
@@ -27,10 +27,10 @@ export class StoredRuns extends WorkerEntrypoint<Env> implements StoredRunsBindi
   }
 }
 
-/** What is under way in whichever event of the Worker this runs in, whether or not its code handed a context on. */
+/** The current event of the Worker, for code that was not passed a context. */
 export const CURRENT_EVENT: { waitUntil(work: Promise<unknown>): void } = { waitUntil };
 
-/** What the Worker is bound to, before there is a request. */
+/** The Worker's bindings, available before the first request. */
 export function getBindings(): Bindings {
   return env as unknown as Bindings;
 }

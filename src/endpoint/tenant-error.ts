@@ -1,20 +1,19 @@
-// Owns why code outside of a call was refused something of a tenant: by the same table as callers are. Refuses to know what.
-
 import { ERRORS, type ErrorKey, type Failure } from "../protocol/errors.ts";
 
-/** A key of the table of errors, such as `unknownTenant`, `suspended`, `limited` or `unavailable`. */
+/** An error code, such as `unknownTenant`, `suspended`, `limited` or `unavailable`. See docs/errors.md. */
 export type TenantErrorCode = ErrorKey;
 
 interface TenantErrorInit extends Pick<Failure, "error" | "message" | "data"> {
   readonly retryAfter?: number | undefined;
 }
 
-/** What everything rejects with that `tenant(env, id)` offers, where a request would be answered with an error. */
+/** Thrown by everything that `tenant(env, id)` offers, in the cases where a request would get an error response. */
 export class TenantError extends Error {
   override readonly name = "TenantError";
   readonly code: TenantErrorCode;
+  /** `data` of the error that a request would get; undefined if there is none. */
   readonly data: unknown;
-  /** Seconds after which it may go better. */
+  /** Seconds after which a retry may succeed; undefined if a retry is no use. */
   readonly retryAfter: number | undefined;
 
   constructor({ error, message = ERRORS[error].message, data, retryAfter }: TenantErrorInit) {

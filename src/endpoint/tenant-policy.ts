@@ -1,5 +1,5 @@
-// Owns holding the tenant that a visit is to: under a lease, and as the author's function says where one does; or what is
-// answered where there is none. Refuses to let anybody in.
+// Gets the cached policy of a request's tenant under a lease, resolving the tenant with the author's function if there
+// is one. Does not authenticate anybody.
 
 import { isUnrecognized, keyHashOf, cacheKeyOf, type Credential } from "../auth/credential.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -28,13 +28,13 @@ import { MAX_DEADLINE_MS, DeadlineWatcher } from "../streams/deadline-watcher.ts
 import { SingleFlight } from "../tenants/cache/single-flight.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
 
-/** The tenant's object cannot be reached. Never 401 or 404: clients would log in again, or drop their session. */
+/** The tenant object cannot be reached. Never 401 or 404: clients would log in again, or drop their session. */
 export function tenantUnavailable(error?: unknown): Failure {
   const message = isUnreleased(error) ? UNRELEASED : "Service unavailable: this tenant cannot be served right now";
   return { ...failure("unavailable", message), retryAfter: jitteredRetryAfter() };
 }
 
-/** Takes the lease without letting anybody in. A failure: nobody is let in now. */
+/** Gets the policy without authenticating the request. A failure: the request cannot be authorized now. */
 export async function getTenantPolicy(context: RequestContext, revision = 0): Promise<CachedPolicy | Failure> {
   const { tenantResult: tenant } = context.target;
   if (isFailure(tenant)) return tenant;
@@ -49,14 +49,14 @@ export async function getTenantPolicy(context: RequestContext, revision = 0): Pr
   }
 }
 
-/** What the author's function says under this lease, where nobody in this isolate has asked it yet. */
+/** Calls the author's function under this lease, unless this isolate has its result already. */
 async function resolveUnderLease(context: RequestContext, snapshot: CachedPolicy): Promise<CachedPolicy | Failure> {
   if (context.isTenantResolved(snapshot)) return snapshot;
   const { tenantResolver: resolver } = context.deployment;
   const wasDeclared = resolver?.peek(context.tenant);
   const resolved = await resolver?.resolveUnderLease(snapshot, context.env);
   if (!resolved) {
-    // Its streams look for themselves when they hear that something changed. Each isolate says so once.
+    // The tenant's streams check their rights again when they hear of a change. Each isolate announces the change once.
     if (wasDeclared) context.waitUntil(createRpcClient(context.stub(snapshot.created), policyStore).changed());
     evictPolicy(context.tenant);
     return resolveMissingTenant(context, false, 0);
@@ -65,20 +65,20 @@ async function resolveUnderLease(context: RequestContext, snapshot: CachedPolicy
     context.target.tenantResult = resolved;
     return snapshot;
   }
-  // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
+  // The function took longer than a lease lasts: a withdrawal made meanwhile may already be in force.
   const renewed = await getOrFetchPolicy(context, resolved);
   if (!renewed || !context.isSameTenant(renewed.created)) return resolveMissingTenant(context, false, 0);
   resolver?.renew(snapshot, renewed);
   return resolveUnderLease(context, renewed);
 }
 
-/** What is answered where the URL is no endpoint's, whatever tenants there are. */
+/** Response for a URL that is no endpoint's; it does not depend on which tenants exist. */
 export function noEndpoint({ request, deployment }: Pick<RequestContext, "request" | "deployment">): Failure {
   const { origin } = new URL(request.url);
   return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${deployment.path}/mcp/{tenant}`);
 }
 
-/** What is answered for a name that no tenant has: what a private tenant answers, unless no tenant can have the name. */
+/** Response for an unknown name: the same as a private tenant's, unless no tenant can have the name. */
 export function unknownTenantFailure(
   context: Pick<RequestContext, "request" | "deployment">,
   id: string,
@@ -88,8 +88,8 @@ export function unknownTenantFailure(
 }
 
 /**
- * The tenant that was meant is not there any more, though this isolate or KV thought so: the directory knows where another one of
- * its name is. `isAbsent`: nobody was where it was looked for.
+ * The tenant is gone, although this isolate or KV still listed it. The directory says where another tenant of the same
+ * name is. `isAbsent`: there was no tenant at the expected location.
  */
 async function resolveMissingTenant(
   context: RequestContext,
@@ -105,12 +105,12 @@ async function resolveMissingTenant(
 }
 
 const INVALID_KEY = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
-/** Said by the form of the header alone, whatever tenants and keys there are. */
+/** Depends on the form of the header alone, not on which tenants and keys exist. */
 const NOT_A_KEY =
   "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, with the key alone, which begins with tnt_";
 
 /**
- * The same refusal for a name that does not exist as for one that is protected.
+ * The same rejection for an unknown name and for a protected tenant, so that nobody can probe for tenants.
  * https://datatracker.ietf.org/doc/html/rfc6750#section-3.1
  */
 export function unauthorized(credential: Credential): Failure {
@@ -121,7 +121,7 @@ export function unauthorized(credential: Credential): Failure {
   return { ...failure("unauthorized", message), challenge: `${BEARER_CHALLENGE}, error="invalid_token"` };
 }
 
-/** undefined: the authority has no such tenant. `revision`: the least revision of the policy that will do. */
+/** Returns undefined if the tenant object has no such tenant. `revision`: the minimum revision of the policy. */
 async function getOrFetchPolicy(
   context: RequestContext,
   tenant: Tenant<NewResource>,
@@ -138,24 +138,29 @@ function getCachedPolicy({ id }: Tenant<NewResource>, revision: number): CachedP
   return cached && cached.version >= revision ? cached : undefined;
 }
 
-/** Whether the authority was asked about this credential already, or need not be, because it cannot be a key. */
+/**
+ * Whether the tenant object has checked this credential already, or need not, because the credential cannot be a key.
+ */
 export function isCredentialChecked({ checkedKeys: asked }: CachedPolicy, credential: Credential): boolean {
   const memo = cacheKeyOf(credential);
   return memo === undefined || asked.has(memo);
 }
 
-/** How many leases and keys are asked for at a time before somebody asks once more than needed. */
+/** How many leases and keys can be requested at a time. Beyond that, one may be requested once more than needed. */
 const MAX_FLIGHTS = 4000;
 
 const flights = new LruMap<SingleFlight<CachedPolicy | undefined>>(MAX_FLIGHTS);
 
-/** Those who ask for the same: a lease of the tenant where it is thought to be, or what a key of it is worth. */
+/**
+ * Requests that ask for the same thing share a flight: a lease of the tenant at its expected location, or the grant of
+ * one of its keys.
+ */
 function policyFlightFor(
   { id, definition, placement: { jurisdiction } }: Tenant<NewResource>,
   memo = "",
 ): SingleFlight<CachedPolicy | undefined> {
   const where = definition ? "in code" : jurisdiction;
-  // Most often the id alone, which nobody has to put together; it has no blank in it.
+  // Most often the id alone, which saves building a string. An id has no space in it.
   const name = where === null && memo === "" ? id : `${id} ${where} ${memo}`;
   let flight = flights.get(name);
   if (!flight) flights.set(name, (flight = new SingleFlight()));
@@ -174,18 +179,19 @@ async function fetchPolicy(
   const isShared = flight.isRunning;
   const fetchLease = () => fetchSeededPolicy(context, tenant);
   let fetched = await flight.run(fetchLease);
-  // The lease that another request asked for, perhaps before this one came, will do only while it holds. That there was no
-  // such tenant says nothing.
+  // A lease requested by another request, perhaps before this one arrived, is usable only while it is valid. An earlier
+  // "no such tenant" proves nothing: the tenant may have been created since.
   const isUsable = fetched && isLeased(fetched) && fetched.version >= revision;
   if (isShared && !isUsable) fetched = await flight.runNext(fetchLease);
-  // What another one brought may be a new version, of which nobody has asked about this key.
+  // A lease requested by another request may bring a new version of the policy, under which this key is not checked
+  // yet.
   return !fetched || isCredentialChecked(fetched, credential) ? fetched : fetchPolicy(context, tenant, revision);
 }
 
 /**
- * Asks for the next lease beside the request of somebody who was let in. Once for each lease; where it fails, who finds the
- * lease ended asks again. Not where an author's function says under each lease what the tenant is: it would be asked more
- * often, and waited for in the middle of one.
+ * Requests the next lease in the background of an authorized request, once per lease. If that fails, the first request
+ * after the lease's end tries again. Skipped if an author's function resolves the tenant: each lease calls the
+ * function, so early renewal would call it more often, and make requests wait for it in the middle of a lease.
  */
 export function refreshInBackground(
   context: RequestContext,
@@ -221,7 +227,7 @@ async function fetchSeededPolicy(
   const leaseRequest = await createLeaseRequest(context, tenant);
   const snapshot = await requestLeaseInTime(context, leaseRequest);
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
-  // The first lease of a tenant in code also stores its first content.
+  // The first lease of a tenant in code also stores the tenant's seed content.
   evictPolicy(id);
   const storage = { storageKey: storageKey(id, snapshot.created), bodies: context.env.BODIES };
   const objects = { stub: context.stub(snapshot.created), content: context.contentStub(snapshot.created) };
@@ -229,9 +235,9 @@ async function fetchSeededPolicy(
   return requestLease(id, context.stub(), leaseRequest);
 }
 
-/** Whoever takes longer is one that cannot be reached. */
+/** A tenant object that takes longer counts as unreachable. */
 const LEASE_TIMEOUT_MS = MAX_DEADLINE_MS;
-/** Bound: the calls that are under way. */
+/** Bound: the calls that are in progress. */
 const LEASE_REQUESTS = new DeadlineWatcher();
 
 function requestLeaseInTime(context: RequestContext, leaseRequest: PolicyRequest): Promise<CachedPolicy | undefined> {

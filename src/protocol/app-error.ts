@@ -1,4 +1,4 @@
-// Owns the one error that I/O code throws. It carries a key of the error table, which gives its code and status.
+// The one error that I/O code throws. Its key in the error table determines code and status.
 
 import { failure, type ErrorKey, type Failure, type ExceededLimit } from "./errors.ts";
 import { omitUndefined } from "./members.ts";
@@ -8,7 +8,7 @@ export class AppError extends Error {
   readonly key: ErrorKey;
   readonly retryAfter: number | undefined;
   readonly met: ExceededLimit | undefined;
-  /** `message` is shown in place of the table's text; `retryAfter` is in seconds; `cause` is for logs only. */
+  /** `message` replaces the table's text for clients; `retryAfter` is in seconds; `cause` is for logs only. */
   constructor(
     key: ErrorKey,
     init: {

@@ -1,9 +1,9 @@
-// Owns what a call may end in, whoever answered it: a result, a question, arguments that break a schema, or a failure.
+// The possible outcomes of a call: a result, a question, arguments that break a schema, or a failure.
 
 import type { Failure } from "./errors.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 
-/** https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching; milliseconds. */
+/** In milliseconds. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
 export interface CacheHint {
   readonly ttlMs: number;
   readonly cacheScope: "public" | "private";
@@ -11,10 +11,10 @@ export interface CacheHint {
 
 export const UNCACHED: CacheHint = { ttlMs: 0, cacheScope: "private" };
 
-/** A result that is JSON already. */
+/** A result that is already JSON. */
 export class SerializedResult {
   readonly json: string;
-  /** It already has the members that its dialect stamps on results, so it is sent unchanged. */
+  /** Whether the result already has the members that its dialect adds to results, so that it is sent unchanged. */
   readonly isFinal: boolean;
 
   constructor(json: string, isFinal = false) {
@@ -27,7 +27,7 @@ export interface Complete {
   readonly kind: "complete";
   readonly result: JsonObject | SerializedResult;
   readonly cache?: CacheHint;
-  /** `_meta` for an `Encoded` result that was encoded without one. Any other result carries its own. */
+  /** `_meta` for a `SerializedResult` that has none. Any other result carries its own. */
   readonly meta?: JsonObject | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Arguments that break a tool's input schema; the dialect says whether that is an error or a result. */
+/** Arguments that break a tool's input schema; the dialect decides whether that is an error or a result. */
 export interface InvalidArguments {
   readonly kind: "invalidArguments";
   readonly violations: readonly Violation[];

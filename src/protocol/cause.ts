@@ -1,7 +1,7 @@
-// Why a source cannot be read, or not wholly, as codes for programs: the words beside them are for people, and may change.
+// Codes for why a source cannot be read, or not completely. Programs use the codes; the texts beside them may change.
 // docs/gateway.md says what helps with each.
 
-/** A code that was released keeps its meaning. */
+/** Released codes keep their meaning. */
 export const CAUSES = [
   "not-read-yet",
   "catalog-unusable",
@@ -32,7 +32,7 @@ export const CAUSES = [
 
 export type CauseCode = (typeof CAUSES)[number];
 
-/** `name`: of the secret that is missing. */
+/** `name`: the missing secret. */
 export interface Cause {
   readonly code: CauseCode;
   readonly name?: string;

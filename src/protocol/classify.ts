@@ -1,5 +1,5 @@
-// Owns the first decision about a message: which era and dialect it is, or why it is refused.
-// Pure: plain header values and parsed JSON in, a value out. The official suite asserts the order of the checks.
+// Classifies a message: its era and dialect, or the reason for a rejection. Pure: takes plain header values and parsed
+// JSON. The official conformance suite tests the order of the checks.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
 
 import {
@@ -16,7 +16,7 @@ import { checkStandardHeaders } from "./headers.ts";
 import { isObject, parseMessage, type JsonObject, type EchoId, type RpcMessage, type RpcRequest } from "./jsonrpc.ts";
 import { isLogLevel, META } from "./meta.ts";
 
-/** `MCP-Protocol-Version`, `Mcp-Session-Id`, `Mcp-Method` and `Mcp-Name` as received; null when absent. */
+/** `MCP-Protocol-Version`, `Mcp-Session-Id`, `Mcp-Method` and `Mcp-Name` as received; null if absent. */
 export interface InboundHeaders {
   readonly version: string | null;
   readonly session: string | null;
@@ -59,7 +59,8 @@ export function classify(body: unknown, headers: InboundHeaders): Classified {
       return classify2025(message, headers);
     case "response":
       if (era === "2026") {
-        // A response repeats the id of a server's request; the refusal must not use it as the id of a client's.
+        // A response repeats the id of a server's request; the rejection must not use it as the id of a client's
+        // request.
         return toRejected(
           era,
           undefined,
@@ -113,8 +114,8 @@ function checkEnvelope(meta: JsonObject): string | undefined {
 }
 
 /**
- * The dialect is what the version header says, or 2025-03-26 without one; a session's own dialect replaces it later.
- * `initialize` passes under any header, because it names its revision in the body.
+ * The version header determines the dialect; without one it is 2025-03-26. A session's own dialect replaces it later.
+ * `initialize` is accepted under any header, because it names its revision in the body.
  */
 function classify2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: InboundHeaders): Classified {
   const revision = headers.version === null ? DEFAULT_REVISION : findRevision2025(headers.version);
@@ -145,7 +146,7 @@ function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Class
   return { kind: "batch2025", messages };
 }
 
-/** The version that a message claims in `_meta`, of whatever type; undefined when the key is absent. */
+/** The version that a message claims in `_meta`, of any type; undefined if the key is absent. */
 function claimedVersionOf(params: JsonObject | undefined): unknown {
   const meta = params?._meta;
   return isObject(meta) && META.protocolVersion in meta ? (meta[META.protocolVersion] ?? null) : undefined;

@@ -1,11 +1,11 @@
-// Owns opaque list cursors: encoding a position and refusing whatever this server did not make for that list.
+// Opaque list cursors: encodes a position, and rejects any cursor that this server did not create for the list.
 
-/** `list` names the list that the cursor belongs to, so that another list refuses it. */
+/** `list` names the list that the cursor belongs to; other lists reject the cursor. */
 export function encodeCursor(list: string, position: string): string {
   return encodeURIComponent(`${list}\n${position}`).replaceAll("~", "%7E").replaceAll("%", "~");
 }
 
-/** The position; undefined for a cursor that was not made for this list. */
+/** Returns the position; undefined if the cursor was not created for this list. */
 export function decodeCursor(list: string, cursor: string): string | undefined {
   if (cursor.length > 8192) return undefined;
   let text: string;
@@ -17,7 +17,7 @@ export function decodeCursor(list: string, cursor: string): string | undefined {
   return text.startsWith(`${list}\n`) ? text.slice(list.length + 1) : undefined;
 }
 
-/** A page of at most `size` items of a list that is held whole in memory; undefined for a cursor that is not ours. */
+/** A page of at most `size` items of a list in memory; undefined if the cursor is not one of ours. */
 export function paginate<T>(
   list: string,
   all: readonly T[],

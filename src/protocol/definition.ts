@@ -1,5 +1,4 @@
-// Owns what can be listed: tools, prompts, resources and templates in wire form, with what the protocol must know of
-// each. Refuses to say where one comes from, and how it is called.
+// Definitions in wire form (tools, prompts, resources and templates), with what the protocol needs to know about each.
 
 import type { ParamHeader } from "./headers.ts";
 import type { JsonObject } from "./jsonrpc.ts";
@@ -16,14 +15,14 @@ export interface ServerInfo {
 export interface ToolDefinition {
   readonly wire: JsonObject & { readonly name: string };
   /**
-   * The JSON of members of `wire` as somebody else wrote it, listed byte for byte where the view and the dialect change
-   * nothing about them: parsing and writing would change the order of members and long numbers.
+   * The original JSON of members of `wire`, listed byte for byte if neither the view nor the dialect changes them.
+   * Parsing and writing would change the order of members and long numbers.
    */
   readonly texts?: ReadonlyMap<string, string> | undefined;
   readonly paramHeaders: readonly ParamHeader[];
-  /** Set when a client that lost its connection can come back for the result, in revisions that can resume. */
+  /** Set if a client that lost its connection can reconnect for the result, in revisions that can resume. */
   readonly resumable?: Resumable | undefined;
-  /** Whether a call whose run was lost may run again; otherwise such a call ends with an error that says so. */
+  /** Whether a call whose run was lost may run again. Otherwise such a call ends with an error that says so. */
   readonly repeatable: boolean;
 }
 
@@ -32,9 +31,9 @@ export interface ToolDefinition {
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
 export interface Resumable {
-  /** Milliseconds until the server closes the connection for the client to come back; only from 2025-11-25 on. */
+  /** Milliseconds until the server closes the connection and lets the client reconnect; only from 2025-11-25 on. */
   readonly closeAfterMs: number;
-  /** Milliseconds that the client shall wait before it comes back. */
+  /** Milliseconds that the client should wait before reconnecting. */
   readonly retryMs: number;
 }
 
@@ -52,5 +51,5 @@ export interface TemplateDefinition {
   readonly wire: JsonObject & { readonly uriTemplate: string };
 }
 
-/** What is listed, as the member of a list's result is called. */
+/** Named as the member of the list's result. */
 export type ListedKind = "tools" | "prompts" | "resources" | "resourceTemplates";

@@ -1,6 +1,6 @@
-// Owns finding what somebody may have meant: the name that differs least from the one they wrote.
+// Suggests the closest known name.
 
-/** The known name that differs least, whatever its case; undefined when more than a third of its letters differ. */
+/** The closest known name, ignoring case; undefined if more than a third of the letters differ. */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   const most = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
@@ -12,22 +12,22 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return best;
 }
 
-/** What is said after a name that is none; nothing where no known one is near. */
+/** Text to append to an error about an unknown name; empty if no known name is close. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const near = nearestName(name, candidates);
   return near === undefined ? "" : `; did you mean "${near}"?`;
 }
 
 /**
- * How many letters to insert, delete, replace or swap with their neighbour. Texts whose lengths differ by `enough` are
- * not compared: the answer is `enough`.
+ * The number of letters to insert, delete, replace or swap with their neighbour, up to `enough`. Texts whose lengths
+ * differ by `enough` are not compared.
  */
 function distance(from: string, to: string, enough: number): number {
   if (Math.abs(from.length - to.length) >= enough) return enough;
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_none, at) => at)];
   for (let at = 1; at <= from.length; at += 1) {
     const row = rowAfter(rows, from, to);
-    // No later row has less.
+    // Later rows cannot be lower.
     if (Math.min(...row) >= enough) return enough;
     rows.push(row);
   }

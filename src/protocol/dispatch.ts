@@ -1,5 +1,5 @@
-// Owns which methods exist in each era and what the result of one looks like on the wire.
-// A method that is missing from a table does not exist there: no era test stands in a method.
+// The methods of each era, and the encoding of their results. A method that is missing from an era's table does not
+// exist there, so no method checks the era.
 
 import type { RequestHandlers } from "./request-handlers.ts";
 import type { McpRequest } from "./mcp-request.ts";
@@ -30,7 +30,9 @@ const SHARED_METHODS: Readonly<Record<string, Method>> = {
   "completion/complete": complete,
 };
 
-/** Without `initialize` and `subscriptions/listen`: http/ answers these, because it makes sessions and streams. */
+/**
+ * Without `initialize` and `subscriptions/listen`: src/endpoint answers them, because they create sessions and streams.
+ */
 const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
   "2025": new Map(
     Object.entries({
@@ -57,12 +59,12 @@ export async function dispatch(request: McpRequest, handlers: RequestHandlers): 
 export interface EncodedResponse {
   readonly json: string;
   readonly status: number;
-  /** Which error it is. */
+  /** The error's key, if the response is an error. */
   readonly error?: ErrorKey;
   readonly retryAfter?: number;
   readonly met?: ExceededLimit;
   readonly challenge?: string;
-  /** For whom it is held until it is read, where it is large. */
+  /** The address whose memory budget a large response counts against until it is read. */
   readonly clientAddress?: string;
 }
 
@@ -91,8 +93,8 @@ export function encodeOutcome(
 }
 
 export function encodeFailure(id: EchoId, failureToEncode: Failure, era: Era): EncodedResponse {
-  // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves the id out. A message whose own
-  // id is null is answered with null in both eras: docs/founding-documents.md.
+  // If no id could be read, era 2025 uses null, as JSON-RPC does, and 2026-07-28 omits the id. A message whose own id
+  // is null is answered with null in both eras: docs/founding-documents.md.
   const echoedId = id === undefined && era === "2025" ? null : id;
   const message = failureToEncode.message ?? ERRORS[failureToEncode.error].message;
   return {
@@ -114,7 +116,7 @@ function encodeResult({ result, cache, meta }: Complete, revision: RevisionFeatu
   const isEncoded = result instanceof SerializedResult;
   if (isEncoded && result.isFinal) return result.json;
   const members: JsonObject = isEncoded ? {} : result;
-  // Only this file may write these members, so a handler cannot set them.
+  // Only this file may set these members, so a handler cannot set them.
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: ownMeta = meta, ...rest } = members;
   const resultMeta = revision.resultMeta
     ? {
@@ -127,7 +129,7 @@ function encodeResult({ result, cache, meta }: Complete, revision: RevisionFeatu
   return resultMeta ? splice(result.json, resultMeta) : result.json;
 }
 
-/** Puts `members` in front of those of an object that is JSON already. */
+/** Inserts `members` before those of an object that is already JSON. */
 function splice(json: string, members: object): string {
   const open = JSON.stringify(members).slice(0, -1);
   return json === "{}" ? `${open}}` : `${open},${json.slice(1)}`;

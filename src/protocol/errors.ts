@@ -1,5 +1,5 @@
-// Owns the one table of everything that can go wrong: key, JSON-RPC code and HTTP status in each era, default text.
-// Refuses per-call codes: an error that is not in this table cannot be answered.
+// The one table of errors: key, JSON-RPC code and HTTP status in each era, and default text. An error outside this
+// table cannot be sent.
 
 import type { Era } from "./revisions.ts";
 
@@ -11,8 +11,8 @@ interface ErrorRow {
 
 /**
  * Codes: https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
- * What a method itself answers with has HTTP status 200 in both eras, apart from `missingCapability`. What is refused
- * before a method runs has a status of its own.
+ * Errors of a method itself have HTTP status 200 in both eras, except `missingCapability`. Rejections before a method
+ * runs have a status of their own.
  */
 export const ERRORS = {
   parseError: { code: -32700, status: 400, message: "Parse error" },
@@ -31,7 +31,9 @@ export const ERRORS = {
   resourceNotFound: { code: { "2025": -32002, "2026": -32602 }, status: 200, message: "Resource not found" },
   timeout: { code: { "2025": -32001, "2026": -32603 }, status: 200, message: "Request timed out" },
   refused: { code: -32600, status: 200, message: "Refused" },
-  /** What its author says to whoever calls: of what was asked for, so that it can be asked for otherwise. */
+  /**
+   * An author's `UserError`: explains to the caller what was wrong with the request, so that the caller can change it.
+   */
   told: { code: -32602, status: 200, message: "Refused" },
   cancelled: { code: -32603, status: 200, message: "Request cancelled" },
   busy: { code: -32603, status: 200, message: "Temporarily unavailable, try again" },
@@ -56,31 +58,34 @@ export const ERRORS = {
   unavailable: { code: -32603, status: 503, message: "Service unavailable" },
   unreachableServer: { code: { "2025": -32000, "2026": -32603 }, status: 200, message: "Failed to connect to server" },
   faultyServer: { code: { "2025": -32000, "2026": -32603 }, status: 200, message: "The server failed" },
-  /** What another server answered, in its own words; its code stands in the failure. */
+  /** Another server's error, in its own words; its code is in the failure. */
   foreign: { code: -32603, status: 200, message: "The server refused" },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorKey = keyof typeof ERRORS;
 
-/** `data` of every `suspended`, whose JSON-RPC code others have, too. */
+/** `data` of every `suspended` error, whose JSON-RPC code other errors share. */
 export const SUSPENDED_DATA = { code: "suspended" } as const;
 
-/** What pure code returns instead of throwing. `retryAfter` is in seconds. */
+/** Returned by pure code instead of throwing. `retryAfter` is in seconds. */
 export interface Failure {
   readonly kind: "failure";
   readonly error: ErrorKey;
   readonly message?: string;
   readonly data?: unknown;
   readonly retryAfter?: number;
-  /** In place of the table's: the code that another server gave, where the client's era allows it. */
+  /** Replaces the table's code with another server's, if the client's era allows it. */
   readonly code?: number;
-  /** What credential is wanted, for the headers of the answer. https://datatracker.ietf.org/doc/html/rfc6750#section-3 */
+  /**
+   * The credential that is required, for the response's headers.
+   * https://datatracker.ietf.org/doc/html/rfc6750#section-3
+   */
   readonly challenge?: string;
-  /** Which limit was met, for the headers of the answer. */
+  /** The exceeded limit, for the response's headers. */
   readonly exceeded?: ExceededLimit;
 }
 
-/** A limit that somebody met. `seconds`: the time for which it counts; absent where it counts what is there at once. */
+/** An exceeded limit. `seconds`: the window of the limit; absent for a limit on concurrent use. */
 export interface ExceededLimit {
   readonly name: string;
   readonly most: number;

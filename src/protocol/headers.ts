@@ -1,5 +1,4 @@
-// Owns the request metadata headers of 2026-07-28: writing them for a body, decoding their values, comparing the two.
-// Refuses to read or make a Request: plain values in, plain values out.
+// The request metadata headers of 2026-07-28: writes them for a body, decodes them, and compares them with the body.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
 
 import { failure, type Failure } from "./errors.ts";
@@ -9,7 +8,10 @@ const PREFIX = "=?base64?";
 const SUFFIX = "?=";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The decoded value, or undefined when it claims to be Base64 and is not, or holds characters a header may not. */
+/**
+ * Returns the decoded value, or undefined if it claims to be Base64 and is not, or contains characters that a header
+ * may not have.
+ */
 export function decodeHeaderValue(value: string): string | undefined {
   if (value.startsWith(PREFIX) && value.endsWith(SUFFIX) && value.length >= PREFIX.length + SUFFIX.length) {
     const encoded = value.slice(PREFIX.length, -SUFFIX.length);
@@ -19,14 +21,14 @@ export function decodeHeaderValue(value: string): string | undefined {
   return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined;
 }
 
-/** The value itself where a header carries it safely, else `=?base64?…?=` around the Base64 of its UTF-8. */
+/** Returns the value itself if it is safe in a header, else `=?base64?…?=` around the Base64 of its UTF-8. */
 export function encodeHeaderValue(value: string): string {
   const isSafe = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/.test(value);
   if (isSafe && !(value.startsWith(PREFIX) && value.endsWith(SUFFIX))) return value;
   return PREFIX + btoa(encodeUtf8(value)) + SUFFIX;
 }
 
-/** Of every platform, in whose types this folder is not: a character stands for a byte. */
+/** Available on every platform, whose types this folder does not use. One character stands for one byte. */
 declare function atob(base64: string): string;
 declare function btoa(bytes: string): string;
 
@@ -46,14 +48,14 @@ function decodeUtf8(bytes: string): string | undefined {
   }
 }
 
-/** Methods whose `Mcp-Name` mirrors a member of params. */
+/** Methods whose `Mcp-Name` header repeats a member of params. */
 export const NAME_HEADER_SOURCE: Readonly<Record<string, "name" | "uri">> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
 };
 
-/** The headers that every request of era 2026 carries for its body. */
+/** The headers that every request of era 2026 sends for its body. */
 export function standardHeaders(method: string, params: JsonObject): Record<string, string> {
   const source = NAME_HEADER_SOURCE[method];
   const name = source === undefined ? undefined : params[source];
@@ -63,7 +65,7 @@ export function standardHeaders(method: string, params: JsonObject): Record<stri
   };
 }
 
-/** undefined: the headers say the same as the body. */
+/** Returns undefined if the headers match the body. */
 export function checkStandardHeaders(
   method: string,
   params: JsonObject,
@@ -82,14 +84,14 @@ export function checkStandardHeaders(
   return decoded === value ? undefined : mismatch(`Mcp-Name header does not match params.${source}`);
 }
 
-/** One property of a tool's input schema that is mirrored into `Mcp-Param-{header}`. */
+/** One property of a tool's input schema that is repeated in the header `Mcp-Param-{header}`. */
 export interface ParamHeader {
   readonly header: string;
   readonly path: readonly string[];
   readonly type: "string" | "integer" | "boolean";
 }
 
-/** The `Mcp-Param-*` headers for the arguments of a call; an argument that is absent or null has no header. */
+/** The `Mcp-Param-*` headers for the arguments of a call. An argument that is absent or null has no header. */
 export function paramHeaders(mirrored: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { header, path } of mirrored) {
@@ -101,7 +103,7 @@ export function paramHeaders(mirrored: readonly ParamHeader[], args: unknown): R
   return headers;
 }
 
-/** undefined: the headers say the same as the arguments. */
+/** Returns undefined if the headers match the arguments. */
 export function checkParamHeaders(
   mirrored: readonly ParamHeader[],
   args: JsonObject,
@@ -130,8 +132,8 @@ function checkMirror(name: string, raw: string | null, value: unknown): Failure 
 }
 
 /**
- * Plain decimals and exact integers only: an intermediary that reads the header may know no hexadecimal, and does not
- * round as JavaScript does.
+ * Accepts plain decimals and exact integers only: an intermediary that reads the header may not know hexadecimal, and
+ * does not round as JavaScript does.
  */
 function isSameNumber(text: string, value: number): boolean {
   return /^-?\d+(?:\.\d+)?$/.test(text) && Number.isSafeInteger(value) && Number(text) === value;
@@ -182,8 +184,8 @@ const NO_SCHEMA = new Set(["const", "default", "enum", "examples", "required", "
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /**
- * Finds an `x-mcp-header` that is not on a property reached through `properties` alone: there is no argument to mirror
- * there, so the definition is invalid. `reachable`: only `properties` led here so far.
+ * Finds an `x-mcp-header` that is not on a property reached through `properties` alone: it has no argument to repeat,
+ * so the definition is invalid. `reachable`: only `properties` led here so far.
  */
 function findMisplaced(schema: unknown, at: string, reachable: boolean): string | undefined {
   if (Array.isArray(schema)) return firstDefined(schema, (item) => findMisplaced(item, at, false));

@@ -1,15 +1,19 @@
-// Owns the JSON-RPC 2.0 envelope: parsing unknown values into messages and writing responses.
-// Refuses to know any MCP method. https://www.jsonrpc.org/specification
+// The JSON-RPC 2.0 envelope: parses unknown values into messages and writes responses. Knows no MCP method.
+// https://www.jsonrpc.org/specification
 
 export type RequestId = string | number;
 export type JsonObject = Record<string, unknown>;
 
-/** Bytes that an object or list takes, which may have two in the text. */
+/** Bytes of memory for an object or list, which may have only two characters in the text. */
 export const CONTAINER_MEMORY = 32;
-/** Objects and lists of one text: where limits are of bytes, a text of 4 MB might take 60. */
+/**
+ * Maximum number of objects and lists in one text. With byte limits alone, a text of 4 MB might take 60 MB of memory.
+ */
 export const MAX_CONTAINERS = 100_000;
 
-/** What each of them counts against limits of bytes that stand for memory: a quarter of what it takes, as its bytes do. */
+/**
+ * Cost of one of them against byte limits that stand for memory: a quarter of its memory, in the same ratio as text.
+ */
 export const CONTAINER_BYTES = 7;
 
 export interface RpcRequest {
@@ -32,7 +36,7 @@ export interface RpcResponse {
   readonly error?: JsonObject;
 }
 
-/** The id that an answer repeats: null when the message said null itself, undefined when it had no legal id. */
+/** The id that a response repeats: null if the message's id was null, undefined if the message had no valid id. */
 export type EchoId = RequestId | null | undefined;
 
 export interface RpcInvalid {
@@ -47,7 +51,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A larger integer was rounded when the JSON was parsed, so the answer would repeat another id. */
+/** A larger integer was rounded by the JSON parser, so the response would repeat another id. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string" || Number.isSafeInteger(value);
 }
@@ -56,7 +60,7 @@ export function parseMessage(value: unknown): RpcMessage {
   if (!isObject(value)) return { kind: "invalid", id: undefined, why: "a message is a JSON object" };
   const id = isRequestId(value.id) || value.id === null ? value.id : undefined;
   if (value.jsonrpc !== "2.0") return { kind: "invalid", id, why: 'jsonrpc must be "2.0"' };
-  // Some clients write null for what they leave out. Of an id only where none belongs: a request without one is a mistake.
+  // Some clients send null for an omitted id. Only a notification may do that: a request without an id is a mistake.
   const isLeftOut = id === null && String(value.method).startsWith("notifications/");
   if ("id" in value && !isRequestId(id) && !isLeftOut)
     return { kind: "invalid", id, why: "id must be a string or an integer" };
@@ -88,13 +92,13 @@ function parseResponse(value: JsonObject, id: EchoId): RpcMessage {
   return hasResult ? { kind: "response", id, result: body } : { kind: "response", id, error: body };
 }
 
-/** `resultJson` is JSON already, so that a cached list is not serialised again. */
+/** `resultJson` is already JSON, so that a cached list is not serialized again. */
 export function resultResponse(id: RequestId, resultJson: string): string {
   return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${resultJson}}`;
 }
 
 export function errorResponse(id: EchoId, code: number, message: string, data?: unknown): string {
-  // JSON leaves out what is undefined.
+  // JSON.stringify omits undefined members.
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
 }
 

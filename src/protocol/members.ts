@@ -1,10 +1,10 @@
-// Owns checking the types of what an author wrote, for authors whose editor does not. Refuses to say what a member may be
-// beyond its type: whoever defines it checks that.
+// Checks the types of an author's definitions at run time, for authors whose editor does not. Rules beyond the type are
+// checked where a member is defined.
 
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { didYouMean } from "./did-you-mean.ts";
 
-/** A member of this name is of this type wherever it stands. */
+/** A member of one of these names has this type wherever it occurs. */
 const TYPES = Object.entries({
   "a string":
     "name title description mimeType instructions uri uriTemplate text version websiteUrl defaultTenant path src icon",
@@ -15,7 +15,7 @@ const TYPES = Object.entries({
   "a list": "icons audience",
 }).map(([type, names]) => [type, names.split(" ")] as const);
 
-/** Throws a TypeError that names the member, wherever it is not of its type. `needed`: members that must be there. */
+/** Throws a TypeError that names the first member of the wrong type. `needed`: required members. */
 export function assertTypes(what: string, members: object, needed: readonly string[] = []): void {
   for (const [type, names] of TYPES) {
     for (const name of names) {
@@ -32,14 +32,14 @@ function typeOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Throws a TypeError where a function was given something that looks at nothing. */
+/** Throws a TypeError if options were passed to a function that has none. */
 export function assertNoOptions(what: string, options: readonly unknown[]): void {
   if (options.length > 0) throw new TypeError(`${what}() has no options`);
 }
 
 /**
- * Throws a TypeError for what is no object, and for a member that is not `known`: nobody would look at it. Where there may
- * be others, only for one that was meant to be known.
+ * Throws a TypeError for anything but an object, and for an unknown member, which would be ignored silently. With
+ * `mayBeOthers`, unknown members are allowed unless they look like a misspelled known one.
  */
 export function assertKnownKeys(what: string, members: unknown, knownKeys?: string, mayBeOthers = false): void {
   if (!isObject(members)) throw new TypeError(`${what} is an object`);
@@ -52,19 +52,19 @@ export function assertKnownKeys(what: string, members: unknown, knownKeys?: stri
   }
 }
 
-/** As `inputSchema` by `input`, for who knows the words of the protocol. */
+/** Suggests `input` for `inputSchema`, for authors who use the protocol's names. */
 function suggestByPrefix(member: string, names: readonly string[]): string {
   const name = names.find((one) => one !== "" && member.startsWith(one));
   return name === undefined ? "" : `; did you mean "${name}"?`;
 }
 
-/** undefined: it is such a number. */
+/** Returns undefined if the value is an integer in the range. */
 export function integerRangeError(name: string, value: unknown, least: number, most: number): string | undefined {
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return undefined;
   return `${name} is a whole number from ${least} to ${most}`;
 }
 
-/** As `refuseStray`, and what is there is of its type. */
+/** Like `assertKnownKeys`, and also checks the types. */
 export function assertMemberTypes(what: string, members: unknown, knownKeys: string, needed?: readonly string[]): void {
   assertKnownKeys(what, members, knownKeys);
   assertTypes(what, members as object, needed);
@@ -76,7 +76,7 @@ type OmitUndefined<T> = {
   readonly [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
 };
 
-/** The members that are there: JSON has no undefined. */
+/** Removes undefined members: JSON has no undefined. */
 export function omitUndefined<T extends object>(members: T): OmitUndefined<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

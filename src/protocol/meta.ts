@@ -1,4 +1,4 @@
-// Owns the `_meta` members the protocol reserves and what a request says about its client.
+// The `_meta` members that the protocol reserves, and what a request declares about its client.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
 
 import { isObject, type JsonObject } from "./jsonrpc.ts";
@@ -20,33 +20,33 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return (LOG_LEVELS as readonly unknown[]).includes(value);
 }
 
-/** Whether a message of `level` is as severe as `minimum`, or more. */
+/** Whether `level` is at least as severe as `minimum`. */
 export function isAtLeast(level: LogLevel, minimum: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minimum);
 }
 
-/** How a client names itself. https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation */
+/** The client's own name. https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation */
 export interface ClientInfo {
   readonly name: string;
   readonly version: string;
 }
 
-/** A name of a client and of its version is a few words. */
+/** Names and versions of clients are a few words; longer ones are cut off. */
 const MAX_CLIENT_CHARACTERS = 64;
 
-/** `info`: whatever stands in the place of a client's name; undefined: it names nobody. */
+/** `info`: the unchecked `clientInfo` of a request. Returns undefined if it has no name and version. */
 export function parseClientInfo(info: unknown): ClientInfo | undefined {
   if (!isObject(info) || typeof info.name !== "string" || typeof info.version !== "string") return undefined;
   return { name: info.name.slice(0, MAX_CLIENT_CHARACTERS), version: info.version.slice(0, MAX_CLIENT_CHARACTERS) };
 }
 
-/** What of a request's `_meta` is not the protocol's own. */
+/** The members of a request's `_meta` that are not the protocol's own. */
 export function customMeta({ _meta }: JsonObject): JsonObject {
   const own = (key: string) => key.startsWith("io.modelcontextprotocol/") || key === "progressToken";
   return isObject(_meta) ? Object.fromEntries(Object.entries(_meta).filter(([key]) => !own(key))) : {};
 }
 
-/** What a server may ask of a client; a dot names a sub-capability. */
+/** A capability that a server may use; a dot separates a sub-capability. */
 export type ClientCapability =
   | "elicitation"
   | "elicitation.form"
@@ -56,7 +56,7 @@ export type ClientCapability =
   | "roots";
 
 /**
- * `elicitation` alone is form mode. A client has it that declares `form`, or that declares no mode at all.
+ * `elicitation` alone is form mode. A client has it if it declares `form`, or declares no mode at all.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#capabilities
  */
 export function hasCapability(capabilities: JsonObject, capability: ClientCapability): boolean {
@@ -81,7 +81,7 @@ export function requiredCapabilities(...capabilities: readonly ClientCapability[
 /** MCP Apps: tools with a user interface. https://modelcontextprotocol.io/extensions/apps */
 export const APPS_EXTENSION = "io.modelcontextprotocol/ui";
 const APP_TYPE = "text/html;profile=mcp-app";
-/** What a client declares that shows them. */
+/** The capabilities of a client that shows MCP Apps. */
 export const APPS_CAPABILITIES: JsonObject = { extensions: { [APPS_EXTENSION]: { mimeTypes: [APP_TYPE] } } };
 
 export function supportsApps({ extensions }: JsonObject): boolean {

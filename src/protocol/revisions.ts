@@ -1,15 +1,18 @@
-// Owns which protocol revisions exist and, as data, how they differ. Refuses behaviour: code reads these rows.
+// The protocol revisions and, as data, their differences. Code reads these rows instead of comparing versions.
 
 export type Era = "2025" | "2026";
 
 export const VERSIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
-/** A client that asks for it is answered with it and served as 2024-11-05: nothing served here differs between them. */
+/**
+ * A client that requests this version gets it in the result, and is served as 2024-11-05: the two do not differ in
+ * anything served here.
+ */
 const EARLIEST_VERSION = "2024-10-07";
 export const VERSION_2026 = "2026-07-28";
 
 export type ProtocolVersion = (typeof VERSIONS_2025)[number] | typeof VERSION_2026;
 
-/** The era that a version header claims, for answers that are given before the message is classified. */
+/** The era that a version header claims, for responses before the message is classified. */
 export function eraOfVersion(version: string | null): Era {
   return version === VERSION_2026 ? "2026" : "2025";
 }
@@ -22,9 +25,9 @@ export interface RevisionFeatures {
    * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
    */
   readonly batches: boolean;
-  /** Where arguments that break the tool's schema are reported; SEP-1303 moved them into the result. */
+  /** How arguments that break the tool's schema are reported; SEP-1303 moved them into the result. */
   readonly invalidArguments: "error" | "result";
-  /** What counts as a member of params that was left out: clients of era 2025 write null, or an empty text. */
+  /** Values that count as an omitted member of params: clients of era 2025 send null or an empty string. */
   readonly emptyValues: readonly unknown[];
   /** Results carry `resultType` and `_meta` serverInfo. */
   readonly resultMeta: boolean;
@@ -32,15 +35,15 @@ export interface RevisionFeatures {
   readonly caching: boolean;
   readonly audio: boolean;
   readonly resourceLinks: boolean;
-  /** In questions: titles of choices, several of them at once, and several blocks in a message for a model. */
+  /** In questions: titles of choices, multiple choice, and several blocks in a message for a model. */
   readonly enumTitles: boolean;
-  /** What `structuredContent` and `outputSchema` may be. */
+  /** The allowed values of `structuredContent` and `outputSchema`. */
   readonly structured: "none" | "object" | "any";
-  /** What ping answers; see docs/founding-documents.md. */
+  /** The result of ping; see docs/founding-documents.md. */
   readonly ping: "empty" | "timestampInMeta";
-  /** A stream that can be resumed begins with an event that has an id and no data; SEP-1699. */
+  /** A resumable stream begins with an event that has an id and no data; SEP-1699. */
   readonly sendsPrimingEvent: boolean;
-  /** Log messages: by `logging/setLevel` in the session, or by `_meta` of each request. */
+  /** Log messages: enabled by `logging/setLevel` in the session, or by `_meta` of each request. */
   readonly logging: "session" | "request";
 }
 
@@ -120,14 +123,14 @@ export const REVISION_FEATURES: Readonly<Record<ProtocolVersion, RevisionFeature
 };
 
 /**
- * The dialect of a 2025 request that has neither version header nor session.
+ * The dialect of a 2025 request that has neither a version header nor a session.
  * https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#protocol-version-header
  */
 export const DEFAULT_REVISION = REVISION_FEATURES["2025-03-26"];
 export const LATEST_2025 = REVISION_FEATURES["2025-11-25"];
 export const REVISION_2026 = REVISION_FEATURES[VERSION_2026];
 
-/** The dialect of a revision of era 2025, 2024-10-07 included; undefined for any other text. */
+/** The dialect of a revision of era 2025, including 2024-10-07; undefined for any other text. */
 export function findRevision2025(version: string): RevisionFeatures | undefined {
   if (version === EARLIEST_VERSION) return REVISION_FEATURES["2024-11-05"];
   return (VERSIONS_2025 as readonly string[]).includes(version)
@@ -137,9 +140,9 @@ export function findRevision2025(version: string): RevisionFeatures | undefined 
 
 export interface Negotiated {
   readonly revision: RevisionFeatures;
-  /** The revision that the initialize result names; 2024-10-07 where the client asked for that. */
+  /** The revision in the initialize result; 2024-10-07 if the client requested that. */
   readonly version: string;
-  /** What the client asked for is no dated revision, such as "1.0". */
+  /** The client requested something that is not a dated revision, such as "1.0". */
   readonly isUnknownRevision: boolean;
 }
 

@@ -1,6 +1,6 @@
-// Owns the port to whatever offers tools, prompts and resources: code, storage, a server elsewhere. A source offers and
-// answers under its own names. Refuses to decide what a caller sees, and under which names: a view does.
-// `Host` is what a request brings along for whoever answers it; this folder does not look at it.
+// The interface to everything that provides tools, prompts and resources: code, storage, or another server. A source
+// uses its own names; a view decides what a caller sees, and under which names. `Host` is the request's context, which
+// sources pass on and this folder does not read.
 
 import type { McpRequest } from "./mcp-request.ts";
 import type { Cause } from "./cause.ts";
@@ -14,31 +14,33 @@ interface Unavailability {
   readonly causes?: readonly Cause[];
 }
 
-/** How well a source knows what it offers. */
+/** How current a source's definitions are. */
 export type SourceState =
   | { readonly kind: "fresh" }
-  /** It could not look again, and offers what it knew at `since` (milliseconds since the epoch). */
+  /** A refresh failed; the source serves its definitions of `since` (milliseconds since the epoch). */
   | ({ readonly kind: "lastGood"; readonly since: number } & Unavailability)
-  /** Something that it should offer is missing. */
+  /** Some of the source's definitions are missing. */
   | ({ readonly kind: "degraded" } & Unavailability)
-  /** It offers nothing, because nobody knows yet what it has. */
+  /** The source serves nothing, because it was never read. */
   | ({ readonly kind: "unread" } & Unavailability);
 
 export interface ServedTool<Host = unknown> extends ToolDefinition {
-  /** As its source calls it, and policy compares it; a view may list it under another name. */
+  /** The name in its source, which policies match; a view may list the tool under another name. */
   readonly name: string;
-  /** The name under which it is listed unless a profile gives one, where clients would refuse `name`. */
+  /** The name under which the tool is listed unless a profile renames it; set where clients would reject `name`. */
   readonly listedName?: string;
-  /** As the user interfaces of its source call it: a name that can be called where nothing else has it, and is not listed. */
+  /**
+   * The name that its source's user interfaces call. It can be called if nothing else has this name, and is not listed.
+   */
   readonly ownName?: string;
-  /** Set for a tool that exists only while the tenant or the profile switches search on. */
+  /** Set for a tool that exists only while the tenant or the profile enables search. */
   readonly only?: "search";
   call(args: JsonObject, request: McpRequest, host: Host): Promise<CallOutcome | InvalidArguments>;
 }
 
 export interface ServedPrompt<Host> extends PromptDefinition {
   readonly name: string;
-  /** As of a tool. */
+  /** As for a tool. */
   readonly listedName?: string;
   get(args: Readonly<Record<string, string>>, request: McpRequest, host: Host): Promise<CallOutcome>;
   complete(query: CompletionQuery, request: McpRequest, host: Host): Promise<readonly string[] | CallOutcome>;
@@ -49,13 +51,16 @@ export interface ServedResource<Host> extends ResourceDefinition {
 }
 
 export interface ServedTemplate<Host> extends TemplateDefinition {
-  /** Its resources, page by page. What it has then, it alone says: a shelf's of the same names are not seen. */
+  /**
+   * The template's resources, page by page. If set, it is the only source of the template's list: stored resources of
+   * the same names are not shown.
+   */
   readonly listing?: ResourceLister<Host>;
-  /** Absent where it reads nothing itself: it only describes what others have. */
+  /** Absent if the template reads nothing itself, but only describes other resources. */
   matches?(uri: string): boolean;
-  /** Matches what it matches, and more. */
+  /** A glob that matches every URI that the template matches, and possibly more. */
   readonly glob?: string;
-  /** undefined: the URI does not match this template, or there is no such resource. */
+  /** Returns undefined if the URI does not match this template, or if there is no such resource. */
   read(ref: ResourceRef, request: McpRequest, host: Host): Promise<CallOutcome | undefined>;
   complete(query: CompletionQuery, request: McpRequest, host: Host): Promise<readonly string[] | CallOutcome>;
 }
@@ -67,24 +72,26 @@ export interface ResourceRef {
   readonly asked: string;
 }
 
-/** One argument of a prompt, or variable of a template, that somebody is typing. */
+/** One argument of a prompt, or variable of a template, that a user is typing. */
 export interface CompletionQuery {
   readonly name: string;
   readonly value: string;
-  /** The values of the other arguments or variables that were chosen before. */
+  /** The values of the other arguments or variables, chosen before. */
   readonly known: Readonly<Record<string, string>>;
 }
 
 /** A source's resources that are listed page by page, because they are too many to hold in memory. */
 export interface PagedResources<Host> {
-  /** `cursor`: the `next` of the page before, undefined for the first. A page may be empty without being the last. */
+  /**
+   * `cursor`: `next` of the previous page; undefined for the first page. A page may be empty without being the last.
+   */
   list(page: PageRequest, host: Host): Promise<ResourcePage>;
-  /** undefined: there is no such resource. */
+  /** Returns undefined if there is no such resource. */
   read(ref: ResourceRef, request: McpRequest, host: Host): Promise<CallOutcome | undefined>;
 }
 
 export interface ResourceLister<Host> {
-  /** As of a shelf. */
+  /** As `PagedResources.list`. */
   list(page: PageRequest, request: McpRequest, host: Host): Promise<ResourcePage>;
 }
 
@@ -98,7 +105,7 @@ export interface ResourcePage {
   readonly next?: string;
 }
 
-/** What one notification stream wants to be told. */
+/** The notifications that one stream wants. */
 export interface NotificationFilter {
   readonly tools: boolean;
   readonly prompts: boolean;
@@ -107,7 +114,7 @@ export interface NotificationFilter {
   readonly uris: readonly string[];
 }
 
-/** Something that a source has and does not offer, under the name that it would have. `why` has no secrets in it. */
+/** A definition that a source has and does not serve, under the name that it would have. `why` contains no secrets. */
 export interface HiddenItem {
   readonly kind: "tools" | "prompts" | "resources";
   readonly name: string;
@@ -115,31 +122,37 @@ export interface HiddenItem {
 }
 
 export interface Source<Host> {
-  /** 1 to 64 of A-Z, a-z, 0-9, "_", "-"; unique in the tenant and never changed, because cursors contain it. */
+  /** 1 to 64 of A-Z, a-z, 0-9, "_", "-". Unique in the tenant and permanent, because cursors contain it. */
   readonly id: string;
   readonly state: SourceState;
-  /** What operators are told beside its state: what it says, or where it leads. No caller is told. */
+  /** More about the state, for operators only: the server's own words, or where it leads. Never shown to callers. */
   readonly detail?: string;
-  /** With which the names of its tools and prompts begin, those too that nobody knows yet; absent: with anything. */
+  /**
+   * A prefix of all names of the source's tools and prompts, including names not known yet. Absent: no common prefix.
+   */
   readonly prefix?: string;
-  /** How long clients may keep what it offers, and whether others may share it; undefined: as the tenant says. */
+  /**
+   * How long clients may cache the source's definitions, and whether callers may share them. undefined: the tenant's
+   * setting.
+   */
   readonly cache?: CacheHint;
-  /** For the model: what it should know to use this source. */
+  /** Guidance for models on how to use this source. */
   readonly instructions?: string;
   readonly tools: readonly ServedTool<Host>[];
   readonly prompts: readonly ServedPrompt<Host>[];
   readonly resources: readonly ServedResource<Host>[];
   readonly templates: readonly ServedTemplate<Host>[];
-  /** For operators who ask why something is not there. */
+  /** Definitions that are not served, for operators who ask why. */
   readonly withheld?: () => readonly HiddenItem[];
   /**
-   * In place of what `state` says to who sees everything: what lacks to somebody who sees what lets pass. `isWhole`: nothing
-   * is hidden from them by its name, as far as is known. undefined: nothing.
+   * Replaces the text of `state` for a caller with a limited view: what is missing that the caller could see. `sees`
+   * tells whether a definition passes the caller's view. `isWhole`: no name is hidden from the caller, as far as is
+   * known. undefined: nothing is missing.
    */
   readonly lacks?: (sees: (one: Pick<HiddenItem, "kind" | "name">) => boolean, isWhole: boolean) => string | undefined;
   readonly shelf?: PagedResources<Host>;
-  /** Whether a list fails when the shelf does; otherwise the list leaves the shelf out and says so in `_meta`. */
+  /** Whether a list fails if `shelf` fails. Otherwise the list omits the shelf and reports that in `_meta`. */
   readonly required?: boolean;
-  /** Called when a stream begins to listen; the function that it returns is called when the stream ends. */
+  /** Called when a stream starts to listen; the returned function is called when the stream ends. */
   interest?(wanted: NotificationFilter, host: Host): () => void;
 }

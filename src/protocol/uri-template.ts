@@ -1,5 +1,5 @@
-// Owns RFC 6570 templates in the direction of a server: does a URI match, and with which variables? Refuses to expand.
-// Matching is memoised over (part, position) and counts its steps, so its cost is bounded whatever the template says.
+// Matches URIs against RFC 6570 templates and extracts the variables. Does not expand templates. Matching is memoized
+// by (part, position) and counts its steps, so its cost is bounded for every template.
 // https://www.rfc-editor.org/rfc/rfc6570
 
 import { normalizeLiteral } from "./uri.ts";
@@ -47,9 +47,9 @@ const MAX_STEPS = 500_000;
 export interface UriTemplate {
   readonly template: string;
   readonly variables: readonly string[];
-  /** What every matching URI starts with. */
+  /** The start of every matching URI. */
   readonly literalPrefix: string;
-  /** Matches every URI that the template does, and others. */
+  /** Matches every URI that the template does, and possibly more. */
   readonly glob: string;
   /** The variable whose plain value follows the prefix directly, if there is one. */
   readonly leadingVariable: string | undefined;
@@ -135,7 +135,7 @@ interface Rest {
   (end: number): Bindings | undefined;
 }
 
-/** Backtracks over the parts; `known` remembers what the parts from one on make of the URI from one position on. */
+/** Backtracks over the parts. `memo` stores the result of matching the rest of the parts from a position on. */
 function matchParts(parts: readonly Part[], uri: string): Bindings | undefined {
   const memo = new Map<number, Bindings | null>();
   const steps = { left: MAX_STEPS };
@@ -163,11 +163,11 @@ interface Occurrence {
   readonly steps: { left: number };
 }
 
-/** Tries every end of the expression, the furthest first. When the steps run out, the URI does not match. */
+/** Tries every end of the expression, the furthest first. If the steps run out, the URI does not match. */
 function walkExpression(part: Expression, { uri, at, steps }: Occurrence, rest: Rest): Bindings | undefined {
   for (let end = expressionReach(part, uri, at); end >= at && steps.left > 0; end -= 1) {
     steps.left -= 1;
-    // The memoised rest goes first: reading the variables is the costly half, and only worth it when the rest fits.
+    // The memoized rest is tried first: extracting the variables costs more, and is only worth it if the rest matches.
     const after = rest(end);
     if (after === undefined) continue;
     steps.left -= end - at;
@@ -181,8 +181,8 @@ function walkExpression(part: Expression, { uri, at, steps }: Occurrence, rest: 
 const DELIMITERS = "/?#&;=,";
 
 /**
- * How far the expression's characters go at most: to a delimiter that is not its own, or to the separator after its
- * last variable. Without this bound there would be far too many ways to divide a URI among optional expressions.
+ * How far the expression can reach: to a delimiter that is not its own, or to the separator after its last variable.
+ * Without this bound there would be far too many ways to divide a URI among optional expressions.
  */
 function expressionReach({ operator, variables }: Expression, uri: string, at: number): number {
   const { first, separator, named, reserved } = operator;
@@ -207,7 +207,7 @@ function bind(part: Expression, text: string): Bindings | undefined {
   return operator.named ? bindNamed(part, body) : bindPositional(operator, variables, body);
 }
 
-/** Without a prototype, so that a variable may have any name, `__proto__` too. */
+/** Without a prototype, so that a variable may have any name, even `__proto__`. */
 function nothingBound(): Bindings {
   return Object.create(null) as Bindings;
 }
@@ -242,7 +242,7 @@ function bindNamed({ operator, variables }: Expression, body: string): Bindings 
   return bound;
 }
 
-/** `delimiters`: the raw value may contain them. false: the text is no value of the variable. */
+/** `delimiters`: the raw value may contain them. Returns false if the text is not a valid value of the variable. */
 function setValue(bound: Bindings, variable: Variable, raw: string, delimiters: boolean): boolean {
   if (raw === "" || (!delimiters && /[/?#&;=,]/.test(raw))) return false;
   let value: string;

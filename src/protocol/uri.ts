@@ -1,4 +1,4 @@
-// Owns what a resource URI may look like and its one normal form. A URI is a name here: it is never fetched or opened.
+// Validates resource URIs and normalizes them. A URI is only a name here: it is never fetched or opened.
 // https://www.rfc-editor.org/rfc/rfc3986
 
 export const MAX_URI_BYTES = 2048;
@@ -7,11 +7,14 @@ export type ParsedUri = { readonly uri: string } | { readonly broken: string };
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 const ALLOWED = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/;
-/** What follows the scheme: authority, path, query and fragment, each of characters that were allowed already. */
+/** After the scheme: authority, path, query and fragment. `ALLOWED` has checked the characters before. */
 const SHAPE =
   /^(?:\/\/(?:[^@[\]/?#]*@)?(?:\[[0-9A-Fa-f:.]+\](?::\d*)?|[^@[\]/?#]*))?[^?#[\]]*(?:\?[^#[\]]*)?(?:#[^#[\]]*)?$/;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
-/** Only these schemes say that their host is a DNS name, hence case-insensitive; elsewhere it is part of a name. */
+/**
+ * Only these schemes define their host as a DNS name, hence case-insensitive. In other schemes the host is part of a
+ * name.
+ */
 const DNS_SCHEMES = new Set(["http", "https", "ws", "wss", "ftp"]);
 
 export function parseUri(text: string): ParsedUri {
@@ -56,7 +59,7 @@ function hasDotSegment(rest: string): boolean {
   return path.split(/\/|%2F|%5C/).some((segment) => segment === "." || segment === "..");
 }
 
-/** Leaves what stands before an @ in the authority as it is: a name and a password. */
+/** Leaves the user information before an @ unchanged: names and passwords are case-sensitive. */
 function lowerHost(rest: string): string {
   return rest.replace(/^(\/\/(?:[^/?#@]*@)?)([^/?#]*)/, (_authority, before: string, host: string) => {
     return before + host.toLowerCase().replaceAll(/%../g, (escape) => escape.toUpperCase());
@@ -64,8 +67,8 @@ function lowerHost(rest: string): string {
 }
 
 /**
- * A literal piece of a URI template in the normal form of URIs; undefined when no URI can contain it. `first`: it
- * begins the template, so it may hold the scheme and the host.
+ * Normalizes a literal piece of a URI template. Returns undefined if no URI can contain it. `first`: the piece starts
+ * the template, so it may contain the scheme and the host.
  */
 export function normalizeLiteral(text: string, first: boolean): string | undefined {
   const ascii = encodeNonAscii(text);

@@ -1,11 +1,11 @@
-// Owns the one error whose words are for whoever calls: a tool, prompt or resource throws it, and its message is shown.
-// Refuses to be a fault: nobody has to mend anything, so it is not logged.
+// An error whose message is shown to the client. Throw it from a tool, prompt or resource. It is not logged, because
+// there is nothing for an operator to fix.
 
 export class UserError extends Error {
   override readonly name: string = "UserError";
-  /** Any JSON, for programs: shown as well. */
+  /** Any JSON for programs; also shown to the client. */
   readonly data: unknown;
-  /** Whether operators are told too: of what they may have to mend. */
+  /** Whether the error is also logged, for operators who may have to fix something. */
   readonly isLogged: boolean = false;
 
   constructor(message: string, { data, cause }: { readonly data?: unknown; readonly cause?: unknown } = {}) {

@@ -1,22 +1,22 @@
-// Owns what an isolate counts of all its requests: whole numbers, since it began and since its last event. Refuses names: of
-// what is counted nobody learns whose it was.
+// An isolate's counters over all requests: totals since its start, and increments since its last event. They contain no
+// names, so they reveal nothing about tenants.
 
 export interface Counts {
   readonly requests: number;
-  /** Visits that were let in without asking, and those for which an authority was asked. */
+  /** Authorized requests with a cached policy, and those for which a tenant object was asked. */
   readonly policyCacheHits: number;
   readonly policyFetches: number;
-  /** Calls that an object refused because too many came. */
+  /** Calls that a Durable Object rejected because it was overloaded. */
   readonly overloads: number;
-  /** Values that KV did not have. */
+  /** Reads of keys that KV did not have. */
   readonly kvMisses: number;
   /** Requests that were answered with an error. */
   readonly refusals: number;
-  /** Streams whose socket to an object was opened again. */
+  /** Streams whose socket to a Durable Object was reopened. */
   readonly reconnections: number;
   /** Streams that were opened. */
   readonly streams: number;
-  /** Errors that were logged, and not kept for `tenantry errors`: too many at once, or their keeper was away. */
+  /** Errors that were logged, but not stored for `tenantry errors`: too many at once, or the object was unreachable. */
   readonly errorsDropped: number;
 }
 
@@ -44,13 +44,13 @@ export class Counters {
     this.#since[what] += 1;
   }
 
-  /** `key`: of the table of errors. */
+  /** `key`: of the error table. */
   countRejection(key: string): void {
     this.add("refusals");
     this.#refusals[key] = (this.#refusals[key] ?? 0) + 1;
   }
 
-  /** What was counted since this was asked last. */
+  /** The counts since the last call. */
   take(): Counts {
     const taken = this.#since;
     this.#since = { ...NONE };
@@ -66,5 +66,5 @@ export class Counters {
   }
 }
 
-/** Of this isolate. Bound: a number for each row of the table of errors. */
+/** The counters of this isolate. Bound: one number for each row of the error table. */
 export const COUNTERS = new Counters();

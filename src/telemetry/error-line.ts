@@ -1,19 +1,21 @@
-// Owns how an error is written into the log, with where it happened: so that whoever has the id that a client was told finds it.
-// Refuses what was sent: none of it is here.
+// Writes an error to the log with its context, so that the request id in a client's error leads to it. Contains nothing
+// that the client sent.
 
-/** Where something failed, as far as it is known: what an operator finds it by. */
+/** Where an error occurred, as far as it is known, to help an operator find it. */
 export interface ErrorContext {
   readonly tenant?: string | undefined;
   readonly profile?: string | null | undefined;
-  /** Of MCP; before a message was read, of HTTP; of an object's own work, `alarm` and what it is about. */
+  /**
+   * The MCP method; the HTTP method if no message was read; for a Durable Object's own work, `alarm` and its subject.
+   */
   readonly method?: string | undefined;
-  /** Of what was called. */
+  /** The tool, prompt or resource. */
   readonly name?: string | undefined;
-  /** That which the client was told. */
+  /** The id in the client's error response. */
   readonly requestId?: string | undefined;
 }
 
-/** The same of a call, where one was under way; no more of it. */
+/** The context of the current call, if there is one, without its other members. */
 export function errorContextOf(call: ErrorContext | undefined, otherwise: ErrorContext = {}): ErrorContext {
   if (!call) return otherwise;
   const { tenant, profile, method, name, requestId } = call;
@@ -24,23 +26,23 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 function isDeployedBuild(): boolean {
   try {
-    // wrangler writes the mode in its place. Elsewhere `process` may be absent.
+    // wrangler replaces NODE_ENV with the mode. Elsewhere `process` may be absent.
     return process.env.NODE_ENV === "production";
   } catch {
     return false;
   }
 }
 
-/** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
+/** Message where one release cannot continue the work of another. A retry may reach the right release. */
 export const OTHER_RELEASE = "of another release";
 
-/** Said where storage has no schema marker, or another one than this code knows. No code is at fault, so no stack is logged. */
+/** Message where storage has no schema marker, or an unknown one. The code is not at fault, so no stack is logged. */
 export const UNRELEASED =
   "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";
 
 /**
- * As one line of JSON where the Worker is deployed: what reads logs has a member for each part of the place. While somebody
- * develops, as the console shows errors, which finds the line of the source.
+ * A deployed Worker logs one line of JSON, in which log tools find each part of the context. In development the error
+ * is logged as the console shows it, so that the stack leads to the source line.
  */
 export function logError(thrown: unknown, context: ErrorContext): void {
   const contextText = textOf(context);

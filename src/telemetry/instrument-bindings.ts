@@ -1,12 +1,12 @@
-// Owns bindings that count: the Worker's own objects and its KV, as one request calls them. Refuses to change what is called, or
-// what comes back; what else is bound is handed on as it is.
+// Wraps the Worker's Durable Object namespaces and its KV, to count one request's calls. Calls and results are
+// unchanged; other bindings are passed on as they are.
 
 export interface BindingObserver {
-  /** A call to an object. */
+  /** Called for each call to a Durable Object. */
   onObjectCall(method: string): void;
-  /** It was refused because too many came. */
+  /** The object rejected the call because it was overloaded. */
   onOverload(): void;
-  /** A value was read of KV. */
+  /** Called for each value read from KV. */
   onKvRead(isMissing: boolean): void;
 }
 
@@ -23,7 +23,7 @@ export function instrumentBindings<Env extends object>(env: Env, counting: Bindi
   return bound as Env;
 }
 
-/** The platform's own classes: a service binding has every method that it is asked for. */
+/** Checks the class name, because a service binding appears to have every method. */
 function isObjectNamespace(value: unknown): boolean {
   const { constructor: constructorFunction } = Object(value) as { readonly constructor?: { readonly name?: unknown } };
   return /^(?:Loopback)?DurableObjectNamespace$/.test(String(constructorFunction?.name));
@@ -31,13 +31,13 @@ function isObjectNamespace(value: unknown): boolean {
 
 type Observe = (method: string, returned: unknown) => unknown;
 
-/** Every function of the target, and then what is heard of it; what else it has as it is. */
+/** Wraps every function of the target and reports its result. Other members are unchanged. */
 function observeMethods(target: unknown, observe: Observe): object {
   return new Proxy(target as object, {
     get: (_target, member) => {
       const value: unknown = Reflect.get(target as object, member);
       if (typeof value !== "function" || typeof member !== "string") return value;
-      // A method of a remote object has every member, `apply` too.
+      // A method of a remote object appears to have every member, even `apply`, so it is called directly.
       const methods = target as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
       return (...args: readonly unknown[]) => observe(member, methods[member]?.(...args));
     },
@@ -55,7 +55,7 @@ function observeCall(method: string, returned: unknown, counting: BindingObserve
   counting.onObjectCall(method);
   if (returned instanceof Promise || isThenable(returned)) {
     Promise.resolve(returned).catch((error: unknown) => {
-      // Whoever called hears of it. Here it is counted.
+      // The caller handles the error; here it is only counted.
       if ((error as { readonly overloaded?: boolean } | undefined)?.overloaded) counting.onOverload();
     });
   }

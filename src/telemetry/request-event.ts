@@ -1,53 +1,69 @@
-// Owns what is told of one request once it was answered, which requests are told of, and how an event becomes a data point of
-// Workers Analytics Engine. Refuses everything that a client sent but names: no argument, no body, no credential.
+// The event of one answered request: its content, its sampling, and its data point in Workers Analytics Engine.
+// Contains nothing that a client sent but names: no argument, body or credential.
 
 import type { Counts } from "./counters.ts";
 import type { Gauges } from "./gauges.ts";
 
+/** One answered request, as `telemetry()` emits it. */
 export interface RequestEvent {
-  /** ISO 8601: when the request came. */
+  /** ISO 8601: when the request arrived. */
   readonly at: string;
   readonly tenant: string;
   readonly profile: string | null;
-  /** The same for the same caller of a tenant, and different in another tenant; null: nobody was let in, or anonymous. */
+  /**
+   * A pseudonym: the same for the same caller of a tenant, and different in another tenant. null: anonymous or not
+   * authorized.
+   */
   readonly principal: string | null;
   readonly era: "2025" | "2026";
-  /** `tools/call`, `batch`; of what holds no message, the method of HTTP. Of a method that there is not: `unknown`. */
+  /**
+   * The MCP method, such as `tools/call`; `batch`; `unknown` for a method that does not exist. Without a message: the
+   * HTTP method.
+   */
   readonly method: string;
-  /** Of the tool or prompt, as it is listed; of a resource, its scheme. Empty where what was named is not seen. */
+  /** The listed name of the tool or prompt; for a resource, its scheme. Empty if the caller cannot see the target. */
   readonly name: string;
-  /** How many messages were run: 0 where none was. */
+  /** The number of messages that ran. */
   readonly messages: number;
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
-  /** `complete`; `stream` for one that was opened; else a key of the table of errors; `toolError`: a result with `isError`. */
+  /**
+   * `complete`; `stream` for a stream that was opened; `toolError` for a result with `isError`; else an error code (see
+   * docs/errors.md), or `http` with the HTTP status.
+   */
   readonly outcome: string;
-  /** `asked`: the tenant's authority was asked for it. `none`: nobody was let in. */
+  /**
+   * `fetched`: the tenant object was asked for the policy. `cached`: it was not. `none`: the request was not
+   * authorized.
+   */
   readonly policy: "cached" | "fetched" | "none";
-  /** To Durable Objects of the Worker. */
+  /** Number of calls to the Worker's Durable Objects. */
   readonly objectCalls: number;
   readonly kvReads: number;
-  /** Milliseconds until the answer was there. In a Worker the clock stands still but for I/O, so work alone takes 0. */
+  /**
+   * Milliseconds until the response was ready. In a Worker the clock advances only with I/O, so computation alone takes
+   * 0.
+   */
   readonly ms: number;
-  /** Characters of the body as it came; of what was refused unread, the bytes that were declared. */
+  /** Characters of the body as received; for a body that was rejected unread, its declared bytes. */
   readonly bytesIn: number;
-  /** Characters of the answers as JSON, which are bytes but for what is no ASCII. */
+  /** Characters of the responses as JSON, which equal bytes for ASCII text. */
   readonly bytesOut: number;
-  /** That which a client was told with an error. */
+  /** The id in the client's error response. */
   readonly requestId: string;
-  /** Of the trace of which it is a part; empty: of none. */
+  /** The trace that the request belongs to; empty if none. */
   readonly traceId: string;
-  /** Errors that were heard meanwhile by `onError`. */
+  /** The number of errors passed to `onError` meanwhile. */
   readonly errors: number;
-  /** For how many requests it stands: 1 for one that failed, 100 where one of a hundred is told of. */
+  /** The number of requests that this event stands for: 1 for a failed request, 100 if one of a hundred is sampled. */
   readonly weight: number;
-  /** What this isolate counted since its last event, of all requests. */
+  /** This isolate's counters since its last event, over all requests. */
   readonly counts: Counts;
-  /** What there was in this isolate when this was told: not to be summed. */
+  /** This isolate's gauges at the time of the event. Do not add them up. */
   readonly levels: Gauges;
 }
 
-/** What is told of whatever was sampled. Nobody's fault, and as many as anybody likes to send. */
+/** Outcomes that are sampled: they are not errors of the Worker, and callers can cause any number of them. */
 const EXPECTED_OUTCOMES = new Set([
   "complete",
   "stream",
@@ -59,15 +75,15 @@ const EXPECTED_OUTCOMES = new Set([
 ]);
 
 /**
- * For how many requests one stands; 0: nothing is told of it. Errors always: those of the Worker, and what a caller was refused
- * who may have been meant to be served.
+ * The number of requests that an event stands for; 0: no event. Errors always get an event: those of the Worker, and
+ * rejections of callers that may have expected service.
  */
 export function weightOf(outcome: string, faults: number, { sample, chance }: { sample: number; chance: number }) {
   if (faults > 0 || !EXPECTED_OUTCOMES.has(outcome)) return 1;
   return chance < sample ? 1 / sample : 0;
 }
 
-/** From 0 to 1; undefined: it says something else. */
+/** From 0 to 1; undefined if the text is anything else. */
 export function parseSampleRate(text: unknown): number | undefined {
   const number = typeof text === "string" && text.trim() === "" ? NaN : Number(text);
   return number >= 0 && number <= 1 ? number : undefined;
@@ -82,7 +98,7 @@ export interface DataPoint {
 /** https://developers.cloudflare.com/analytics/analytics-engine/limits/ */
 const MOST_BLOB_CHARACTERS = 256;
 
-/** In this order, which `docs/telemetry.md` names: a column that was written is never another one. */
+/** In this order, documented in `docs/telemetry.md`: a column never changes its meaning once released. */
 export const BLOBS = [
   "tenant",
   "profile",

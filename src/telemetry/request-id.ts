@@ -1,16 +1,14 @@
-// Owns the id by which a request is found again: in what its client was told, in the log, in events. Refuses to make one that
-// nobody needs.
+// The id that identifies a request in its client's error, in the log and in events. Created only when needed.
 
 const ids = new WeakMap<Request, string>();
 
-/** A request that goes on with the work of another one has its id. */
+/** Gives a request that continues another request's work the same id. */
 export function setRequestId(request: Request, id: string): void {
   ids.set(request, id);
 }
 
 /**
- * Cloudflare's ray where there is one, so that its logs and ours agree; made only when somebody needs it. Elsewhere whoever
- * asks may write one.
+ * Cloudflare's ray id if there is one, so that its logs and ours agree. Outside Cloudflare, a client may choose the id.
  */
 export function requestIdOf(request: Request): string {
   let id = ids.get(request);

@@ -1,7 +1,7 @@
-// Owns the trace of which a request is a part, as it came: W3C Trace Context from headers or from `_meta`. Refuses what is
-// malformed: that is as if nothing had been sent. https://www.w3.org/TR/trace-context/
+// The request's W3C Trace Context, from headers or from `_meta`. A malformed context is ignored.
+// https://www.w3.org/TR/trace-context/
 
-/** Passed on as it came: who records no span of its own is none in between. */
+/** Passed on unchanged: this Worker records no spans of its own, so it does not appear in the trace. */
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate?: string;
@@ -10,14 +10,14 @@ export interface TraceContext {
 const PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 const STATE = /^[\x20-\x7e\t]{1,512}$/;
 
-/** A state without its parent means nothing. */
+/** A tracestate without a traceparent is ignored. */
 export function parseTrace(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
   if (typeof traceparent !== "string" || !PARENT.test(traceparent)) return undefined;
   return typeof tracestate === "string" && STATE.test(tracestate) ? { traceparent, tracestate } : { traceparent };
 }
 
 /**
- * What `_meta` says goes before what headers say: it is of this message, and they are of the hop.
+ * `_meta` takes precedence over headers: it belongs to the message, while headers belong to the hop.
  * https://modelcontextprotocol.io/seps/414
  */
 export function readTrace(meta: unknown, header: (name: string) => string | null): TraceContext | undefined {
@@ -25,7 +25,7 @@ export function readTrace(meta: unknown, header: (name: string) => string | null
   return parseTrace(traceparent, tracestate) ?? parseTrace(header("traceparent"), header("tracestate"));
 }
 
-/** The part by which all that belongs to one trace is found. */
+/** The trace id, which all parts of a trace share. */
 export function traceIdOf({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
 }

@@ -1,4 +1,4 @@
-// Owns the answers of era 2025: sessions that begin and end, requests, batches, and what a client says without asking.
+// Responses of era 2025: sessions that start and end, requests, batches, notifications and client responses.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 import type { McpRequest, ClientResponse, EventSink } from "../../protocol/mcp-request.ts";
@@ -30,7 +30,7 @@ import { runCall } from "./run-call.ts";
 import { createSessionId, type Session } from "../../sessions/session-id.ts";
 import { NULL_SINK } from "../call-output.ts";
 
-/** Of a client's progress or error message; the rest is cut off. */
+/** Limit for a client's progress or error message; the rest is cut off. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 function idOf(classified: Classified) {
@@ -40,12 +40,12 @@ function idOf(classified: Classified) {
 
 type Classified2025 = Classified & { kind: "message2025" | "batch2025" };
 
-/** What a POST says beside its body. */
+/** A POST's headers and limits, besides its body. */
 export interface PostContext {
   readonly inbound: InboundHeaders;
   /** The client accepts text/event-stream. */
   readonly acceptsStream: boolean;
-  /** Of a batch: what is over a limit, at the place of its message. */
+  /** For a batch: limit failures, at the index of their message. */
   readonly limitFailures: readonly (Failure | undefined)[];
 }
 
@@ -139,13 +139,13 @@ async function answerBatch(
   const response = running.then(async (json = []): Promise<EncodedResponse> => {
     if (isFailure(json)) return encodeFailure(undefined, json, "2025");
     const { events } = stream;
-    // On a stream each is an event: few clients look for a batch there.
+    // On a stream, each response is an event of its own: few clients expect a batch there.
     for (const one of events ? json.splice(0, json.length - 1) : [])
       await events?.writeInTurn(one.length, () => events.writeEvent(one));
     const body = { json: events ? json.join() : `[${json.join()}]` };
     const [first] = limitFailures;
     if (!first || limitFailures.includes(undefined)) return { ...body, status: 200, clientAddress: holder };
-    // Nothing was answered, so the status says it too.
+    // Every message was over a limit, so the HTTP status shows it too.
     return { ...encodeFailure(undefined, first, "2025"), ...body };
   });
   return respondWhenReady(response, { sink, stream, waitUntil: (work) => authorized.waitUntil(work) });
@@ -155,12 +155,12 @@ interface BatchContext {
   readonly session: Session | null;
   readonly revision: RevisionFeatures;
   readonly limitFailures?: PostContext["limitFailures"];
-  /** Of all its calls. */
+  /** Shared by all calls of the batch. */
   readonly sink: EventSink;
 }
 
 /**
- * The JSON of each answer; undefined: no message asked for one.
+ * The JSON of each response; undefined if no message expects one.
  * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
  */
 export async function runBatch(
@@ -180,7 +180,7 @@ export async function runBatch(
       }
       if (message.kind === "request")
         return handleRequest(authorized, { ...createRequest2025(authorized, message, revision, session), sink });
-      // Nobody is answered for it, so what fails is nobody else's.
+      // Notifications get no response, so their errors must not affect the other messages.
       await handleClientMessage(authorized, message, session).catch((error: unknown) => authorized.onError(error));
       return undefined;
     }),
@@ -189,7 +189,7 @@ export async function runBatch(
   return bodies.length === 0 ? undefined : bodies;
 }
 
-/** Takes a notification, or the client's response to a question. */
+/** Handles a notification, or the client's response to a question. */
 export async function handleClientMessage(
   caller: SessionCaller,
   message: RpcNotification | RpcResponse,

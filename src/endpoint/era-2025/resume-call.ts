@@ -1,5 +1,5 @@
-// Owns running a stored call in an invocation that its session's object started: admitted anew, with what earlier runs
-// kept, and everything it says going into the log.
+// Runs a stored call in an invocation that its session object started. The call is authorized anew, has the results of
+// earlier runs, and writes all its output to the log.
 
 import type { Credential } from "../../auth/credential.ts";
 import { ANONYMOUS } from "../../auth/principal.ts";
@@ -29,10 +29,10 @@ import { setRequestId } from "../../telemetry/request-id.ts";
 import { withTelemetry, RequestContext, type Invocation } from "../request-context.ts";
 import { isStillAuthorized, requestedTool } from "./run-call.ts";
 
-/** How long such a run waits for a person. Longer would keep the object that started it awake for nothing. */
+/** How long such a run waits for a person. A longer wait would only keep the session object awake. */
 const PARK_AFTER_MS = 1000;
 
-/** The deployment that took a call, by where it is mounted; undefined: this script has none there any more. */
+/** Finds the Worker that accepted a call, by its mount path; undefined if this script no longer has one there. */
 export type DeploymentLookup = (mount: string) => Deployment | undefined;
 
 const TENANT_UNAVAILABLE = failure(
@@ -41,8 +41,8 @@ const TENANT_UNAVAILABLE = failure(
 );
 
 /**
- * Resolves when the call has ended, or when this run left it to another; with an answer for its client where its tenant could
- * not be asked about, so that nothing was run; rejects when the run was lost.
+ * Resolves when the call has ended, or when this run left it to another run. Resolves to an error response for the
+ * client if the tenant could not be reached, so that nothing was run. Rejects if the run was lost.
  */
 export async function resumeCall(
   findDeployment: DeploymentLookup,
@@ -56,7 +56,7 @@ export async function resumeCall(
   const record = JSON.parse(stored.record) as CallRecord;
   if (record.format !== undefined) throw new Error(OTHER_RELEASE);
   const deployment = findDeployment(record.mount);
-  // The request that began the call is gone, and a circle of tools must not begin to count anew.
+  // The request that started the call is gone; without this, a loop of tools would restart its hop count.
   invocation.request.headers.set(HOPS_HEADER, String(record.hops));
   setRequestId(invocation.request, record.requestId);
   const reauthorized = deployment
@@ -94,7 +94,7 @@ interface RunClaim {
   readonly stored: StoredRun;
 }
 
-/** false: another run goes on with the call. */
+/** Returns false if another run continues the call. */
 async function runAttempt(
   authorized: AuthorizedRequest,
   record: CallRecord,
@@ -125,7 +125,9 @@ async function runAttempt(
   return !runner.isStopped || runner.isCancelled;
 }
 
-/** undefined: the author's function or the tenant's authority cannot say whether they may come in. */
+/**
+ * Returns undefined if the author's function or the tenant object cannot say whether the caller is still authorized.
+ */
 async function reauthorizeCall(
   deployment: Deployment,
   invocation: Invocation,
@@ -135,13 +137,13 @@ async function reauthorizeCall(
     const context = await withRetries(() => restoreContext(deployment, invocation, record));
     return { context, entered: await authorizeWithRetry(context) };
   } catch (error) {
-    // What `enter` met was told already.
+    // `authorizeRequest` has reported its errors already.
     if (!(error instanceof AppError)) deployment.hooks.onError?.(error, undefined);
     return undefined;
   }
 }
 
-/** The visit that the original caller would make again. Of their key only the hash was kept. */
+/** The context as the original caller's request would create it. Only the hash of the caller's key is stored. */
 async function restoreContext(
   deployment: Deployment,
   invocation: Invocation,

@@ -1,5 +1,5 @@
-// Owns one request of era 2025 on its way: answered at once, on its own stream, or as a stored call that outlives the
-// connection: when its tool is resumable, and from the first question that it puts to its client.
+// Runs one request of era 2025: answered at once, on its own stream, or as a stored call that outlives the connection.
+// A call is stored if its tool is resumable, or from its first question to the client.
 
 import type { McpRequest } from "../../protocol/mcp-request.ts";
 import type { Resumable, ToolDefinition } from "../../protocol/definition.ts";
@@ -19,10 +19,10 @@ import { createRequestOutput, RequestStream } from "../request-stream.ts";
 import { respondWhenReady } from "../respond.ts";
 
 const KEEPALIVE_MS = 20_000;
-/** For a GET that resumes a call: the call's own tool is not looked up there. */
+/** For a GET that resumes a call: the tool's own settings are not looked up there. */
 export const DEFAULT_RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 
-/** The tool that a call is for; undefined: none, or not one that may be called. */
+/** The tool that a call requests; undefined if there is none, or if it may not be called. */
 export function requestedTool(
   { handlers }: AuthorizedRequest,
   { method, params }: McpRequest,
@@ -31,14 +31,15 @@ export function requestedTool(
   return tool && !isFailure(tool) ? tool.definition : undefined;
 }
 
-/** Whether a call that waited for its client may go on with the rights under which it was admitted. */
+/** Whether a call that waited for its client may continue with the rights that it started with. */
 export async function isStillAuthorized(authorized: AuthorizedRequest, call: McpRequest): Promise<boolean> {
   const reauthorized = await authorizeWithRetry(authorized.context);
   if (isFailure(reauthorized)) return false;
-  // What the author says of a tenant has no version.
+  // A definition from the author's function has no version, so its document is compared.
   if (reauthorized.snapshot.version === authorized.snapshot.version && reauthorized.document === authorized.document)
     return true;
-  // No other run can take over a call that may not run twice: it goes on here, as long as it would be let in again.
+  // No other run can take over a call that must not run twice: it continues here, as long as it would be authorized
+  // again.
   const tool = requestedTool(reauthorized, call);
   return tool !== undefined && !tool.repeatable;
 }
@@ -59,7 +60,10 @@ export async function runCall(
   return answerOnStream(authorized, call, stream, sessionCall);
 }
 
-/** Stores a call before it runs, and shows its log. undefined: its session has no room for another such call. */
+/**
+ * Stores a call before it runs, and streams its log. Returns undefined if the session has no room for another stored
+ * call.
+ */
 async function storeAndReplay(
   authorized: AuthorizedRequest,
   sessionCall: SessionCall,
@@ -68,11 +72,12 @@ async function storeAndReplay(
   const key = await storeCall(authorized, sessionCall);
   if (key === undefined) return undefined;
   const replayed = await replayCallEvents(authorized, sessionCall.session, { key, after: 0, resumable });
-  // The call was cancelled before it came, so its log is over and empty. Without this answer it would be run after all.
+  // The call was cancelled before it was stored, so its log is complete and empty. Without this response, the call
+  // would run after all.
   return typeof replayed === "number" ? new Response(": over\n\n", { headers: SSE_HEADERS }) : replayed;
 }
 
-/** `running`: the call with its session, by which it can ask its client and be cancelled from anywhere. */
+/** `sessionCall`: lets the call ask its client questions, and be cancelled from any connection. */
 function answerOnStream(
   authorized: AuthorizedRequest,
   call: McpRequest,
@@ -87,7 +92,10 @@ function answerOnStream(
   return respondWhenReady(response, { sink, stream, waitUntil: (work) => authorized.waitUntil(work) });
 }
 
-/** A runner for a call that is answered on its own stream. From its first question on, that stream shows its log. */
+/**
+ * Creates a runner for a call that is answered on its own stream. From its first question on, that stream shows the
+ * call's log.
+ */
 function createStreamRunner(
   authorized: AuthorizedRequest,
   sessionCall: SessionCall,
@@ -119,8 +127,8 @@ function createStreamRunner(
 }
 
 /**
- * Shows a stored call's log after event `after`, on a new stream. A number: refused with that HTTP status. Where the
- * revision primes streams, the stream is closed after `closeAfterMs`, and the client comes back for the rest.
+ * Streams a stored call's log after event `after`. A number: rejected with that HTTP status. If the revision primes
+ * streams, the stream closes after `closeAfterMs`, and the client reconnects for the rest.
  */
 export async function replayCallEvents(
   caller: AuthorizedRequest,
@@ -163,7 +171,7 @@ export async function replayCallEvents(
   try {
     refused = await viewer.start(after);
   } catch (error) {
-    // The call runs, whoever watches. Its client comes back for what it says, by the place that was primed.
+    // The call runs on without a viewer. Its client resumes from the primed event id.
     caller.onError(error);
     suspendStream();
     stream.end();

@@ -1,5 +1,5 @@
-// Owns running what the client of one HTTP+SSE stream posts, in the invocation that holds the stream: every answer goes
-// there, and stored calls are shown there. Refuses to open the stream or to know where it goes on from.
+// Runs the messages that the client of one HTTP+SSE stream posts, in the invocation that holds the stream. Every
+// response and every stored call's log goes to that stream.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import type { McpRequest } from "../../protocol/mcp-request.ts";
@@ -30,29 +30,30 @@ import { isStillAuthorized, requestedTool } from "./run-call.ts";
 const MAX_RUNNING = 100;
 const MAX_POSTS = 1000;
 /**
- * The platform lets an invocation ask others 10,000 times, of which handlers may spend some unseen. After so many, when
- * nothing runs, the client must come back to another invocation; after twice as many, nothing new runs in this one.
+ * The platform allows an invocation 10,000 subrequests, of which handlers may use some unseen. After this many, the
+ * client must reconnect to another invocation as soon as nothing runs. After twice as many, nothing new runs in this
+ * invocation.
  */
 const MAX_SUBREQUESTS = 2500;
-/** How long a call goes on after its client left. */
+/** How long a call continues after its client disconnected. */
 const ORPHAN_MS = 30_000;
 
-/** A post, as the session's object hands it on. */
+/** A POST, as the session object forwards it. */
 type PostedMessage = Extract<RunnerMessage, { posted: string }>;
 
 export interface SseConnectionHost {
-  /** Whoever opened the stream. */
+  /** The request that opened the stream. */
   readonly authorized: AuthorizedRequest;
   readonly events: EventStream;
-  /** Shows event number `seq` of the stored call `key`. */
+  /** Sends event number `seq` of the stored call `key`. */
   sendStoredEvent(key: string, seq: number, json: string): void;
-  /** Confirms that this post arrived. It may be called twice for the same post. */
+  /** Confirms the arrival of a post. May be called twice for the same post. */
   acknowledge(post: string): void;
-  /** Ends the stream, so that the client comes back for what cannot be shown or run here. */
+  /** Ends the stream, so that the client reconnects for what cannot be shown or run here. */
   reconnect(): void;
 }
 
-/** What `initialize` agreed on, as the session's object keeps it. */
+/** The result of `initialize`, as the session object stores it. */
 interface StoredNegotiation {
   readonly revision: ProtocolVersion;
   readonly unofficial: boolean;
@@ -73,10 +74,10 @@ export class SseConnection {
   readonly #connectionHost: SseConnectionHost;
   readonly #running = new Set<RunningCall>();
   readonly #viewers = new Map<string, CallViewer>();
-  /** The ids of the latest posts, because an object that was reset in between hands a post on again. */
+  /** Ids of the latest posts: a session object that was reset may forward a post again. */
   readonly #posts = new Set<string>();
   #session: Session;
-  /** How many messages are being worked on. */
+  /** How many messages are being processed. */
   #activeMessages = 0;
   #isOld = false;
   #isDisconnected = false;
@@ -86,7 +87,7 @@ export class SseConnection {
     this.#session = session;
   }
 
-  /** Every call speaks on the one stream. An answer waits until the client has read the answers before it. */
+  /** All calls share one stream. A response waits until the client has read the responses before it. */
   readonly #channel: ResponseChannel = {
     write: (json) => {
       const { events } = this.#connectionHost;
@@ -96,13 +97,13 @@ export class SseConnection {
     end: (json) => (json === null ? undefined : this.#send(json)),
   };
 
-  /** Takes over what `initialize` agreed on, as an earlier holder of the session wrote it down. */
+  /** Restores the result of `initialize` that an earlier holder of the session stored. */
   restoreNegotiation(negotiation: string): void {
     const { revision, unofficial, capabilities } = JSON.parse(negotiation) as StoredNegotiation;
     this.#session = { ...this.#session, revision: REVISION_FEATURES[revision], unofficial, capabilities };
   }
 
-  /** Runs what the client posted, once. Whatever goes wrong becomes an answer on the stream. */
+  /** Runs the posted message, once. Every error becomes a response on the stream. */
   handlePost({ posted, id: post }: PostedMessage): void {
     this.#connectionHost.acknowledge(post);
     if (this.#posts.has(post)) return;
@@ -126,7 +127,10 @@ export class SseConnection {
     );
   }
 
-  /** Has the client come back to another invocation, at a moment when nothing runs, if this one did enough. */
+  /**
+   * Makes the client reconnect to another invocation, at a moment when nothing runs, if this invocation is old or near
+   * its subrequest limit.
+   */
   reconnectWhenIdle(isOld = this.#isOld): void {
     this.#isOld = isOld;
     if (this.#activeMessages === 0 && (isOld || this.#subrequestCount >= MAX_SUBREQUESTS))
@@ -141,7 +145,7 @@ export class SseConnection {
     return this.#viewers.has(key);
   }
 
-  /** Shows a stored call's log after event number `after`, unless it is shown already. */
+  /** Streams a stored call's log after event number `after`, unless it is being streamed already. */
   async replay(key: string, after: number): Promise<void> {
     if (this.#isDisconnected || this.#viewers.has(key)) return;
     const viewer = new CallViewer({
@@ -162,7 +166,10 @@ export class SseConnection {
     }
   }
 
-  /** The client is gone: calls that wait for an answer are left to another run, the others end after `ORPHAN_MS`. */
+  /**
+   * The client is gone. Calls that wait for a client response are left to another run; the others end after
+   * `ORPHAN_MS`.
+   */
   disconnect(): void {
     if (this.#isDisconnected) return;
     this.#isDisconnected = true;
@@ -171,7 +178,7 @@ export class SseConnection {
     if (this.#activeMessages === 0) return;
     setTimeout(() => {
       for (const { sink, runner } of this.#running) {
-        // What is stored goes on elsewhere; the rest ends.
+        // A stored call continues in another run; other calls end.
         if (runner.isStored) runner.abandon();
         sink.cancel();
       }
@@ -186,7 +193,7 @@ export class SseConnection {
     if (this.#activeMessages > MAX_RUNNING || this.#subrequestCount >= 2 * MAX_SUBREQUESTS) {
       return this.#sendFailure(idOf(classified), failure("refused", "Refused: too many calls at once"));
     }
-    // Every message is let in anew, as every other request is.
+    // Every message is authorized anew, as every other request is.
     const authorized = await authorizeRequest(this.#connectionHost.authorized.context);
     if (isFailure(authorized)) return this.#sendFailure(idOf(classified), authorized);
     if (classified.kind === "batch2025") {
@@ -236,7 +243,7 @@ export class SseConnection {
     const session = this.#session;
     const tool = requestedTool(authorized, call);
     const sessionCall = { call, session, repeatable: tool?.repeatable ?? true };
-    // The session's object tells whoever holds the stream then to show the call.
+    // The session object then tells the stream's holder to show the call.
     if (tool?.resumable && (await storeCall(authorized, sessionCall)) !== undefined) return;
     const sink = new CallOutput(this.#channel, "2025");
     const runner = createRunner(authorized, sessionCall, {
@@ -258,7 +265,7 @@ export class SseConnection {
     try {
       await sink.finish(json);
     } catch (error) {
-      // The call is stored, and its result could not be: another run brings it.
+      // The call is stored, but its result could not be: another run delivers it.
       authorized.onError(error);
     } finally {
       this.#running.delete(running);

@@ -1,4 +1,4 @@
-// Owns what a client of the HTTP+SSE transport posts: taken here, answered on the stream that it holds open.
+// Accepts the POSTs of an HTTP+SSE client. The responses go to the stream that the client holds open.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { classify, type InboundHeaders } from "../../protocol/classify.ts";
@@ -12,11 +12,11 @@ import type { SessionCaller } from "../../sessions/session-caller.ts";
 import type { ParsedBody } from "../body.ts";
 import { respondAccepted, respondFailure } from "../respond.ts";
 
-/** This transport has no MCP headers: those that a client sends all the same are ignored. */
+/** This transport has no MCP headers; a client's MCP headers are ignored. */
 export const NO_HEADERS: InboundHeaders = { version: null, session: null, method: null, name: null };
-/** Waits between tries: whoever holds the stream may be reconnecting after an accident. */
+/** Waits between attempts: the holder of the stream may be reconnecting after a failure. */
 const DELIVERY_RETRY_MS = [50, 250, 700, 1500] as const;
-/** For one try: its holder takes a post at once, and one that it has already only once. */
+/** Per attempt. The holder accepts a post at once; a repeated post is accepted only once. */
 const DELIVERY_TIMEOUT_MS = 2500;
 
 export const SESSION_UNAVAILABLE: Failure = {
@@ -24,7 +24,7 @@ export const SESSION_UNAVAILABLE: Failure = {
   retryAfter: 5,
 };
 
-/** The session id that the URL names; null: it names none, so this is no post of this transport. */
+/** The session id in the URL; null if there is none, so that this is not a POST of this transport. */
 export function sseSessionIdOf({ url }: Request, era: Era): string | null {
   return era === "2025" && url.includes("sessionId=") ? new URL(url).searchParams.get("sessionId") : null;
 }
@@ -45,7 +45,7 @@ export async function answerSsePost(caller: SessionCaller, id: string, { text, v
     return respondFailure("2025", requestId, failure("sessionNotFound"));
   } catch (error) {
     caller.onError(error);
-    // A status of success would have the client wait for an answer on the stream.
+    // With a success status, the client would wait for a response on the stream.
     return respondFailure("2025", requestId, SESSION_UNAVAILABLE);
   }
 }

@@ -1,5 +1,5 @@
-// Owns the stream of the HTTP+SSE transport of 2024-11-05: which session it is, the endpoint it names, what it tells,
-// and where it goes on when a client comes back. It ends seldom: some clients do not say where they were.
+// The stream of the HTTP+SSE transport of revision 2024-11-05: its session, its endpoint event, its messages, and its
+// position when a client reconnects. The stream seldom ends, because some clients do not send Last-Event-ID.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { digest } from "../../auth/seal.ts";
@@ -22,13 +22,13 @@ import { SESSION_UNAVAILABLE } from "./sse-post.ts";
 import { createSessionId, type Session } from "../../sessions/session-id.ts";
 
 const RETRY_MS = 1000;
-/** How often it is looked whether its invocation did enough, and after how many looks it is too old. */
+/** How often the age of the stream's invocation is checked, and after how many checks it is too old. */
 const AGE_CHECK_MS = 30 * 60_000;
 const MAX_AGE_CHECKS = 12;
 const STREAM_NAME = /^[\w.~-]{16,64}$/;
-/** How many stored calls an event id names: as many as a session's object stores. */
+/** How many stored calls an event id names: as many as a session object stores. */
 const MAX_REPLAYED_CALLS = 50;
-/** Where a stream is of which nothing is known: the digests match no list, so every list is told. */
+/** The state of a stream whose history is unknown: these digests match no list, so every list counts as changed. */
 const UNKNOWN_STATE: FeedState = {
   versions: { definitions: 0, content: 0 },
   digests: { tools: "", prompts: "", resources: "" },
@@ -36,7 +36,7 @@ const UNKNOWN_STATE: FeedState = {
 
 const NO_STREAM = failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this transport");
 
-/** Where a stream was: what its lists looked like, and which event of each stored call was the last. */
+/** Where a stream was: the state of its lists, and the last event of each stored call. */
 interface Position {
   readonly state: FeedState;
   readonly lastEvents: ReadonlyMap<string, number>;
@@ -76,7 +76,7 @@ async function findStreamSession(authorized: AuthorizedRequest): Promise<StreamS
   return session ? { id, session, position: undefined } : failure("sessionNotFound");
 }
 
-/** First its session is looked for: of another tenant's, no state can be read either. */
+/** Looks up the session first: the state in another tenant's event id cannot be read either. */
 async function resumeStream(authorized: AuthorizedRequest, eventId: string): Promise<StreamSession | Failure> {
   const parsedId = parseSseEventId(eventId);
   if (!parsedId) return NO_STREAM;
@@ -87,7 +87,10 @@ async function resumeStream(authorized: AuthorizedRequest, eventId: string): Pro
   return state ? { id, session, position: { state, lastEvents } } : NO_STREAM;
 }
 
-/** `name`: a secret of clients that send no Last-Event-ID, which names the same session each time; null: a new one. */
+/**
+ * `name`: a secret of clients that send no Last-Event-ID; it identifies the same session each time. null: a new
+ * session.
+ */
 async function newSession(authorized: AuthorizedRequest, name: string | null): Promise<string> {
   const owner = ownerOf(authorized);
   const revision =
@@ -117,15 +120,15 @@ function parseSseEventId(eventId: string): ParsedEventId | undefined {
 class SseStream {
   readonly #authorized: AuthorizedRequest;
   readonly #streamSession: StreamSession;
-  /** The last event of each stored call that was written, for the event ids; those written last come last. */
+  /** The last written event of each stored call, for event ids; the latest written are last. */
   readonly #shown: Map<string, number>;
-  /** The last event of each call that waits to be written: event ids must not name it yet, and no viewer repeats it. */
+  /** The last queued event of each call: event ids must not name it yet, and no viewer may repeat it. */
   readonly #queuedEvents = new Map<string, number>();
   readonly #stream: ReturnType<typeof openNotifications>;
   readonly #connection: SseConnection;
   readonly #socket: ReconnectingWebSocket;
   #ageChecks = 0;
-  /** Not all at once where many began together. */
+  /** Jittered, so that streams which began together do not reconnect together. */
   readonly #ageTimer = setInterval(
     () => {
       this.#ageChecks += 1;
@@ -135,9 +138,12 @@ class SseStream {
     },
     AGE_CHECK_MS * (0.9 + 0.2 * Math.random()),
   );
-  /** The id of the last notification, or of the place where the stream began. */
+  /** The id of the last notification, or of the position where the stream began. */
   #lastNotificationId = "";
-  /** What came before the stream began. Until then its endpoint, and what `initialize` agreed on, are not known. */
+  /**
+   * Messages that arrived before the stream began. Until then its endpoint and the result of `initialize` are not
+   * known.
+   */
   #startQueue: (() => void)[] | undefined = [];
 
   constructor(authorized: AuthorizedRequest, streamSession: StreamSession) {
@@ -233,7 +239,7 @@ class SseStream {
     return this.#queuedEvents.get(key) ?? this.#shown.get(key) ?? 0;
   }
 
-  /** Shows the calls that were stored while the socket was lost. */
+  /** Replays the calls that were stored while the socket was lost. */
   #replayMissedCalls(): void {
     this.#fetchConnectionState()
       .then(({ calls }) => {
@@ -264,7 +270,7 @@ class SseStream {
     }
     this.#lastNotificationId = await eventIdOf(this.#authorized.ring, started);
     events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);
-    // A client that says where it was is shown what follows. For one that does not, all up to `from` counts as shown.
+    // A client with Last-Event-ID gets what follows. For a client without, everything up to `from` counts as shown.
     for (const { key, from } of calls) if (!position) this.#recordShown(key, from);
     await Promise.all(calls.map(({ key }) => this.#connection.replay(key, this.#shown.get(key) ?? 0)));
     this.#stream.begin();
@@ -285,7 +291,7 @@ class SseStream {
   #recordShown(key: string, seq: number): void {
     this.#shown.delete(key);
     this.#shown.set(key, seq);
-    // Calls that are no longer shown are forgotten first: a forgotten one would be shown from its beginning again.
+    // Calls that are no longer streamed are dropped first: a dropped call would be replayed from its beginning.
     const oldest = [...this.#shown.keys()].find((one) => !this.#connection.isReplaying(one));
     if (this.#shown.size > MAX_REPLAYED_CALLS && oldest !== undefined) this.#shown.delete(oldest);
   }

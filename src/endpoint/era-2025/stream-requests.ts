@@ -1,5 +1,5 @@
-// Owns what is not a POST: the streams that era 2025 opens with GET, in a session or, in 2024-11-05, to begin one, and
-// DELETE, which ends a session.
+// Requests other than POST. GET opens a stream of era 2025: in a session, or, in revision 2024-11-05, to start one.
+// DELETE ends a session.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import type { Era } from "../../protocol/revisions.ts";
@@ -29,10 +29,13 @@ export async function answerStreamRequest(authorized: AuthorizedRequest, era: Er
   return response;
 }
 
-/** undefined: no stream is wanted. A wildcard in Accept does not ask for one: a program that only looks would hang. */
+/**
+ * Returns undefined if no stream is requested. A wildcard in Accept does not request one: a program that only probes
+ * the URL would hang.
+ */
 async function answerGet(authorized: AuthorizedRequest, id: string | null): Promise<Response | Failure | undefined> {
   const accept = authorized.context.request.headers.get("accept");
-  // Clients of HTTP+SSE accept nothing else. Others try whether there is a stream, and would take this one for theirs.
+  // Clients of HTTP+SSE accept nothing else. Other clients probe for a stream, and would mistake this one for theirs.
   if (id === null) return /^text\/event-stream *(;|$)/i.test(accept ?? "") ? openSseStream(authorized) : undefined;
   if (!parseAccept(accept).stream) return undefined;
   const session = await findSession(authorized, id);
@@ -48,7 +51,7 @@ async function openSessionStream(authorized: AuthorizedRequest, session: Session
   const replayFrom = { key: key ?? "", after: Number(seq), resumable: DEFAULT_RESUMABLE };
   const replayed = key === undefined ? 404 : await replayCallEvents(authorized, session, replayFrom);
   if (typeof replayed !== "number") return replayed;
-  // Everything was shown already: a browser's EventSource stops asking.
+  // Everything was shown already: 204 makes a browser's EventSource stop reconnecting.
   if (replayed === 410) return respondNothing();
   return failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this session");
 }

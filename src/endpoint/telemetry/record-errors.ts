@@ -1,5 +1,5 @@
-// Owns keeping errors where `tenantry errors` finds them: in the object of their tenant, and in the platform's one what leads there.
-// Refuses more of them than an operator reads: a storm of errors must not become one of writes.
+// Stores errors where `tenantry errors` finds them: the details in the tenant object, and a pointer in the platform
+// object. The number is limited to what an operator can read: a storm of errors must not become a storm of writes.
 
 import type { Bindings, ObservedContext } from "../../deployment/deployment.ts";
 import { errorLogStore, type ErrorRecord } from "../../tenants/object/error-log-store.ts";
@@ -11,13 +11,16 @@ import { LruMap } from "../../limits/lru-map.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
 import type { ErrorContext } from "../../telemetry/error-line.ts";
 
-/** Of one tenant, in one isolate. The platform's object, which all isolates write to, is asked as often for all tenants. */
+/**
+ * Per tenant and isolate. Applies in the same way to the platform object, which all isolates write to, for all tenants
+ * together.
+ */
 const MAX_PER_MINUTE = 20;
-/** Of these, what one tenant takes at most: whoever makes a tool fail again and again hides nobody else's error. */
+/** One tenant's share of these: a client that makes a tool fail again and again cannot hide other tenants' errors. */
 const MAX_PER_TENANT = 10;
 const MINUTE_MS = 60_000;
 const MAX_TENANTS = 1_000;
-/** No request waits for it, and no invocation for long. */
+/** No request waits for this write, and no invocation waits long. */
 const PLATFORM_TIMEOUT_MS = 2_000;
 
 interface MinuteCount {
@@ -35,13 +38,13 @@ function consumeQuota(quotaKey: string, most = MAX_PER_MINUTE): boolean {
   return current.count <= most;
 }
 
-/** What looks like a credential of ours, like one in a header, or like a person's token, in words that an error brought along. */
+/** Matches text in an error that looks like a key of Tenantry, like a credential in a header, or like a JWT. */
 const CREDENTIALS = /\b(?:tn[a-z]_\w+|bearer\s+[\w.~+/=-]+|eyJ[\w-]+\.[\w-]+\.[\w-]*)/gi;
 
-/** Characters that are handed on of each text; the tables keep fewer. A caller may have had an error say megabytes. */
+/** Characters passed on of each text; the tables store fewer. A caller may provoke an error message of megabytes. */
 const MAX_TEXT_CHARACTERS = 8_192;
 
-/** Of whatever was thrown, which may have no words at all. */
+/** Anything can be thrown, even a value that cannot be converted to a string. */
 function redact(...parts: readonly unknown[]): string {
   try {
     return parts.map(String).join("").slice(0, MAX_TEXT_CHARACTERS).replaceAll(CREDENTIALS, "[credential]");
@@ -62,7 +65,7 @@ interface RecordingContext {
   readonly context: ObservedContext | undefined;
 }
 
-/** Never rejects: the error was logged before. What could not be kept is counted. */
+/** Never rejects: the error was logged before. Errors that could not be stored are counted. */
 export async function recordError(
   error: unknown,
   errorContext: ErrorContext,
@@ -70,7 +73,7 @@ export async function recordError(
 ): Promise<void> {
   const record = toErrorRecord(error, errorContext);
   const requestScope = context?.requestScope;
-  // Nothing is written for a name of which nobody was let in: there may be no such tenant.
+  // Nothing is written under a name for which no request was authorized: there may be no such tenant.
   const isStored =
     requestScope !== undefined &&
     (await tryRecord(`tenant ${record.tenant}`, () =>
@@ -79,7 +82,7 @@ export async function recordError(
   if (!hasNamespace(env, "PlatformObject")) return;
   const platform = namespaceOf(env, "PlatformObject");
   const object = () => tenantObjectOf(platform, "platform", { id: "platform", placement: DEFAULT_PLACEMENT, uid: "" });
-  // What a tenant must keep where it is stays there, though its own object could not be reached.
+  // Data that a jurisdiction binds to a location stays there, even if the tenant object could not be reached.
   const isBound = (context?.placement.jurisdiction ?? null) !== null;
   const pointer = isStored || isBound ? { ...record, name: "", message: "", stack: "" } : record;
   const isWithinQuota = consumeQuota(
@@ -98,7 +101,7 @@ async function tryRecord(quotaKey: string, write: () => Promise<unknown>): Promi
       return true;
     }
   } catch {
-    // Counted below. Its keeper is away, which others hear of.
+    // Counted below. An unreachable object is reported elsewhere.
   }
   COUNTERS.add("errorsDropped");
   return false;

@@ -1,5 +1,5 @@
-// Owns what an event says of what was sent: its method, the name that it calls, its trace, and who sent it. Refuses whatever a
-// client may write as it likes: of names those alone that its view has, of methods those that there are.
+// Builds the event of one request. It contains no text of the client's choice: only names that the caller's view has,
+// and only known methods.
 
 import type { ObservedContext } from "../../deployment/deployment.ts";
 import type { McpRequest } from "../../protocol/mcp-request.ts";
@@ -19,7 +19,7 @@ import { toBase64Url, type KeyRing, type SealingKey } from "../../auth/seal.ts";
 interface EventInput {
   readonly request: Request;
   readonly context: ObservedContext | undefined;
-  /** That was run last. */
+  /** The call that ran last. */
   readonly call: McpRequest | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function buildRequestEvent(
   };
 }
 
-/** Without a message: its method is empty. */
+/** A request without a message has an empty method. */
 function describeMessage(
   message: SentMessage,
   { method, headers }: Request,
@@ -78,7 +78,7 @@ async function describeCaller(
   if (!context || isFailure(context.target.tenantResult)) return { tenant: "", profile: null, principal: null };
   const { tenant, target, requestScope } = context;
   const principal = requestScope ? await callerHash(requestScope.ring, requestScope.principal.id) : null;
-  // Whoever was not let in may have made it up.
+  // The profile in a rejected request may be made up.
   const profile = requestScope || SLUG.test(target.profile ?? "") ? target.profile : null;
   return { tenant, profile, principal };
 }
@@ -90,7 +90,7 @@ interface SentMessage {
 
 const BATCH: SentMessage = { method: "batch" };
 const NOTHING: SentMessage = { method: "" };
-/** What is no call. */
+/** Methods that are not calls. */
 const OTHER_METHODS = [
   "initialize",
   "subscriptions/listen",
@@ -100,7 +100,7 @@ const OTHER_METHODS = [
   "notifications/roots/list_changed",
 ];
 const METHODS = new Set([...methodsOf("2025"), ...methodsOf("2026"), ...OTHER_METHODS]);
-/** Longer bodies are not read again for the name of a method. */
+/** A longer body is not parsed again for its method. */
 const MAX_PARSED_CHARACTERS = 65_536;
 
 function parseSentMessage(text: string | undefined): SentMessage | undefined {
@@ -109,7 +109,7 @@ function parseSentMessage(text: string | undefined): SentMessage | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    // What is no JSON has no method.
+    // Invalid JSON has no method.
     return undefined;
   }
   if (Array.isArray(value)) return BATCH;
@@ -123,7 +123,10 @@ function knownMethod({ method }: SentMessage): string {
 
 const SCHEME = /^[A-Za-z][\w+.-]{0,31}:/;
 
-/** Whatever else a client writes there is not told: it may be anything. */
+/**
+ * Reports only names that the view has, and only the scheme of a URI. Any other text of the client is left out: it may
+ * be anything.
+ */
 function calledNameOf({ method, params = {} }: SentMessage, requestScope: ObservedContext["requestScope"]): string {
   const { name, uri } = params;
   if (typeof uri === "string") return SCHEME.exec(uri)?.[0] ?? "";
@@ -137,8 +140,8 @@ const hmacKeys = new WeakMap<SealingKey, CryptoKey>();
 const HASH_BYTES = 8;
 
 /**
- * The name under which a caller stands in events. Without a key of the tenant's nobody can read it back; in another tenant, and with
- * other keys, it is another one. null: anonymous, or the tenant has no keys yet.
+ * A pseudonym of the caller. It cannot be reversed without a key of the tenant, and differs between tenants and keys.
+ * null: the caller is anonymous, or the tenant has no keys yet.
  */
 async function callerHash([key]: KeyRing, principal: string): Promise<string | null> {
   if (!key || principal === ANONYMOUS.id) return null;

@@ -1,5 +1,4 @@
-// Owns the trail of one request: what is noted of it on its way, and the one event that is told when it was answered, off its
-// path. Refuses what a client sent beyond names that its own view has.
+// Records one request, and emits its event in the background when the request is answered.
 
 import type { Hooks } from "../../handlers/request-scope.ts";
 import type { Bindings, RequestTelemetry, ObservedContext } from "../../deployment/deployment.ts";
@@ -13,7 +12,7 @@ import { readTrace, type TraceContext } from "../../telemetry/trace-context.ts";
 import { withNamespaces } from "../../tenants/directory/namespaces.ts";
 import { buildRequestEvent } from "./request-event-builder.ts";
 
-/** Where a trail leads. */
+/** Where a recorder sends its results. */
 export interface TelemetrySink {
   /** From 0 to 1. */
   readonly sample: number;
@@ -43,7 +42,7 @@ export class RequestRecorder implements RequestTelemetry {
   #kvReads = 0;
   #errorCount = 0;
   #sockets = 0;
-  /** Set when there is a response, and taken when its event was told. */
+  /** Set when there is a response. */
   #answered: { readonly status: number; readonly isStream: boolean } | undefined;
   #isEmitted = false;
 
@@ -75,7 +74,7 @@ export class RequestRecorder implements RequestTelemetry {
     this.#messages += 1;
     this.#call = call;
     this.#bytesOut += json.length;
-    // Of several, what went wrong first.
+    // The first error wins if there are several messages.
     const outcome = error ?? (isToolError(call, json) ? "toolError" : "complete");
     if (this.#outcome === undefined || this.#outcome === "complete") this.#outcome = outcome;
   }
@@ -89,7 +88,7 @@ export class RequestRecorder implements RequestTelemetry {
     this.#answered = { status: response?.status ?? 503, isStream };
     this.#outcome = error ?? this.#outcome;
     if (isStream) COUNTERS.add("streams");
-    // The answer of a call that streams is yet to come.
+    // The response of a streamed call is yet to come.
     if (!this.#context?.isBusy) this.#emit();
   }
 
@@ -119,7 +118,7 @@ export class RequestRecorder implements RequestTelemetry {
       bytesOut: this.#bytesOut,
       errors: this.#errorCount,
     };
-    // The event is made off the path: whoever asked has their answer.
+    // The event is built in the background: the response is already on its way.
     const { request } = this.#invocation;
     const building = buildRequestEvent(measurements, { request, context: this.#context, call: this.#call });
     this.#invocation.waitUntil(building.then((event) => this.#telemetrySink.emit(event)));
@@ -130,7 +129,7 @@ export class RequestRecorder implements RequestTelemetry {
       onObjectCall: (method) => {
         this.#objectCalls += 1;
         if (method === "policy.lease") this.#leaseRequested = true;
-        // A stream whose socket is lost opens another, long after it was answered.
+        // A stream that loses its socket opens another, long after its response.
         if (method !== "fetch") return;
         this.#sockets += 1;
         if (this.#isEmitted && this.#sockets > 1) COUNTERS.add("reconnections");
@@ -144,7 +143,7 @@ export class RequestRecorder implements RequestTelemetry {
   }
 }
 
-/** What a tool says went wrong is a result. Its JSON is not parsed again: no other one has this member. */
+/** Tool errors are results. The JSON is not parsed again: no other member of a result contains this text. */
 function isToolError({ method }: McpRequest, json: string): boolean {
   return method === "tools/call" && json.includes('"isError":true');
 }

@@ -1,4 +1,4 @@
-// Owns completion/complete: params, and the limit of 100 values. Refuses to know who completes.
+// completion/complete: params, and the protocol's limit of 100 values.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
 
 import type { RequestHandlers, CompletionRequest } from "../request-handlers.ts";

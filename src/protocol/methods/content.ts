@@ -1,5 +1,5 @@
-// Owns how a content block is written for a revision that does not know its type yet: as an older type that says the
-// same. Refuses to leave a block out.
+// Converts content blocks for revisions that lack their type, to an older type with the same content. No block is
+// dropped.
 
 import type { RevisionFeatures } from "../revisions.ts";
 import { isObject } from "../jsonrpc.ts";
@@ -9,7 +9,7 @@ export function adaptBlocks(blocks: unknown, revision: RevisionFeatures): unknow
   return blocks.map((block: unknown, index) => adaptBlock(block, revision, index));
 }
 
-/** `index`: the block's place, which makes the URI of an embedded audio unique in its result. */
+/** `index`: the block's position, which makes the URI of an embedded audio unique in its result. */
 export function adaptBlock(block: unknown, revision: RevisionFeatures, index = 0): unknown {
   if (!isObject(block)) return block;
   const about = block.annotations === undefined ? {} : { annotations: block.annotations };

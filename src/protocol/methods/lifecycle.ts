@@ -1,4 +1,4 @@
-// Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
+// How a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
 import { omitUndefined } from "../members.ts";
 import type { RequestHandlers, Definitions } from "../request-handlers.ts";
@@ -9,7 +9,7 @@ import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { invalid } from "./params.ts";
 
-/** The capabilities that every view declares, whatever it lists: exactly what this server serves. */
+/** The capabilities of every view, whatever it lists: exactly what this server implements. */
 const SERVER_CAPABILITIES: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -58,7 +58,7 @@ export function discover(_call: McpRequest, { definitions }: RequestHandlers): C
   };
 }
 
-/** Later revisions demand an empty result, so only early and unofficial clients are told the time, in milliseconds. */
+/** Later revisions require an empty result, so only early and unofficial clients get the time, in milliseconds. */
 export function ping(request: McpRequest): CallOutcome {
   const timestamp = request.now();
   if (request.session?.isUnknownRevision) return { kind: "complete", result: { timestamp } };

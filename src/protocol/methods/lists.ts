@@ -1,5 +1,5 @@
-// Owns listing definitions that a view holds whole: paging, and one encoding per view and dialect, kept while the view
-// lives, so that a repeated list costs no serialisation.
+// Lists the definitions of a view: paging, and one cached encoding per view and dialect, so that a repeated list is not
+// serialized again.
 
 import type { RequestHandlers, Definitions } from "../request-handlers.ts";
 import type { McpRequest } from "../mcp-request.ts";
@@ -10,7 +10,7 @@ import type { RevisionFeatures } from "../revisions.ts";
 import type { JsonObject } from "../jsonrpc.ts";
 import { invalid, isFailure, readCursor } from "./params.ts";
 
-/** Definitions per page: few clients follow cursors, so a page holds what a tenant of usual size has. */
+/** Definitions per page: few clients follow cursors, so one page fits a tenant of usual size. */
 export const DEFINITIONS_PER_PAGE = 250;
 
 export interface DefinitionList {
@@ -19,7 +19,7 @@ export interface DefinitionList {
   adapt(wire: JsonObject, revision: RevisionFeatures): JsonObject;
 }
 
-/** Bound: a first page for each list and revision, as long as the definitions. */
+/** Bound: a first page for each list and revision, as long as the definitions live. */
 const encodedPages = new WeakMap<Definitions, Map<string, SerializedResult>>();
 
 export function listDefinitions(
@@ -67,7 +67,7 @@ function encodePage(
   return new SerializedResult(`{"${list.member}":[${items}]${next}}`);
 }
 
-/** What an adaptation left alone is written as its source wrote it. */
+/** Members that the adaptation did not change are written as their source wrote them. */
 function encodeItem(adapted: JsonObject, wire: JsonObject, texts: ToolDefinition["texts"]): string {
   if (!texts) return JSON.stringify(adapted);
   const members = Object.entries(adapted).flatMap(([name, value]) => {

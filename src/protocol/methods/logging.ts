@@ -1,4 +1,4 @@
-// Owns logging/setLevel of era 2025. Its replacement in 2026 is a member of each request's _meta and needs no method.
+// logging/setLevel of era 2025. Era 2026 replaces it with a member of each request's _meta, without a method.
 // https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
 
 import type { McpRequest } from "../mcp-request.ts";

@@ -1,4 +1,4 @@
-// Owns reading members out of a request's params: each reader gives the value or says which member breaks which rule.
+// Reads members of a request's params: each reader returns the value, or a failure that names the member and the rule.
 
 import type { McpRequest } from "../mcp-request.ts";
 import { failure, type Failure } from "../errors.ts";
@@ -27,7 +27,7 @@ export function readCursor({
   return typeof cursor === "string" ? cursor : invalid("cursor", "must be a string");
 }
 
-/** Wraps what a client sent: a bare object whose member `kind` says "failure" would pass for a `Failure`. */
+/** Wraps a client's value: a bare object with the member `kind: "failure"` would pass for a `Failure`. */
 export interface ReadValue<T> {
   readonly value: T;
 }
@@ -41,7 +41,7 @@ export function readObject(
   return isObject(value) ? { value } : invalid(member, "must be an object");
 }
 
-/** A map of strings, as prompt arguments and completion contexts are. Clients write null for one that is left out. */
+/** A map of strings, such as prompt arguments and completion contexts. Clients send null for an omitted value. */
 export function readStrings(source: ParamsSource, member: string): ReadValue<Record<string, string>> | Failure {
   const read = readObject(source, member);
   if (isFailure(read)) return read;

@@ -1,4 +1,4 @@
-// Owns prompts/list and prompts/get: params, required arguments, and messages as each dialect knows them.
+// prompts/list and prompts/get: params, required arguments, and messages in each dialect.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
 
 import type { RequestHandlers } from "../request-handlers.ts";

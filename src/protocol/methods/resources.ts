@@ -1,4 +1,4 @@
-// Owns resources/list, resources/templates/list and resources/read: params, and URIs normalized once.
+// resources/list, resources/templates/list and resources/read. URIs are normalized here, once.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/resources
 
 import { omitUndefined } from "../members.ts";
@@ -38,7 +38,7 @@ export async function readResource(request: McpRequest, handlers: RequestHandler
   if (isFailure(uri)) return uri;
   const parsed = parseUri(uri);
   if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: uri });
-  // The contents repeat the URI as the client wrote it, unless it holds characters that no schema allows in a URI.
+  // The contents repeat the URI as the client wrote it, unless it contains characters that no schema allows in a URI.
   const echoedUri = /^[\x21-\x7e]*$/.test(uri) ? uri : parsed.uri;
   const outcome = await handlers.readResource({ uri: parsed.uri, asked: echoedUri }, request);
   return outcome.kind === "complete" && outcome.cache === undefined ? { ...outcome, cache: UNCACHED } : outcome;

@@ -1,4 +1,4 @@
-// Owns what a client may ask to be told: resources/subscribe in era 2025, subscriptions/listen in era 2026.
+// Subscriptions to changes: resources/subscribe in era 2025, subscriptions/listen in era 2026.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 // https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
 
@@ -11,14 +11,16 @@ import { parseUri } from "../uri.ts";
 import { invalid, isFailure, readString } from "./params.ts";
 
 export const MAX_LISTENED_URIS = 1000;
-/** In all URIs of one stream together: an isolate that serves other tenants too holds them while the stream is open. */
+/**
+ * For all URIs of one stream together: an isolate that also serves other tenants holds them while the stream is open.
+ */
 const MAX_LISTENED_CHARACTERS = 131_072;
 
-/** Succeeds whether or not the resource exists: what a view hides must look like what is not there. */
+/** Succeeds even if the resource does not exist: a hidden resource must look like a missing one. */
 export async function subscribe(request: McpRequest): Promise<CallOutcome> {
   const uri = readSubscriptionUri(request);
   if (typeof uri !== "string") return uri;
-  // Notifications will name the resource as the client did.
+  // Notifications repeat the URI as the client wrote it.
   if (await request.session?.subscribe(uri, request.params.uri as string)) return { kind: "complete", result: {} };
   return failure("refused", "Refused: this session has as many subscriptions as it may");
 }
@@ -83,7 +85,7 @@ function readUris(list: unknown): ReadonlyMap<string, string> | Failure {
   return uris;
 }
 
-/** `params` of `notifications/subscriptions/acknowledged`: it repeats the filter, because all of it is served. */
+/** `params` of `notifications/subscriptions/acknowledged`. Repeats the filter, because all of it is served. */
 export function acknowledgedParams({ tools, prompts, resources, uris }: ListenFilter): JsonObject {
   return {
     notifications: {

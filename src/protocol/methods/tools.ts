@@ -1,4 +1,4 @@
-// Owns tools/list and tools/call: params, header mirrors, and how a result reads in each dialect.
+// tools/list and tools/call: params, header mirrors, and results in each dialect.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 
 import type { RequestHandlers } from "../request-handlers.ts";
@@ -87,7 +87,7 @@ function adaptResult(outcome: CallOutcome & { kind: "complete" }, revision: Revi
   };
 }
 
-/** SEP-1303: from 2025-11-25 on the model sees what was wrong with its arguments and can mend them. */
+/** SEP-1303: from 2025-11-25 on, the model sees what was wrong with its arguments and can correct them. */
 export function invalidArguments(
   { violations }: Pick<InvalidArguments, "violations">,
   revision: RevisionFeatures,
