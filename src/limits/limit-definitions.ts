@@ -12,7 +12,7 @@ export interface LimitDefinition {
   readonly least: number;
   readonly most: number;
   /**
-   * Who may raise the limit. An operator may raise limits that protect others than the tenant. A tenant-admin may also
+   * The role that may raise the limit. An operator may raise limits that protect others than the tenant. A tenant-admin may also
    * raise limits that protect the tenant from its own callers. Everybody with write access to the document may lower
    * any limit. Only the Worker's author may change limits that apply before a tenant is known.
    */

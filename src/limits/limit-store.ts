@@ -6,7 +6,7 @@ import type { TenantHost } from "../tenants/object/tenant-host.ts";
 import { dayOf } from "./day.ts";
 
 export interface DailyLimit {
-  /** Whose calls: empty for all callers, otherwise a principal. */
+  /** The caller whose calls are counted: a principal, or empty for all callers. */
   readonly who: string;
   readonly most: number;
 }

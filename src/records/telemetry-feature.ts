@@ -10,8 +10,9 @@ import { RequestRecorder } from "../endpoint/telemetry/request-recorder.ts";
 
 export interface TelemetryOptions {
   /**
-   * The fraction of successful requests to report, from 0 to 1: 0.01 reports one in a hundred. Errors are always
-   * reported. The variable `TELEMETRY_SAMPLE` overrides it. 1 by default.
+   * The fraction of ordinary requests to report, from 0 to 1: 0.01 reports one in a hundred. 1 by default. Requests with
+   * an error are always reported, except refusals that anyone can cause, such as 401 or an unknown tenant. The variable
+   * `TELEMETRY_SAMPLE` overrides it.
    */
   readonly sample?: number;
   /** Receives the events instead of the binding `TELEMETRY`. Called after the response. */

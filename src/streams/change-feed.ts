@@ -41,7 +41,7 @@ export interface FeedFilter {
 /** A digest of each list of definitions: equal digests mean equal lists. */
 export type Digests = Readonly<Record<ChangedSection, string>>;
 
-/** What one principal sees of a tenant in one profile, as far as a stream needs it. */
+/** One principal's view of a tenant in one profile, as far as a stream needs it. */
 export interface StreamAccess {
   readonly digests: Digests;
   /** How many milliseconds the lease still lasts. */
@@ -58,7 +58,7 @@ export interface FeedHost {
   /** Registers the listener with the change logs. Resolves to the changes since these versions; null: since now. */
   listen(since: ChangeVersions | null): Promise<TenantChanges>;
   /**
-   * What the listener sees now; null: it is no longer admitted. `revision`: the lowest acceptable revision of the
+   * The listener's current view; null: the listener is no longer admitted. `revision`: the lowest acceptable revision of the
    * policy. Infinity: the newest one, which the tenant object is asked for after this call.
    */
   getAccess(revision: number): Promise<StreamAccess | null>;
@@ -76,7 +76,7 @@ export interface FeedHost {
 
 export type TenantChanges = Readonly<Record<ChangeLogName, Changes>>;
 
-/** What a stream has already sent: enough to continue from there. */
+/** The changes that a stream has already sent: enough to continue from there. */
 export interface FeedState {
   readonly versions: ChangeVersions;
   readonly digests: Digests;

@@ -276,7 +276,7 @@ export interface AuthBounds {
   readonly hosts?: readonly string[];
 }
 
-/** What is recorded of each call to the tenant. Requires the feature `callAudit()`. */
+/** Settings for recording each call to the tenant. Requires the feature `callAudit()`. */
 export interface CallAuditDocument {
   /**
    * `digest` records the SHA-256 of the arguments. `redacted` records the arguments without the members that `redact`

@@ -54,7 +54,7 @@ export interface MethodOptions {
 type Options<Methods> = { readonly [Name in keyof Methods]: MethodOptions };
 
 /**
- * What a caller needs to call a store. In a separate file if the caller's code runs in Node, where the store cannot be
+ * The part of a store that callers need. In a separate file if the caller's code runs in Node, where the store cannot be
  * loaded.
  */
 export interface RpcInterface<Methods> {

@@ -1,4 +1,4 @@
-// What every store in a tenant object may use besides its rows: it can make leases learn of a change, and write the
+// The host of every store in a tenant object. Besides its rows, a store can make leases learn of a change, and write the
 // audit log. So no store reads another store's tables.
 
 import type { TenantDocument } from "../document/tenant-document.ts";

@@ -9,7 +9,8 @@ import { waitBeforeRetry } from "../cache/retry-if-idempotent.ts";
 export type TenantUid = string;
 
 /**
- * For asking which tenant has a name, and for messages to every tenant. Methods that touch one tenant's data refuse it.
+ * For asking which tenant has a name, and for messages to every tenant. Objects that belong to one tenant, such as the
+ * content object, refuse it.
  */
 export const ANY_UID: TenantUid = "*";
 
