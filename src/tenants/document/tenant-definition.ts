@@ -28,11 +28,15 @@ export type ToolPredicate = (tool: ToolDefinition["wire"]) => boolean;
 
 /** A tenant as the author of a Worker declares it in code. Every member is optional. */
 export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
+  /** The name that people see. */
   readonly title?: string;
+  /** The purpose of the tenant, for people. */
   readonly description?: string;
   /** The `https` URL of an image. Clients and the connect page show it. */
   readonly icon?: string;
+  /** Instructions that clients pass to the model when they connect. */
   readonly instructions?: string;
+  /** Which credentials callers need. `open` by default; modes other than `open` and `key` require `auth`. */
   readonly mode?: Mode;
   /**
    * The authorization servers whose tokens the tenant accepts, and what anonymous callers see. Requires the feature
@@ -45,8 +49,12 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
   /** Glob patterns over tool names (`*` and `?`), or a predicate. By default the tenant has all tools of the Worker. */
   readonly tools?: readonly string[] | ToolPredicate;
+  /** Glob patterns over the names of prompts that are defined in code. By default the tenant has all of them. */
   readonly prompts?: readonly string[];
-  /** Glob patterns over the URIs and URI templates of resources that are defined in code. */
+  /**
+   * Glob patterns over the URIs and URI templates of resources that are defined in code. By default the tenant has all
+   * of them.
+   */
   readonly resources?: readonly string[];
   /** Adds the built-in read-only tools `search` and `fetch` over everything that the tenant stores. */
   readonly search?: boolean;

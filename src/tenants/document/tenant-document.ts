@@ -4,6 +4,7 @@
 import { isObject } from "../../protocol/jsonrpc.ts";
 import { omitUndefined } from "../../protocol/members.ts";
 
+/** Selects names or URIs by glob patterns: `*` matches any run of characters, `?` matches one. */
 export interface Patterns {
   /** Glob patterns. By default everything is allowed. */
   readonly allow?: readonly string[];
@@ -11,6 +12,7 @@ export interface Patterns {
   readonly deny?: readonly string[];
 }
 
+/** A name and texts that replace those of the source. An absent member keeps the original. */
 export interface Renaming {
   readonly name?: string;
   readonly title?: string;
@@ -29,24 +31,29 @@ export interface NamedPatterns extends Patterns {
 
 /** The maximum size of a tool result, for callers with a key. A larger result becomes a resource. */
 export interface ResultBudget {
+  /** 1000 to 100,000,000 bytes. */
   readonly bytes?: number;
-  /** An estimate: four bytes of JSON count as one token. */
+  /** 250 to 25,000,000 tokens, estimated: four bytes of JSON count as one token. */
   readonly tokens?: number;
 }
 
+/** A selection of the tenant's tools, prompts and resources with its own URL. */
 export interface ProfileDocument {
   readonly title?: string;
   readonly description?: string;
+  /** Instructions that clients pass to the model when they connect. */
   readonly instructions?: string;
   readonly tools?: NamedPatterns;
   readonly prompts?: NamedPatterns;
   /** Patterns over URIs. */
   readonly resources?: Patterns;
+  /** Switches the built-in tools `search` and `fetch` on or off. By default as in the tenant. */
   readonly search?: boolean;
   /** Requires the feature `gateway()`. */
   readonly resultBudget?: ResultBudget;
 }
 
+/** Glob patterns that limit what a caller with this scope sees. An absent list grants nothing of its kind. */
 export interface ScopeDocument {
   readonly description?: string;
   readonly tools?: readonly string[];
@@ -54,17 +61,21 @@ export interface ScopeDocument {
   readonly resources?: readonly string[];
 }
 
+/** Settings of the tools that a name or a pattern matches. */
 export interface ToolSetting {
+  /** Whether the tenant has the tool. True by default. */
   readonly enabled?: boolean;
   /** The value that the tool reads as `ctx.config`. */
   readonly config?: unknown;
 }
 
+/** `data` is Base64. The resource at `uri` is embedded when the prompt is read. */
 export type PromptContent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly data: string; readonly mimeType: string }
   | { readonly type: "resource"; readonly uri: string };
 
+/** A prompt that needs no code. */
 export interface PromptDocument {
   readonly title?: string;
   readonly description?: string;
@@ -87,6 +98,7 @@ export interface UpstreamAuthDocument {
   readonly clientSecret: string;
   /** How the client secret is sent. `client_secret_basic` by default. */
   readonly method?: "client_secret_basic" | "client_secret_post";
+  /** The OAuth scopes to request, separated by spaces. */
   readonly scope?: string;
   /** The resource indicator (RFC 8707). The upstream's URL by default; an empty string sends none. */
   readonly resource?: string;
@@ -109,7 +121,7 @@ export interface UpstreamDocument {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sends an access token with every request, obtained with the client credentials grant. */
   readonly auth?: UpstreamAuthDocument;
-  /** How long a call may take, in milliseconds. 60000 by default. */
+  /** How long a call may take, in milliseconds: 100 to 300000, 60000 by default. */
   readonly timeoutMs?: number;
   /** How many times an idempotent request is sent again after a failure without a response. 0 by default, 5 at most. */
   readonly retry?: number;
@@ -120,6 +132,7 @@ export interface UpstreamDocument {
    * them.
    */
   readonly trust?: "auto" | "review";
+  /** False removes the upstream's tools, prompts and resources. True by default. */
   readonly enabled?: boolean;
 }
 
@@ -287,17 +300,19 @@ export interface CallAuditDocument {
   readonly redact?: readonly string[];
   /** Whether the response waits until the call is recorded. */
   readonly wait?: boolean;
-  /** How many days a record is kept. 30 by default. */
+  /** How many days a record is kept: 1 to 400, 30 by default. */
   readonly days?: number;
 }
 
 /** A webhook that receives events of the tenant. Requires the feature `webhooks()`. */
 export interface WebhookDocument {
+  /** The `https` URL that receives the messages. */
   readonly url: string;
   /** A reference `{{secret:NAME}}` to the secret that signs messages. */
   readonly secret: string;
   /** The event types to send. All by default. */
   readonly events?: readonly string[];
+  /** False stops sending. True by default. */
   readonly enabled?: boolean;
 }
 
@@ -323,6 +338,7 @@ export const MAX_STALENESS_MS = 300_000;
 /** The upper bound of an upstream's `retry`. */
 export const MAX_RETRIES = 5;
 
+/** The configuration of a tenant. Every member is optional. docs/document.md has the ranges. */
 export interface TenantDocument {
   /**
    * Names of base documents. Later ones win over earlier ones. The tenant's own members win over all of them, except
@@ -331,35 +347,60 @@ export interface TenantDocument {
   readonly extends?: readonly string[];
   /** In a base document: members that later layers cannot change. */
   readonly bind?: readonly BindableMember[];
+  /** The name that people see. */
   readonly title?: string;
+  /** The purpose of the tenant, for people. */
   readonly description?: string;
   /** The `https` URL of an image. Clients and the connect page show it. */
   readonly icon?: string;
+  /** Instructions that clients pass to the model when they connect. */
   readonly instructions?: string;
+  /**
+   * Which credentials callers need. `key` by default for tenants that were created through the admin API, `open` for
+   * tenants in code.
+   */
   readonly mode?: Mode;
+  /** How people sign in. Required by the modes `oauth`, `key+oauth` and `mixed`, and requires the feature `login()`. */
   readonly auth?: AuthDocument;
-  /** How long a lease on the policy lasts, in milliseconds. */
+  /**
+   * How long an isolate may serve from its cached policy, in milliseconds: 50 to 300000, 5000 by default. A revocation
+   * takes at most this long to be in effect everywhere.
+   */
   readonly maxStalenessMs?: number;
+  /**
+   * Origins of web pages that may call this tenant, such as `https://app.example.com`. Added to the Worker's
+   * `ALLOWED_ORIGINS`.
+   */
   readonly allowedOrigins?: readonly string[];
+  /** The tenant's own hostnames, in lower case. */
   readonly hostnames?: readonly string[];
+  /** Limits of this tenant. Absent ones keep the Worker's value. See docs/limits.md. */
   readonly limits?: Limits;
+  /** Adds the built-in read-only tools `search` and `fetch` over everything that the tenant stores. */
   readonly search?: boolean;
   /** By tool name or glob pattern. An exact name wins; otherwise the longest matching pattern. */
   readonly tools?: Readonly<Record<string, ToolSetting>>;
   /** Values that all code reads as `ctx.settings`, by name. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Named sets of patterns that limit what callers see. API keys and `auth` refer to them. */
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
+  /** Selections with their own URL `/mcp/TENANT/NAME`, by name. */
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
+  /** Prompts that need no code, by name. */
   readonly prompts?: Readonly<Record<string, PromptDocument>>;
   /** Other MCP servers, by id. The id is the prefix of the names that they offer. Requires the feature `gateway()`. */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
+  /** The upstreams that a tenant-admin may configure. Only operators can set this. */
   readonly upstreamBounds?: UpstreamBounds;
+  /** The issuers that a tenant-admin may configure. Only operators can set this. */
   readonly authBounds?: AuthBounds;
+  /** Settings for recording calls. Requires the feature `callAudit()`. */
   readonly audit?: CallAuditDocument;
+  /** Webhooks that receive the tenant's events, by name. Requires the feature `webhooks()`. */
   readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
   /** The service bindings that upstreams may use. Only operators can set this. */
   readonly serviceBindings?: readonly string[];
-  /** How many days a name can still be called after it is no longer listed. 30 by default. */
+  /** How many days a renamed tool or prompt can still be called by its old name: 0 to 365, 30 by default. */
   readonly deprecatedNameDays?: number;
 }
 
