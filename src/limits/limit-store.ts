@@ -27,7 +27,6 @@ export interface CountResult extends DailyUse {
   readonly isTaken: boolean;
 }
 
-/** A limit that was exceeded. */
 export interface ExceededLimitRecord {
   readonly name: string;
   readonly most: number;

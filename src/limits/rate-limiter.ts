@@ -8,7 +8,6 @@ import { ConcurrencyCounter } from "./concurrency-counter.ts";
 import { LIMITS, type EffectiveLimits } from "./limit-definitions.ts";
 import { LruMap } from "./lru-map.ts";
 
-/** A caller of a tenant. */
 export interface LimitedCaller {
   readonly tenant: string;
   /** The id of a principal, or the address of a caller without a credential. */
@@ -32,7 +31,6 @@ interface TenantMeters {
   readonly addresses: Map<string, CallerMeter>;
 }
 
-/** The limits of one caller. */
 export class CallerMeter {
   readonly bucket: Bucket;
   readonly concurrency = new ConcurrencyCounter();
@@ -85,7 +83,6 @@ export class RateLimiter {
     return isLow ? this.#askPlatform(caller, messageLimit, { meter, tenantMeters, platform }) : undefined;
   }
 
-  /** Counts the caller's concurrent requests. */
   concurrencyOf(caller: LimitedCaller, now: number): ConcurrencyCounter {
     return this.#meterOf(this.#metersOf(caller.tenant, caller.limits, now), caller, now).concurrency;
   }

@@ -45,7 +45,6 @@ export interface CallRecord {
   readonly call: Pick<McpRequest, "id" | "method" | "params">;
 }
 
-/** A call of a session that runs now. */
 export interface SessionCall {
   readonly call: McpRequest;
   readonly session: Session;

@@ -112,11 +112,9 @@ export class ChangeFeed {
   /** As far as known, a policy change was written but is not in effect yet. */
   #due = false;
   #work: Promise<void> = Promise.resolve();
-  /** Cancels the scheduled flush. */
   #cancelFlush: (() => void) | undefined;
   /** The stream lost its hub and has not reconnected yet. */
   #isDisconnected = false;
-  /** Cancels the scheduled access check. */
   #cancelAccessCheck: (() => void) | undefined;
   #closed = false;
 

@@ -32,7 +32,6 @@ export class MemoryBudget {
     return this.#total;
   }
 
-  /** Bytes that are held for this address. */
   reservedFor(address: string): number {
     return this.#byAddress.get(address) ?? 0;
   }

@@ -25,7 +25,6 @@ export function isRetryable(error: unknown): boolean {
   return flags?.retryable === true || flags?.durableObjectReset === true;
 }
 
-/** Whether the platform says that the object is overloaded. */
 export function isOverloaded(error: unknown): boolean {
   return (error as { readonly overloaded?: unknown } | null | undefined)?.overloaded === true;
 }
@@ -47,7 +46,6 @@ export function isUnreleased(error: unknown): boolean {
   return error instanceof Error && (error.message === UNRELEASED || isUnreleased(error.cause));
 }
 
-/** Whether the object is of another release than this Worker. */
 function isOfOtherRelease(error: unknown): boolean {
   return error instanceof Error && OTHER_RELEASE_ERROR.test(error.message);
 }

@@ -68,7 +68,6 @@ const MAX_PAGE = 1001;
 /** How many values the alarm writes to KV. KV accepts a thousand operations in one invocation. */
 const PLACEMENT_BATCH = 100;
 const RETRY_MS = 10_000;
-/** Higher than any revision. */
 const ANY_REVISION = Number.MAX_SAFE_INTEGER;
 const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
 

@@ -1,5 +1,3 @@
-// The objects that share the directory's names.
-
 import { shardOf } from "./shard.ts";
 
 /** Never change this: a name would be looked up in another object than the one that has it. */

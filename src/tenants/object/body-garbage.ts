@@ -11,7 +11,6 @@ const DELETE_BATCH = 200;
 /** The value of `until` while the body is being deleted. */
 export const DELETING = Number.MAX_SAFE_INTEGER;
 
-/** The tables for one kind of body. */
 export interface GarbageTables {
   /** A table with `hash` and `collect_at`. */
   readonly garbageTable: string;

@@ -43,7 +43,6 @@ export interface Readiness {
 type MaybeRejected = RpcRefusal | undefined;
 
 export interface StoreObjectOptions<Host> {
-  /** Builds the host that the stores share. */
   readonly hostOf: (base: StoreHost, ctx: DurableObjectState) => Host;
   /**
    * Refuses a call that means another tenant than the object has; absent: the object accepts all. `isEnding`: the
@@ -73,7 +72,6 @@ interface OpenObject<Host> {
 /** The name of objects that only answer readiness checks. They store nothing. */
 export const READINESS = "readyz";
 
-/** Creates a Durable Object class for these stores. */
 export function createStoreObject<Env, Host extends StoreHost>(
   stores: readonly Store<object, Host>[],
   { hostOf, reject, answerAbsent, log = "definitions" }: StoreObjectOptions<Host>,

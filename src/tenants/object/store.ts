@@ -9,7 +9,6 @@ import { OTHER_RELEASE, UNRELEASED, type TenantStub } from "./tenant-uid.ts";
 export interface StoreHost {
   readonly sql: SqlStorage;
   readonly env: unknown;
-  /** The tenant's id. */
   readonly tenant: string;
   /** The current tenant's prefix in the names of data outside the object, as `storageKey()` makes it. */
   storageKey(): string;
@@ -40,7 +39,6 @@ export interface OpenStore<Methods> {
   alarm?(now: number): Promise<number | undefined>;
 }
 
-/** Properties of a method for its callers. */
 export interface MethodOptions {
   /**
    * The method changes nothing, or repeating it has the same result. It is called again if the platform says that the

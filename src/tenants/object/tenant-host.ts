@@ -36,7 +36,6 @@ export interface TenantHost extends StoreHost {
    * Raises the policy's revision, so that leases learn of a change, and returns it. `close`: the streams that end now.
    */
   incrementRevision(close?: RevocationFilter): number;
-  /** Writes an audit entry. */
   record(actor: Actor, action: string, target: string, change: DatedAuditChange): void;
   /**
    * Sets the hash of the section's body; null removes the section. Streams are notified when the change is in effect,

@@ -30,7 +30,6 @@ export function storageKey(tenant: string, uid: TenantUid): string {
  * the call yet.
  */
 export type RpcRefusal = { readonly gone: true } | { readonly busy: true };
-/** The result of a call. */
 export type RpcResult = { readonly value: unknown } | RpcRefusal;
 
 export { OTHER_RELEASE, UNRELEASED } from "../../telemetry/error-line.ts";
