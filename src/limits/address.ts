@@ -1,8 +1,12 @@
-// Owns the address by which callers without a credential are told apart: what Cloudflare saw, not what a client says.
+// The client address that identifies a caller without a credential. It comes from Cloudflare, so a client cannot forge
+// it.
 
 import { digest } from "../auth/seal.ts";
 
-/** "" where the platform names none. A network of IPv6 counts as one: whoever has one address of it has them all. */
+/**
+ * "" if the platform gives no address. An IPv6 network (/64) counts as one address: a client with one address of it has
+ * them all.
+ */
 export function addressOf(headers: Pick<Headers, "get">): string {
   const address = headers.get("cf-connecting-ip") ?? "";
   return address.includes(":") ? networkOf(address) : address;
@@ -10,7 +14,7 @@ export function addressOf(headers: Pick<Headers, "get">): string {
 
 const STORED_CHARACTERS = 16;
 
-/** How an address is written down where something is kept: nobody reads there who came. */
+/** The form of an address in storage: a hash, so that stored data does not reveal the client. */
 export async function hashAddress(address: string): Promise<string> {
   return `address ${(await digest(address)).slice(0, STORED_CHARACTERS)}`;
 }
@@ -18,7 +22,7 @@ export async function hashAddress(address: string): Promise<string> {
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
-/** The /64 of an IPv6 address; of one that holds an IPv4 address, that address. */
+/** The /64 of an IPv6 address, or the IPv4 address inside an IPv4-mapped one. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -1,22 +1,22 @@
-// Owns the token bucket: as many messages at once as it allows in a minute, then as many as flow in. Pure: whoever asks
-// brings the clock and the limit, which may differ from one time to the next.
+// A token bucket. It holds up to one minute's messages, and refills at that rate. The caller passes the clock and the
+// limit, which may change between calls.
 
 const MINUTE_MS = 60_000;
 
 /**
- * Into how many parts of a minute's messages a bucket is cut for the platform's limiter, which counts in wholes:
- * `limit` of the binding in wrangler.toml.
+ * How many parts a full bucket has for the platform's rate limiter, which counts whole units: `limit` of the binding in
+ * wrangler.toml.
  */
 export const PLATFORM_PARTS = 20;
-/** For how long a bucket that the location found too full gives nothing. */
+/** How long a bucket gives nothing after the location's limiter was exceeded. */
 const PLATFORM_PAUSE_MS = 15_000;
 
 export class Bucket {
-  /** What may be taken now. Below 0: nothing until that has flowed in. */
+  /** The available tokens. Below 0: nothing until they have been refilled. */
   level: number;
-  /** When `level` was right, milliseconds since the epoch. */
+  /** When `level` was computed, in milliseconds since the epoch. */
   updatedAt: number;
-  /** What was taken and not yet reported to the location. */
+  /** Tokens that were taken and not yet reported to the location's limiter. */
   unreported = 0;
 
   constructor(perMinute: number, now: number) {
@@ -24,7 +24,7 @@ export class Bucket {
     this.updatedAt = now;
   }
 
-  /** Takes one. false: there is none, and nothing was taken. */
+  /** Takes one token. false: there is none, and nothing was taken. */
   take(perMinute: number, now: number): boolean {
     this.refill(perMinute, now);
     if (this.level < 1) return false;
@@ -33,27 +33,27 @@ export class Bucket {
     return true;
   }
 
-  /** Gives back what was taken for something that another limit refused. */
+  /** Returns a token that was taken for a message that another limit refused. */
   refund(): void {
     this.level += 1;
     this.unreported = Math.max(0, this.unreported - 1);
   }
 
-  /** A clock that goes backwards takes nothing away, and goes on from there. */
+  /** A clock that goes backwards removes nothing; the bucket continues from the new time. */
   refill(perMinute: number, now: number): void {
     this.level += (Math.max(0, now - this.updatedAt) * perMinute) / MINUTE_MS;
     this.updatedAt = now;
     if (this.level > perMinute) this.level = perMinute;
   }
 
-  /** Milliseconds until there is one to take; right after `take`, which says what has flowed in. */
+  /** Milliseconds until the next token. Call it right after `take`, which refills the bucket. */
   waitMs(perMinute: number): number {
     return this.level >= 1 ? 0 : Math.ceil(((1 - this.level) * MINUTE_MS) / perMinute);
   }
 
   /**
-   * How many parts to report to the location now: none while more than half is left. What flowed in since is reported
-   * no more.
+   * How many parts to report to the location's limiter now: none while more than half of the bucket is left. Tokens
+   * that were refilled since are not reported.
    */
   partsDue(perMinute: number): number {
     if (this.level >= perMinute / 2) return 0;
@@ -63,7 +63,7 @@ export class Bucket {
     return parts;
   }
 
-  /** The location has had as much as is allowed there: this isolate pauses. */
+  /** The location's limiter was exceeded, so this isolate pauses. */
   pause(perMinute: number): void {
     this.level = Math.min(this.level, 1 - (perMinute * PLATFORM_PAUSE_MS) / MINUTE_MS);
   }

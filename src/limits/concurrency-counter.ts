@@ -1,7 +1,7 @@
-// Owns counting what a caller has running at once. The platform may drop an invocation without a word, so what began
-// long ago counts no more: nobody is locked out by calls that never said that they ended. Pure.
+// Counts a caller's concurrent requests. The platform may drop an invocation without notice, so old requests stop
+// counting. Otherwise dropped requests would lock a caller out.
 
-/** What began in the last two to three of these counts. */
+/** Requests that began in the last two to three windows count. */
 const WINDOW_MS = 60_000;
 const WINDOWS = 3;
 
@@ -9,7 +9,7 @@ export class ConcurrencyCounter {
   readonly #counts = [0, 0, 0];
   #window = 0;
 
-  /** A ticket for `end`; undefined: as many are running as may. */
+  /** Returns a ticket for `release`; undefined: the limit is reached. */
   acquire(limit: number, now: number): number | undefined {
     this.#advance(Math.floor(now / WINDOW_MS));
     if (this.#total() >= limit) return undefined;
@@ -31,7 +31,7 @@ export class ConcurrencyCounter {
   }
 
   #advance(window: number): void {
-    // Where the clock was set back by little, what runs counts on until it is there again.
+    // If the clock was set back a little, current requests keep counting until it catches up.
     const ahead = window - this.#window;
     if (ahead <= 0 && ahead > -WINDOWS) return;
     if (Math.abs(ahead) >= WINDOWS) this.#counts.fill(0);

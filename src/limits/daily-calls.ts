@@ -1,5 +1,6 @@
-// Counts tool calls towards the daily limits. Under an exact limit each call asks the tenant's object. Otherwise an isolate counts by
-// itself, and every five seconds it reports the calls of all callers and learns what all isolates have counted: no call waits.
+// Counts tool calls towards the daily limits. Under an exact limit, each call asks the tenant object. Otherwise each
+// isolate counts by itself, and no call waits. Every five seconds the isolate reports its counts and learns the total
+// of all isolates.
 
 import type { LimitName } from "../tenants/document/tenant-document.ts";
 import { isUnexpired } from "../tenants/cache/is-unexpired.ts";
@@ -8,33 +9,33 @@ import type { LimitedCaller, LimitRejection } from "./rate-limiter.ts";
 import type { CountedCalls, DailyLimit, DailyUse, CountResult } from "./limit-store.ts";
 import { LruMap } from "./lru-map.ts";
 
-/** A tenant's object, as far as daily limits go. */
+/** The tenant object, as far as daily limits need it. */
 export interface DailyAuthority {
   take(limits: readonly DailyLimit[]): Promise<CountResult>;
   count(counted: readonly CountedCalls[]): Promise<DailyUse>;
-  /** Work that goes on after the answer. */
+  /** Runs work that continues after the response. */
   waitUntil(work: () => Promise<void>): void;
   sleep(ms: number): Promise<void>;
   now(): number;
 }
 
 export interface DailyCaller extends LimitedCaller {
-  /** When the tenant was made, which tells it from others of its name. */
+  /** When the tenant was created, which distinguishes it from others of its name. */
   readonly created: string;
 }
 
-/** How often an isolate reports what it counted. */
+/** How often an isolate reports its counts. */
 export const REPORT_MS = 5000;
 const MAX_COUNTS = 20_000;
 const MAX_TENANTS = 20_000;
-/** Callers in one question to the object, which answers nobody else meanwhile. */
+/** The most callers in one report. The object answers no other request while it processes one. */
 const REPORT_BATCH = 500;
 
-/** What an isolate knows of the calls of one day and caller, or of all callers. */
+/** An isolate's count of one day's calls, of one caller or of all callers. */
 class DayCount {
-  /** As the object counted, without what is not reported. */
+  /** The tenant object's count, without unreported calls. */
   used = 0;
-  /** When the day of `used` is over, milliseconds since the epoch. */
+  /** When the day of `used` ends, in milliseconds since the epoch. */
   until = 0;
   unreported = 0;
 
@@ -51,7 +52,10 @@ class DayCount {
     this.until = endOfDay(day);
   }
 
-  /** Gives how many calls to report. They count as reported from now on, whether or not the report is heard of: none counts twice. */
+  /**
+   * Returns how many calls to report. They count as reported from now on, even if the report is lost. So no call counts
+   * twice.
+   */
   takeUnreported(now: number): number {
     const calls = this.unreported;
     this.unreported = 0;
@@ -67,12 +71,11 @@ interface CountedLimit {
   readonly count: DayCount;
 }
 
-/** Of one tenant. */
 interface Report {
-  /** When it goes, and when the last one was answered; milliseconds since the epoch. */
+  /** When the next report is due, and when the last one was answered; milliseconds since the epoch. */
   dueAt: number;
   answeredAt: number;
-  /** By whose calls they are. Bound: the callers of five seconds. */
+  /** Calls to report, by caller. Bound: the callers of five seconds. */
   readonly due: Map<string, CountedLimit>;
 }
 
@@ -80,7 +83,7 @@ export class DailyCalls {
   readonly #counts = new LruMap<DayCount>(MAX_COUNTS);
   readonly #reports = new LruMap<Report>(MAX_TENANTS);
 
-  /** Counts one tool call. A promise only where the object has to be asked first. */
+  /** Counts one tool call. Returns a promise only if the tenant object has to be asked first. */
   take(
     caller: DailyCaller,
     now: number,
@@ -140,7 +143,7 @@ async function takeExactly(
 ): Promise<LimitRejection | undefined> {
   const use = await authority.take(counted.map(({ who, most }) => ({ who, most })));
   updateCounts(counted, use);
-  // By what the object counts: its clock may be of another day.
+  // Decided by the object's counts, because its clock may be on another day.
   const exceeded = use.isTaken ? undefined : counted.find(({ most }, at) => (use.used[at] ?? 0) >= most);
   return exceeded && toRejection(exceeded, now);
 }
@@ -151,7 +154,7 @@ function updateCounts(counted: readonly CountedLimit[], { used, day }: DailyUse)
 
 function reportLater(report: Report, now: number, authority: DailyAuthority): void {
   report.dueAt = now + REPORT_MS;
-  // An isolate that nobody called for a while learns at once what the others have counted.
+  // An isolate without recent calls fetches the counts of the others at once.
   if (!isUnexpired(report.answeredAt + REPORT_MS, REPORT_MS, now))
     authority.waitUntil(() => sendReport(report, authority));
   authority.waitUntil(async () => {
@@ -160,7 +163,7 @@ function reportLater(report: Report, now: number, authority: DailyAuthority): vo
   });
 }
 
-/** A report that fails is not made again: its calls may have been counted. */
+/** A failed report is not repeated: its calls may have been counted. */
 async function sendReport(report: Report, authority: DailyAuthority): Promise<void> {
   const due = [...report.due.values()];
   report.due.clear();

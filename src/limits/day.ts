@@ -1,4 +1,4 @@
-// The day of a limit, which is a day of UTC.
+// Daily limits use UTC days.
 
 const DAY_MS = 86_400_000;
 

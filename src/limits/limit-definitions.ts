@@ -1,20 +1,20 @@
-// Owns the one table of limits: what each counts, the number that holds where nobody says another, and who may raise it.
-// A limit that is not in this table cannot be set. docs/limits.md shows it.
+// The table of all limits: what each counts, its default, its range, and who may raise it. A limit that is not in this
+// table cannot be set. docs/limits.md shows it.
 
 import { integerRangeError } from "../protocol/members.ts";
 import { didYouMean } from "../protocol/did-you-mean.ts";
 import type { LimitName, Limits } from "../tenants/document/tenant-document.ts";
 
 export interface LimitDefinition {
-  /** What holds where nobody says another; Infinity: no limit until somebody sets one. */
+  /** The default. Infinity: no limit until one is set. */
   readonly initial: number;
   readonly unit: "a minute" | "a day" | "at once" | "bytes" | "in all";
   readonly least: number;
   readonly most: number;
   /**
-   * Who may raise it. What protects others than the tenant, an operator; what protects the tenant from its own callers,
-   * its admin too. Everybody who may write the document may lower any of them. What holds before a tenant is known, only
-   * the Worker's author may change.
+   * The role that may raise the limit. An operator may raise limits that protect others than the tenant. A tenant-admin may also
+   * raise limits that protect the tenant from its own callers. Everybody with write access to the document may lower
+   * any limit. Only the Worker's author may change limits that apply before a tenant is known.
    */
   readonly raise: "operator" | "tenant" | "author";
   readonly about: string;
@@ -62,27 +62,29 @@ export const LIMITS: Readonly<Record<LimitName, LimitDefinition>> = {
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
 
-/** What a document may say, of one tenant or of many. */
+/** The limits that a document can set, for one tenant or for many. */
 export type TenantLimit = Exclude<LimitName, "addressRefusals">;
 export const TENANT_LIMITS = /* @__PURE__ */ LIMIT_NAMES.filter(
   (name): name is TenantLimit => LIMITS[name].raise !== "author",
 );
 
-/** Each limit with the number that holds. */
+/** The effective value of each limit. */
 export type EffectiveLimits = Readonly<Record<LimitName, number>> & { readonly exact: boolean };
 
-/** Of tenants for which nobody says anything else. */
+/** The limits of a tenant without any settings. */
 export const DEFAULT_LIMITS: EffectiveLimits = {
   ...(Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].initial])) as Record<LimitName, number>),
   exact: false,
 };
 
-/** Later ones win: what the Worker's author says, then what the tenant's document does. */
+/** Later layers win: the Worker author's limits, then those of the tenant's document. */
 export function resolveLimits(...layers: readonly (Limits | undefined)[]): EffectiveLimits {
   return Object.assign({}, DEFAULT_LIMITS, ...layers);
 }
 
-/** What is wrong with limits that somebody wrote in code; undefined: nothing. `by`: for the Worker, or for one tenant. */
+/**
+ * Checks limits that are set in code, for the Worker (`author`) or for one tenant. Returns the error; undefined: none.
+ */
 export function limitsError(limits: Limits, author: "author" | "tenant"): string | undefined {
   for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
     const row = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;

@@ -1,17 +1,17 @@
-// What a tenant's object knows of its daily limits: how many tool calls of the day were counted, of all callers and of each; and which
-// limits were met: one row for each limit and hour goes to the audit log, never one for each refusal.
+// Daily limits in the tenant object: how many tool calls of the day were counted, for all callers and for each, and
+// which limits were exceeded. The audit log gets one entry per limit and hour, never one per rejection.
 
 import type { Store } from "../tenants/object/store.ts";
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
 import { dayOf } from "./day.ts";
 
 export interface DailyLimit {
-  /** Whose calls: empty for all callers, else a principal. */
+  /** The caller whose calls are counted: a principal, or empty for all callers. */
   readonly who: string;
   readonly most: number;
 }
 
-/** Calls that an isolate served without asking. */
+/** Calls that an isolate served without asking first. */
 export interface CountedCalls extends DailyLimit {
   readonly calls: number;
 }
@@ -23,56 +23,60 @@ export interface DailyUse {
 }
 
 export interface CountResult extends DailyUse {
-  /** Whether it was counted. */
+  /** Whether the call was counted. */
   readonly isTaken: boolean;
 }
 
-/** A limit that somebody met. */
 export interface ExceededLimitRecord {
   readonly name: string;
   readonly most: number;
-  /** The principal; without a credential no address. */
+  /** The principal. For a caller without a credential it contains no address. */
   readonly who: string;
 }
 
 export interface ExceededLimitEntry extends ExceededLimitRecord {
-  /** ISO 8601: when it was noted last, at most once an hour. */
+  /** When it was last recorded, ISO 8601. At most once an hour. */
   readonly at: string;
 }
 
 export interface LimitUse {
-  /** Calls of this day of UTC, by whose they are: empty for all callers. What isolates did not report yet is not in it. */
+  /**
+   * Calls of the current UTC day by caller; `who` is empty for all callers. Calls that isolates have not reported yet
+   * are missing.
+   */
   readonly calls: readonly { readonly who: string; readonly used: number }[];
   readonly sessions: number;
-  /** The latest of each limit. */
+  /** The latest record of each limit. */
   readonly met: readonly ExceededLimitEntry[];
 }
 
 export interface LimitMethods {
-  /** Counts one call towards each of these limits, or towards none where one of them is used up. */
+  /** Counts one call towards each of these limits, or towards none if one of them is used up. */
   take(limits: readonly DailyLimit[]): CountResult;
-  /** Counts calls that were served, also beyond the limit. */
+  /** Counts calls that were already served, even beyond the limit. */
   count(counted: readonly CountedCalls[]): DailyUse;
   use(): LimitUse;
   recordExceeded(exceeded: ExceededLimitRecord): void;
 }
 
-/** The most rows of one kind of caller (keys, people, addresses) and day. Later callers of that kind share one row. */
+/**
+ * The most rows of one kind of caller (keys, people, addresses) and day. Further callers of that kind share one row.
+ */
 const MAX_CALLERS = 20_000;
 /** The first word of a principal's id, or `address`. */
 const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";
-/** From which part of a limit on people are told that it will be met. */
+/** At which share of a limit a warning event is sent. */
 const WARN_AT = 0.8;
-/** By how much an object's clock may go back when the object moves. */
+/** How much an object's clock may go back when the object moves. */
 const CLOCK_SKEW_MS = 60_000;
 const SHOWN_CALLERS = 100;
-/** Of a time in ISO 8601, as far as its hour. */
+/** The length of an ISO 8601 time up to its hour. */
 const HOUR_LENGTH = 13;
 
 export const limitStore: Store<LimitMethods, TenantHost> = {
   name: "limits",
   methods: {
-    // A call that was counted and not heard of counts twice: there are fewer calls that day, never more.
+    // If an answer is lost, the repeated call counts twice. That leaves fewer calls for the day, never more.
     take: { idempotent: true },
     count: {},
     use: { idempotent: true },
@@ -139,12 +143,12 @@ function rowOf(host: TenantHost, { who: caller, most }: DailyLimit, now: number)
   const kind = kindOf(caller);
   const who = caller === "" || findRow(caller) || !hasMaxCallers(host, today, kind) ? caller : `others ${kind}`;
   const row = findRow(who);
-  // A clock that was set back a little over midnight does not give the day that is over anew.
+  // A clock that was set back a little over midnight does not start the previous day's quota again.
   const day = row && row.day > today && row.day <= dayOf(now + CLOCK_SKEW_MS) ? row.day : today;
   return { who, most, day, used: row?.day === day ? row.used : 0 };
 }
 
-/** Gives how many there are then. */
+/** Returns the new count. */
 function addCalls(host: TenantHost, row: Row, calls: number): number {
   if (calls === 0) return row.used;
   const used = row.used + calls;
@@ -159,10 +163,10 @@ function emitQuotaWarning({ emitEvent: tell }: TenantHost, { who, day, most, use
     tell?.({ type: "quota.reached", key: `${who} ${day}`, data: { who, day, most } });
 }
 
-/** Rows of days that are over go first. */
+/** Deletes rows of earlier days first. */
 function hasMaxCallers({ sql }: TenantHost, day: string, kind: string): boolean {
   const query = "SELECT count(*) AS callers FROM daily_calls WHERE who >= ? AND who < ?";
-  // A blank, and what comes after it.
+  // The range of ids that begin with the kind and a space: "!" is the character after the space.
   const count = () => sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
   if (count() < MAX_CALLERS) return false;
   sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);

@@ -1,5 +1,5 @@
-// Owns a map that forgets what was not used lately, in bounded memory: two halves, of which the older one is dropped
-// when the younger is full. No list is kept in order, so looking something up costs what it does in a map.
+// A bounded map that drops entries that were not used recently. It has two generations: when the younger one is full,
+// the older one is dropped. No list is kept in order, so a lookup costs as much as in a Map.
 
 export class LruMap<V> {
   #young = new Map<string, V>();
@@ -8,7 +8,7 @@ export class LruMap<V> {
   readonly #half: number;
   readonly #sizeOf: (value: V) => number;
 
-  /** `most`: how much all entries weigh at most; how many there are, where nothing says what one weighs. */
+  /** `maxSize`: the most that all entries weigh together. Without `sizeOf` each entry weighs 1. */
   constructor(maxSize: number, sizeOf: (value: V) => number = () => 1) {
     this.#half = Math.max(1, Math.floor(maxSize / 2));
     this.#sizeOf = sizeOf;

@@ -1,5 +1,5 @@
-// Owns what this isolate remembers of how much everybody asked lately: buckets by tenant, caller and tool, in bounded
-// memory. Refuses I/O: what the location should be asked is handed to whoever can.
+// Rate limits of this isolate: token buckets by tenant, caller and tool, in bounded memory. It does no I/O: the caller
+// passes a function that asks the location's limiter.
 
 import type { ExceededLimit } from "../protocol/errors.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
@@ -8,22 +8,21 @@ import { ConcurrencyCounter } from "./concurrency-counter.ts";
 import { LIMITS, type EffectiveLimits } from "./limit-definitions.ts";
 import { LruMap } from "./lru-map.ts";
 
-/** Who asks a tenant for something. */
 export interface LimitedCaller {
   readonly tenant: string;
-  /** A principal's id, or the address of one without a credential. */
+  /** The id of a principal, or the address of a caller without a credential. */
   readonly id: string;
   readonly isAnonymous: boolean;
   readonly limits: EffectiveLimits;
 }
 
-/** A limit that was met, and when there is room again, in milliseconds. */
+/** An exceeded limit, and the milliseconds until there is room again. */
 export interface LimitRejection extends ExceededLimit {
   readonly name: LimitName;
   readonly waitMs: number;
 }
 
-/** Asks the platform's limiter of this location. false: as much as it allows was reported under this key. */
+/** Asks the platform's rate limiter of this location. false: the limit under this key is exceeded. */
 export type PlatformRateLimiter = (key: string) => Promise<boolean>;
 
 interface TenantMeters {
@@ -32,7 +31,6 @@ interface TenantMeters {
   readonly addresses: Map<string, CallerMeter>;
 }
 
-/** What is known of one caller. */
 export class CallerMeter {
   readonly bucket: Bucket;
   readonly concurrency = new ConcurrencyCounter();
@@ -43,20 +41,20 @@ export class CallerMeter {
   }
 }
 
-/** Of each generation, of which there are two: about 200 bytes each. */
+/** The most meters in each of two generations: about 200 bytes each. */
 const MAX_METERS = 20_000;
 const MINUTE_S = 60;
 
 export class RateLimiter {
-  /** What was used since the last turn, and what was used in the time before it and not since. */
+  /** Meters that were used since the last rotation, and meters that were only used before it. */
   #young = new Map<string, TenantMeters>();
   #old = new Map<string, TenantMeters>();
   #size = 0;
   readonly #refusals = new LruMap<Bucket>(MAX_METERS / 2);
 
   /**
-   * Counts one message, and the tool that it calls under the name that its source gives it. undefined: it may pass. A
-   * promise only where more than half of a limit is used and there is somebody to ask.
+   * Counts one message, and the tool that it calls, under the name that the source gives the tool. undefined: the
+   * message may pass. Returns a promise only if more than half of a limit is used and there is a platform limiter.
    */
   take(
     caller: LimitedCaller,
@@ -85,12 +83,11 @@ export class RateLimiter {
     return isLow ? this.#askPlatform(caller, messageLimit, { meter, tenantMeters, platform }) : undefined;
   }
 
-  /** What counts how many requests of this caller run. */
   concurrencyOf(caller: LimitedCaller, now: number): ConcurrencyCounter {
     return this.#meterOf(this.#metersOf(caller.tenant, caller.limits, now), caller, now).concurrency;
   }
 
-  /** Counts a refusal to an address. A limit: it has had too many. */
+  /** Counts a refusal to an address. Returns the limit if the address had too many. */
   countRefusal(
     address: string,
     { addressRefusals }: Pick<EffectiveLimits, "addressRefusals">,
@@ -101,7 +98,7 @@ export class RateLimiter {
     return bucket.take(addressRefusals, now) ? undefined : rateRejection("addressRefusals", addressRefusals, bucket);
   }
 
-  /** Whether an address has had so many refusals that nothing more is looked up for it. */
+  /** Whether the address had so many refusals that no more lookups are made for it. */
   checkRefusals(
     address: string,
     { addressRefusals }: Pick<EffectiveLimits, "addressRefusals">,
@@ -165,7 +162,7 @@ export class RateLimiter {
     return bucket;
   }
 
-  /** A generation that is full becomes the old one, and what was not used since the last turn is forgotten. */
+  /** A full generation becomes the old one. Meters that were not used since the last rotation are dropped. */
   #countMeter(): void {
     this.#size += 1;
     if (this.#size < MAX_METERS) return;
@@ -175,12 +172,12 @@ export class RateLimiter {
   }
 }
 
-/** `name` counts what happens in a minute. */
+/** `name`: a limit per minute. */
 function rateRejection(name: LimitRejection["name"], most: number, bucket: Bucket): LimitRejection {
   return { name, most, seconds: MINUTE_S, waitMs: bucket.waitMs(most) };
 }
 
-/** In words, after what was met: `principalMessages allows 3000 messages of one key a minute`. */
+/** Describes the limit in words, such as `principalMessages allows 3000 a minute (messages of one key)`. */
 export function describeLimit({ name, most }: LimitRejection): string {
   const { unit, about } = LIMITS[name];
   return `${name} allows ${most} ${unit} (${about})`;

@@ -1,12 +1,12 @@
-// Owns having a tenant's authority note which of its limits were met, for `explain` and the audit log: of each once an hour, and
-// beside the request. Only a Worker in which operators read that has it.
+// Records in the tenant object which of its limits were exceeded, for `explain` and the audit log: each limit once an
+// hour, without delaying the response. Only a Worker with an admin API does this.
 
 import { createRpcClient } from "../tenants/object/store.ts";
 import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import { limitStore, type ExceededLimitRecord } from "./limit-store.ts";
 import { LruMap } from "./lru-map.ts";
 
-/** Of a request of somebody who met a limit. */
+/** The request of a caller who exceeded a limit. */
 export interface ExceededLimitContext {
   readonly tenant: string;
   readonly principal: { readonly id: string };
@@ -16,7 +16,7 @@ export interface ExceededLimitContext {
   onError(error: unknown): void;
 }
 
-/** Which limits of which tenants were noted, and in which hour: the authority is told of each once. */
+/** In which hour each limit of each tenant was recorded. The tenant object is called once per limit and hour. */
 const recordedHours = new LruMap<number>(10_000);
 const HOUR_MS = 3_600_000;
 

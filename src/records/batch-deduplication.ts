@@ -1,13 +1,13 @@
-// Owns which batches a tenant's authority has taken: one that is sent again is not taken again.
+// Remembers which batches a tenant object has accepted, so that a repeated batch is not counted twice.
 
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
 import type { BatchId } from "./call-batches.ts";
 
 const MAX_SOURCES = 10_000;
-/** An isolate that keeps a batch for longer than this has ended. */
+/** An isolate that holds a batch for longer than this has ended. */
 const RETENTION_MS = 86_400_000;
 
-/** `table`: of the domain that takes them. */
+/** `table`: the table of the domain that accepts the batches. */
 export function batchMigration(table: string): string {
   return `CREATE TABLE ${table} (maker TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID`;
 }
@@ -17,7 +17,7 @@ export function isBatchRecorded(sql: SqlStorage, table: string, { maker, sequenc
   return known !== undefined && known.sequence >= sequence;
 }
 
-/** In a transaction with what is written of the batch. false: it was taken already. */
+/** Call this in the transaction that stores the batch. false: the batch was already accepted. */
 export function recordBatch(host: Pick<TenantHost, "sql" | "now">, table: string, batch: BatchId): boolean {
   const { sql } = host;
   if (isBatchRecorded(sql, table, batch)) return false;

@@ -1,5 +1,5 @@
-// Owns the calls that a tenant chose to have recorded: a chain of hashes, so that a row that is changed or taken out of it is
-// found. The oldest go; what they hung on is kept, so that the rest can still be held against it.
+// The recorded calls of a tenant, in a hash chain, so that a changed or removed row is detected. The oldest rows are
+// deleted. The hash before the oldest remaining row is kept, so that the rest can still be verified.
 
 import type { CallAuditReader, RecordedCall } from "../deployment/record-readers.ts";
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
@@ -9,7 +9,7 @@ import type { BatchId } from "./call-batches.ts";
 import { sha256Of } from "./redact-arguments.ts";
 
 export interface CallAuditMethods {
-  /** `entries`: each a JSON object without its place; `days`: how long the tenant wants them kept. */
+  /** `entries`: JSON objects without their sequence numbers. `days`: how long the tenant keeps them. */
   append(batchId: BatchId, entries: readonly string[], days: number): Promise<boolean>;
   page(after: number): Awaited<ReturnType<CallAuditReader["page"]>>;
 }
@@ -19,7 +19,7 @@ export const MAX_RECORDED_BYTES = 64 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 const PRUNE_BATCH = 1_000;
 const PAGE = 200;
-/** What the first one hangs on. */
+/** The hash before the first row. */
 export const FIRST_HASH = "0".repeat(64);
 
 interface ChainRow {
@@ -46,13 +46,13 @@ export const callAuditStore: Store<CallAuditMethods, TenantHost> = {
     batchMigration("recorded_batches"),
   ],
   open: (host) => {
-    // Hashes are waited for, so batches are taken one after the other.
+    // Hashing is asynchronous, so batches are processed one after the other.
     let last: Promise<unknown> = Promise.resolve();
     return {
       methods: {
         append: (number, entries, days) => {
           const done = last.then(() => appendBatch(host, number, { entries, days }));
-          // Whoever handed it over is told; the next batch waits for its end alone.
+          // The caller gets the error. The next batch only waits for this one to end.
           last = done.catch(() => {});
           return done;
         },
@@ -77,7 +77,7 @@ interface Batch {
 
 async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }: Batch): Promise<boolean> {
   const { sql } = host;
-  // Sent again while the first is on its way: nothing is hashed for it.
+  // A repetition while the first one is processed: it is not hashed again.
   if (isBatchRecorded(sql, "recorded_batches", batchId)) return false;
   const created = host.created();
   let { head, head_hash: hash } = chainOf(sql);
@@ -89,7 +89,7 @@ async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }
     rows.push({ sequence: head, text, hash });
   }
   return host.transaction(() => {
-    // While hashes were made the tenant may have ended, and another one of its name have come.
+    // While the hashes were computed, the tenant may have been deleted and another one of its name created.
     if (host.created() !== created || !recordBatch(host, "recorded_batches", batchId)) return false;
     const at = host.now();
     for (const { sequence, text, hash: rowHash } of rows) {
@@ -104,19 +104,19 @@ async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }
     const bytes = rows.reduce((sum, { text }) => sum + encoder.encode(text).byteLength, 0);
     const update = "UPDATE recorded_kept SET head = ?, head_hash = ?, bytes = bytes + ?, days = ?";
     sql.exec(update, head, hash, bytes, days);
-    // The object grants leases, too: a call reads through no more than what it brought, and the alarm does the rest.
+    // The object also grants leases, so a batch prunes only about as many rows as it adds. The alarm does the rest.
     const next = prune(host, Math.min(PRUNE_BATCH, 2 * rows.length));
     if (next !== undefined) host.scheduleAlarm(next);
     return true;
   });
 }
 
-/** Bytes as they were counted when they came: SQLite's characters are others than those of JavaScript. */
+/** Counts bytes, as when the rows were added: SQLite and JavaScript count characters differently. */
 const OLDEST = `SELECT sequence, at, hash, length(CAST(text AS BLOB)) AS size FROM recorded_calls
   ORDER BY sequence LIMIT ?`;
 const encoder = new TextEncoder();
 
-/** Takes out some of those that are too old or too many; gives when to go on, milliseconds since the epoch. */
+/** Deletes some of the rows that are too old or too many. Returns when to continue, in milliseconds since the epoch. */
 function prune(host: TenantHost, limit: number): number | undefined {
   const { sql } = host;
   const { anchor, head, bytes, days } = chainOf(sql);

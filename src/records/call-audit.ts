@@ -1,5 +1,5 @@
-// Owns the feature `callAudit()`: who called what, with which arguments as far as the tenant chose that, and what became of it,
-// recorded in the tenant's authority. Refuses arguments in clear where the tenant did not ask for them.
+// The feature `callAudit()`. It records calls in the tenant object: the caller, the call, its outcome, and its
+// arguments as far as the tenant chose. Arguments are recorded in clear only if the tenant's document says so.
 
 import type { BuiltInFeature, CompletedCall } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -16,30 +16,33 @@ interface BufferedCall {
   readonly settings: CallAuditDocument;
   readonly args: unknown;
   readonly entry: Readonly<Record<string, unknown>>;
-  /** How many it stands for. */
+  /** How many calls the entry stands for. */
   times: number;
 }
 
 interface AuditBuffer {
   readonly calls: BufferedCall[];
-  /** Of those one stands for all of a kind, by what they have in common. */
+  /** Entries that stand for all calls of a kind, by their common properties. */
   readonly similar: Map<string, BufferedCall>;
   bytes: number;
   texts?: readonly string[];
 }
 
-/** How long what is recorded may be in the isolate alone. */
+/** How long a record may exist only in the isolate. */
 const FLUSH_AFTER_MS = 1_000;
 const FULL_CALLS = 100;
 const FULL_BYTES = 256 * 1024;
-/** While the tenant's object does not take what is noted: then what calls have in common is all that is kept of them. */
+/** The most that is buffered while the tenant object accepts nothing. Beyond it, similar calls share one entry. */
 const MAX_BUFFERED = 1_000;
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 const DEFAULT_DAYS = 30;
 const AUDIT_LEVELS: readonly string[] = ["off", "digest", "redacted"];
 const RECORDED_METHODS: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
 
-/** Records calls for the tenants whose document has `audit`: docs/audit.md. */
+/**
+ * Records calls of each tenant whose document has `audit`: caller, tool, outcome and arguments. Records are kept in the
+ * tenant object. See docs/audit.md.
+ */
 export function callAudit(...options: readonly never[]): Feature {
   assertNoOptions("callAudit", options);
   const batches = new CallBatches<AuditBuffer>({
@@ -72,7 +75,7 @@ export function callAudit(...options: readonly never[]): Feature {
   return feature;
 }
 
-/** In the place of arguments. */
+/** Stands for arguments that are not recorded. */
 const OMITTED_ARGUMENTS = Symbol("arguments that are not kept");
 
 const wasRateLimited = ({ response: answer }: CompletedCall) => answer.error === "limited";
@@ -95,8 +98,9 @@ function bufferCall(buffer: AuditBuffer, completed: CompletedCall, settings: Cal
 }
 
 /**
- * Who is over a limit may send as much as they like: nobody else's calls are to make room for that, and the tenant's object is
- * not to be asked for each. One entry stands for all of a kind in a batch, with the time, request and arguments of the first.
+ * A caller over a limit can send any number of calls. They must not displace the records of others, and the tenant
+ * object must not be called for each. One entry stands for all calls of a kind in a batch, with the time, request id
+ * and arguments of the first.
  */
 function bufferSimilarCall({ calls, similar }: AuditBuffer, call: BufferedCall): void {
   const key = JSON.stringify({ ...call.entry, at: "", requestId: "" });

@@ -1,6 +1,6 @@
-// Owns how what an isolate noted of its calls reaches the tenant's authority: many calls in one batch, each batch under a
-// number of its own, sent again until it is acknowledged. Refuses a call of the object for each call of a tool, and to fill the
-// isolate with what an object that is away does not take.
+// Sends an isolate's records of calls to the tenant object in batches. Each batch has its own number and is sent again
+// until it is acknowledged. So the object is not called for each tool call. While the object is unreachable, the
+// isolate buffers a bounded amount.
 
 import { LruMap } from "../limits/lru-map.ts";
 import type { ViewScope } from "../deployment/deployment.ts";
@@ -8,7 +8,7 @@ import { GAUGES } from "../telemetry/gauges.ts";
 import { isUnknownTenant, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { isUnexpired } from "../tenants/cache/is-unexpired.ts";
 
-/** Which batch it is: its maker, which is one isolate's memory of one tenant, and its place among that one's. */
+/** Identifies a batch. `maker`: one isolate's buffer of one tenant. `sequence`: the batch's number in that buffer. */
 export interface BatchId {
   readonly maker: string;
   readonly sequence: number;
@@ -16,9 +16,9 @@ export interface BatchId {
 
 export interface CallBatchOptions<Batch> {
   readonly createBatch: () => Batch;
-  /** May be called again with the same: whoever takes it takes it once. */
+  /** May be called again with the same batch. The receiver counts it once. */
   readonly send: (stub: TenantStub, batchId: BatchId, batch: Batch) => Promise<unknown>;
-  /** How long a batch is open for more. */
+  /** How long a batch stays open for more calls, in milliseconds. */
   readonly afterMs: number;
 }
 
@@ -26,30 +26,32 @@ interface BatchBuffer<Batch> {
   readonly maker: string;
   sequence: number;
   open: Batch | undefined;
-  /** How full it is: from 1 on it is sent at once. */
+  /** The fill level. At 1 or more the batch is sent at once. */
   fullness: number;
-  /** How many calls are in it. */
+  /** How many calls are in the open batch. */
   openCount: number;
-  /** How many calls it had no place for. */
+  /** How many calls were dropped because the batch was full. */
   droppedCount: number;
-  /** Of the last batch that was acknowledged. */
+  /** The number of the last acknowledged batch. */
   acknowledged: number;
-  /** Sent, and not acknowledged; `at`: when it was sent last. */
+  /** Sent and not acknowledged. `at`: when it was last sent. */
   inFlight: { readonly number: BatchId; readonly batch: Batch; readonly noted: number; at: number } | undefined;
-  /** Somebody sends it, unless their invocation was ended meanwhile (milliseconds since the epoch). */
+  /**
+   * Until then an invocation is expected to send the batch, unless the platform ended it; milliseconds since the epoch.
+   */
   sendingUntil: number;
-  /** The same for somebody who sends what is full. */
+  /** The same for an invocation that sends a full batch. */
   flushingUntil: number;
 }
 
 const MAX_TENANTS = 5_000;
-/** After its answer an invocation lasts half a minute. */
+/** An invocation lives for half a minute after its response. */
 const INVOCATION_MS = 30_000;
 const RETRY_MS = 2_000;
 const MAX_TRIES = 3;
-/** What is as full as this takes nothing more. */
+/** A batch at this fill level accepts no more calls. */
 const MAX_FULLNESS = 8;
-/** How long others wait for who sends, on timers of their own, before one of them sends the same. */
+/** How long other invocations wait for the sender, on their own timers, before one of them sends the same batch. */
 const PATIENCE_MS = 250;
 const POLL_MS = 25;
 
@@ -65,7 +67,7 @@ export class CallBatches<Batch> {
     this.#options = options;
   }
 
-  /** `note` writes into the open batch, and says how full that is then: at 1 it is sent without waiting for more. */
+  /** `write` adds to the open batch and returns its fill level. At 1 the batch is sent without waiting for more. */
   add(host: BatchHost, write: (batch: Batch) => number): void {
     const buffer = this.#bufferOf(host);
     if (buffer.fullness < MAX_FULLNESS) {
@@ -75,20 +77,23 @@ export class CallBatches<Batch> {
     } else buffer.droppedCount += 1;
     const now = Date.now();
     const isFull = buffer.fullness >= 1;
-    // While an object is away, each call would try it again.
+    // While the object is unreachable, each call would try to send again.
     if (isUnexpired(isFull ? buffer.flushingUntil : buffer.sendingUntil, INVOCATION_MS, now)) return;
     buffer.sendingUntil = now + INVOCATION_MS;
     if (isFull) buffer.flushingUntil = buffer.sendingUntil;
     host.waitUntil(this.#sendLater(buffer, host, isFull ? 0 : this.#options.afterMs));
   }
 
-  /** Resolves when what was noted until now is acknowledged, whoever sent it. Rejects where it could not be sent. */
+  /**
+   * Resolves when all earlier calls are acknowledged, whichever invocation sent them. Rejects if they could not be
+   * sent.
+   */
   flush(host: BatchHost): Promise<void> {
     return this.#flush(this.#bufferOf(host), host);
   }
 
   async #flush(buffer: BatchBuffer<Batch>, host: BatchHost): Promise<void> {
-    // What comes in meanwhile is the next one's: under load this would not end.
+    // Calls that arrive meanwhile belong to the next batch. Otherwise this would not end under load.
     const last = buffer.sequence + (buffer.open === undefined ? 0 : 1);
     while (buffer.acknowledged < last) {
       const { inFlight } = buffer;
@@ -121,13 +126,13 @@ export class CallBatches<Batch> {
 
   async #sendLater(buffer: BatchBuffer<Batch>, host: BatchHost, afterMs: number): Promise<void> {
     if (afterMs > 0) await scheduler.wait(afterMs);
-    // What is noted from here on waits for the next batch, and for somebody who sends it.
+    // Calls from here on belong to the next batch, which needs another sender.
     buffer.sendingUntil = 0;
     try {
       await this.#flushWithRetries(buffer, host);
     } catch (error) {
       if (!isUnknownTenant(error)) host.onError(error);
-      // Of a tenant of which this isolate has forgotten that it has this, nobody tries again.
+      // If the isolate has dropped this buffer, no later invocation would retry it.
       if (isUnknownTenant(error) || this.#bufferOf(host) !== buffer) dropBatches(buffer);
     }
     if (afterMs === 0) buffer.flushingUntil = 0;

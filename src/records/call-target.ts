@@ -1,5 +1,5 @@
-// Owns what a request called, in the words in which it is counted and recorded: a tool or prompt by the name that its
-// source gives it. Refuses names that nobody gave: whoever makes them up would fill the tables with them.
+// The target of a request, as it is counted and recorded: a tool or prompt by the name that its source gives it.
+// Unknown names are recorded as empty. Otherwise a caller could fill the tables with invented names.
 
 import type { CompletedCall } from "../deployment/deployment.ts";
 import type { View } from "../catalog/view.ts";
@@ -11,7 +11,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 export interface CallTarget {
   readonly kind: "tool" | "prompt" | "resource" | "request";
   readonly name: string;
-  /** The upstream that it is of; empty: none. */
+  /** The upstream that offers the target; empty: none. */
   readonly upstream: string;
 }
 
@@ -19,7 +19,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([...methodsOf("2025"), ...met
 
 export function callTargetOf({ call, requestScope: { view, context: visit } }: CompletedCall): CallTarget {
   const { method } = call;
-  // A wrapped body names the tool as its upstream does.
+  // A wrapped body uses the upstream's name for the tool.
   const params = visit.envelope ? countedParams(visit.envelope.toLimitedMessage(view)) : call.params;
   if (method === "resources/read") {
     const target = view.resourcesByUri.get(String(params.uri));
@@ -40,8 +40,8 @@ function countedParams(message: unknown): JsonObject {
 }
 
 /**
- * By view: which of its sources that are upstreams each thing is of. Made once, because views last.
- * Bound: an entry for each definition of the view, as long as that.
+ * Maps each definition of a view to its upstream. Built once per view, because views live long.
+ * Bound: an entry for each definition of the view, as long as the view lives.
  */
 const upstreamsByView = new WeakMap<View, ReadonlyMap<object, string>>();
 
@@ -61,7 +61,7 @@ function upstreamOf(view: View, thing: object): string {
 
 export type RecordedOutcome = "complete" | "error" | "refused" | "asked";
 
-/** What keeps a call from being begun. */
+/** Errors that prevent a call from starting. */
 const REFUSALS: ReadonlySet<ErrorKey> = new Set([
   "limited",
   "suspended",
@@ -74,14 +74,14 @@ const REFUSALS: ReadonlySet<ErrorKey> = new Set([
   "missingCapability",
 ]);
 
-/** `asked`: the client was asked something, and calls again with the answer. */
+/** `asked`: the server requested input, and the client calls again with it. */
 export function recordedOutcomeOf({ response: { error, json }, outcome }: CompletedCall): RecordedOutcome {
   if (error !== undefined) return REFUSALS.has(error) ? "refused" : "error";
   if (outcome?.kind === "inputRequired") return "asked";
   return json.includes('"isError":true') && isToolError(json) ? "error" : "complete";
 }
 
-/** The words may stand in what a tool gave, too. */
+/** The text may also appear in a tool's output, so the JSON is parsed. */
 function isToolError(json: string): boolean {
   const { result } = JSON.parse(json) as { readonly result?: unknown };
   return isObject(result) && result.isError === true;

@@ -1,30 +1,30 @@
-// Owns the way from a tenant's authority to the entrypoint of the Worker that sends to webhooks, in an invocation of its own.
+// Calls the Worker's entrypoint that sends webhooks from a tenant object, in a separate invocation.
 
 import { exports } from "cloudflare:workers";
 import type { TenantUid } from "../tenants/object/tenant-uid.ts";
 import type { WebhookMessage } from "./send-webhook.ts";
 
-/** The name under which a Worker exports it. */
+/** The name under which a Worker exports the entrypoint. */
 export const DELIVERIES = "WebhookDeliveries";
 
 export interface DeliveryRequest {
   readonly tenant: string;
   readonly uid: TenantUid;
-  /** `done`: the webhooks that have it already. */
+  /** `done`: the webhooks that already received the event. */
   readonly events: readonly (WebhookMessage & { readonly done: readonly string[] })[];
 }
 
-/** `why`: why a webhook does not have it; null: it has. */
+/** `why`: the reason of a failure; null: delivered. */
 export interface WebhookResult {
   readonly name: string;
   readonly why: string | null;
 }
 
-/** For each of the news, of the webhooks that want it. Without any: nobody does. */
+/** The results for each event, by webhook. An event without results has no subscribed webhook. */
 export type DeliveryResults = readonly { readonly id: string; readonly hooks: readonly WebhookResult[] }[];
 
 export interface DeliveryBinding {
-  /** Rejects where nobody can say now which webhooks there are. */
+  /** Rejects if the tenant's webhooks cannot be determined now. */
   deliver(request: DeliveryRequest): Promise<DeliveryResults>;
 }
 

@@ -1,16 +1,16 @@
-// Owns what of a call's arguments is recorded: a digest, or the arguments without what the tenant names. What is named like
-// a credential is always left out.
+// Prepares a call's arguments for the record: a digest, or the arguments without the members that the tenant names.
+// Members that are named like a credential are always removed.
 
 import { isObject } from "../protocol/jsonrpc.ts";
 import type { CallAuditDocument } from "../tenants/document/tenant-document.ts";
 
 const REDACTED = "[redacted]";
 const CREDENTIAL = /auth|cookie|credential|passw|pwd|secret|session|token|(api|private)_?-?key/i;
-/** What is longer, as JSON, is recorded by its digest alone. */
+/** Arguments with longer JSON are recorded by their digest only. */
 export const MAX_ARGUMENT_CHARACTERS = 8_192;
 const MAX_DEPTH = 32;
 
-/** `by`: names of members, and paths with dots. */
+/** `rules`: names of members, and paths with dots. */
 export function redactValue(value: unknown, rules: readonly string[] = []): unknown {
   const names = new Set(rules.filter((one) => !one.includes(".")));
   const paths = rules.filter((one) => one.includes(".")).map((one) => one.split("."));
@@ -28,7 +28,7 @@ export function redactValue(value: unknown, rules: readonly string[] = []): unkn
   return walk(value, paths, 0);
 }
 
-/** With members in the order of their names, so that the same arguments have one digest. */
+/** Sorts members by name, so that equal arguments have equal digests. */
 export function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_name, one: unknown) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,
@@ -40,7 +40,6 @@ export async function sha256Of(text: string): Promise<string> {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** As it is recorded. */
 export interface RecordedArguments {
   readonly sha256: string;
   readonly bytes: number;
@@ -53,7 +52,7 @@ export async function toRecordedArguments(
 ): Promise<RecordedArguments> {
   const shown = redactValue(args ?? {}, redact);
   const text = toSortedJson(shown);
-  // What is left out is not in the digest either: of a short secret that would be as good as the secret.
+  // The digest excludes redacted values, too: the digest of a short secret can be reversed by guessing.
   const about = { sha256: await sha256Of(text), bytes: text.length };
   return calls === "redacted" && text.length <= MAX_ARGUMENT_CHARACTERS ? { ...about, redacted: shown } : about;
 }

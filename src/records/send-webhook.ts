@@ -1,5 +1,5 @@
-// Owns sending one message to one webhook: through the outbound door, signed, in time, and nowhere that it leads to. Refuses
-// to say what the other side answered beyond its status.
+// Sends one message to one webhook: signed, through the outbound guard, with a timeout, and without following
+// redirects. The result contains only the status of the response.
 
 import type { WebhookTrial } from "../deployment/deployment.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
@@ -44,7 +44,7 @@ export async function sendWebhook(
     const { id, type, at, data } = message;
     const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
     const signed = { id, seconds: Math.floor(Date.now() / 1000), body };
-    // What fails with a secret is that secret, which nobody is shown: the reason below says so.
+    // The error may contain the secret, which must not be shown. The reason below is reported instead.
     const headers = await createWebhookHeaders(target.secret, signed).catch(() => undefined);
     if (!headers) return toResult(null, "its secret is nothing to sign with: behind whsec_ comes Base64");
     const init = { method: "POST", headers, body, redirect: "manual", maxBytes: MAX_RESPONSE_BYTES } as const;

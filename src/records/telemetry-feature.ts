@@ -1,5 +1,5 @@
-// Owns the feature `telemetry()` as a Worker's author imports it: an event for each request, or for some, where they are to go.
-// Refuses to keep one waiting: what takes the events may fail, and nobody who calls hears of it.
+// The feature `telemetry()`: emits an event for each request, or for a sample of them. Emitting never delays a
+// response, and its failures never reach the caller.
 
 import type { Bindings, BuiltInFeature } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -10,21 +10,22 @@ import { RequestRecorder } from "../endpoint/telemetry/request-recorder.ts";
 
 export interface TelemetryOptions {
   /**
-   * Which part of the requests that went as expected is told of, from 0 to 1: 0.01 is one of a hundred. Errors always. The
-   * variable `TELEMETRY_SAMPLE` goes before it; all of them when neither is there.
+   * The fraction of ordinary requests to report, from 0 to 1: 0.01 reports one in a hundred. 1 by default. Requests with
+   * an error are always reported, except refusals that anyone can cause, such as 401 or an unknown tenant. The variable
+   * `TELEMETRY_SAMPLE` overrides it.
    */
   readonly sample?: number;
-  /** Takes the events, in the place of the binding `TELEMETRY`; called after the answer. */
+  /** Receives the events instead of the binding `TELEMETRY`. Called after the response. */
   readonly to?: (event: RequestEvent) => void | Promise<void>;
 }
 
 interface TelemetryEnv {
-  /** A dataset of Workers Analytics Engine; without it, and without `to`, events go nowhere. */
+  /** A dataset of Workers Analytics Engine. Without it, and without `to`, events are dropped. */
   readonly TELEMETRY?: { writeDataPoint(point: DataPoint): void };
   readonly TELEMETRY_SAMPLE?: string;
 }
 
-/** Events, errors that are found again, counters and traces: `docs/telemetry.md`. */
+/** Emits an event for each request, and records errors by request id, counters and traces. See docs/telemetry.md. */
 export function telemetry(options: TelemetryOptions = {}): Feature {
   assertKnownKeys("telemetry", options, "sample to");
   const { sample: defaultSample = 1, to } = options;

@@ -1,5 +1,5 @@
-// Owns what a tenant's authority knows of its use: counts by hour, then by day. An hour that is closed never changes again,
-// so that whoever reads it twice reads the same; what comes late counts in the hour that is open.
+// Usage of a tenant in its object: counts by hour, later by day. A closed hour never changes again, so that repeated
+// reads agree. Late counts go into the open hour.
 
 import type { UsageQuery, UsageLine } from "../deployment/record-readers.ts";
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
@@ -8,15 +8,15 @@ import { batchMigration, pruneBatchSources, recordBatch } from "./batch-deduplic
 import type { BatchId } from "./call-batches.ts";
 
 export interface UsageMethods {
-  /** false: it was counted already. */
+  /** false: the batch was already counted. */
   add(batchId: BatchId, rows: readonly UsageLine[]): boolean;
   lines(query: UsageQuery): { readonly lines: readonly UsageLine[]; readonly closedTo: number };
 }
 
 export const HOUR_MS = 3_600_000;
-/** How long after its end an hour takes what comes late. */
+/** How long after its end an hour accepts late counts. */
 const GRACE_MS = 300_000;
-/** How many things are told apart within an hour; more are one. */
+/** How many rows an hour can have. Further ones share a row. */
 export const MAX_ROWS_PER_HOUR = 500;
 export const RETAINED_HOURS = 35 * 24;
 export const RETAINED_DAYS = 400;
@@ -82,17 +82,17 @@ function addRow(host: TenantHost, row: UsageLine): void {
   sql.exec(`INSERT INTO usage_hours (${ALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${ADD_ON_CONFLICT}`, ...values);
 }
 
-/** Whether it has a row of this hour, or may have one. */
+/** Whether the hour has a row for this target, or room for one. */
 function fitsHour(host: TenantHost, { time, profile, kind, name, upstream }: UsageLine): boolean {
   const { sql } = host;
   const known = "SELECT 1 FROM usage_hours WHERE time = ? AND profile = ? AND kind = ? AND name = ? AND upstream = ?";
-  // Asked first: it reads one row, and what is counted most is there.
+  // Checked first: it reads one row, and frequent targets are there.
   if (sql.exec(known, time, profile, kind, name, upstream).toArray().length > 0) return true;
   const { rows } = sql.exec<{ rows: number }>("SELECT count(*) AS rows FROM usage_hours WHERE time = ?", time).one();
   return rows < MAX_ROWS_PER_HOUR && host.hasCapacity();
 }
 
-/** What is too old to be told by the hour is told by the day: whole days, because a day is read as a whole. */
+/** Folds old hours into days. Only whole days are folded, because a day is read as a whole. */
 function foldHours({ sql }: TenantHost, now: number): void {
   const today = Math.floor(now / HOUR_MS / 24);
   const before = (today - RETAINED_HOURS / 24) * 24;
@@ -106,12 +106,15 @@ function foldHours({ sql }: TenantHost, now: number): void {
 }
 
 const THING = "profile, kind, name, upstream";
-/** Of a day of which there are hours yet. */
+/** A day that still has hours. */
 const DAY_FROM_HOURS = `SELECT ? AS time, ${THING}, ${SUMS} FROM usage_hours
   WHERE time >= ? AND time < ? AND (${THING}) > (?, ?, ?, ?) GROUP BY ${THING} ORDER BY ${THING} LIMIT ?`;
 
 type Line = Record<string, SqlStorageValue> & UsageLine;
-/** What comes behind this, and before a time. Behind what is called "" in every part is everything: each kind has a name. */
+/**
+ * Rows after `after` and before the time `to`. An `after` with empty texts includes everything, because each kind has a
+ * name.
+ */
 type Range = Readonly<{ after: readonly [number, string, string, string, string]; to: number }>;
 
 function readLines(host: TenantHost, { by, from, to, open, after }: UsageQuery) {
@@ -128,7 +131,7 @@ function linesOf(sql: SqlStorage, table: "usage_hours" | "usage_days", { after, 
   return sql.exec<Line>(query, ...after, most, PAGE).toArray();
 }
 
-/** One day after the other, as the page needs them: of all hours there may be 420,000 rows, in the object that grants leases. */
+/** Reads one day at a time, as the page needs: all hours may be 420,000 rows, in the object that grants leases. */
 function dayLines(sql: SqlStorage, range: Range): Line[] {
   const lines = linesOf(sql, "usage_days", range);
   let [begin, ...thing] = range.after;

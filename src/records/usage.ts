@@ -1,5 +1,5 @@
-// Owns the feature `usage()`: how often each tool, prompt and method of a tenant is called, counted in the isolate and
-// handed to the tenant's authority in batches, each of which counts once.
+// The feature `usage()`. Each isolate counts calls and sends the counts to the tenant object in batches, each of which
+// counts once.
 
 import type { BuiltInFeature, CompletedCall } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -13,10 +13,10 @@ import { HOUR_MS, MAX_ROWS_PER_HOUR, usageStore } from "./usage-store.ts";
 type CountedLine = { -readonly [member in keyof UsageLine]: UsageLine[member] };
 type Counts = Map<string, CountedLine>;
 
-/** How long what a call counted may be in the isolate alone; what ends within that time loses it. */
+/** How long a count may exist only in the isolate. An isolate that ends within that time loses it. */
 export const FLUSH_AFTER_MS = 10_000;
 
-/** Counts calls of every tenant, by tool, profile and hour: docs/usage.md. */
+/** Counts calls of every tenant by tool, prompt or method, profile and hour. See docs/usage.md. */
 export function usage(...options: readonly never[]): Feature {
   assertNoOptions("usage", options);
   const batches = new CallBatches<Counts>({
@@ -41,7 +41,7 @@ function bytesOf(text: string): number {
   return encoder.encode(text).byteLength;
 }
 
-/** Gives how full that is. */
+/** Returns the fill level of the batch. */
 function countCall(counts: Counts, completed: CompletedCall): number {
   const { requestScope: host, call, response: answer } = completed;
   const { kind, name, upstream } = callTargetOf(completed);
@@ -62,7 +62,7 @@ function countCall(counts: Counts, completed: CompletedCall): number {
   return counts.size / MAX_ROWS_PER_HOUR;
 }
 
-/** The body that came, where it is of this call alone. */
+/** The request body, if it contains only this call. */
 function singleBodyOf(text: string | undefined): string | undefined {
   return text?.trimStart().startsWith("{") ? text : undefined;
 }

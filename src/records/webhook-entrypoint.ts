@@ -1,5 +1,5 @@
-// The entrypoint of `webhooks()`: what a tenant's authority has to tell leaves here, in an invocation of its own, for the webhooks
-// that the tenant has at that moment. Only the Worker itself reaches it.
+// The entrypoint of `webhooks()`: sends a tenant's events to the tenant's current webhooks, in a separate invocation.
+// Only the Worker itself can call it.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Bindings } from "../deployment/deployment.ts";
@@ -15,7 +15,7 @@ export class WebhookDeliveries extends WorkerEntrypoint<Env> implements Delivery
     const { options } = feature as WebhooksFeature;
     const { env, ctx } = this;
     const authorized = await authorizeAsSystem({ deployment, env, ctx, id });
-    // Another tenant of the name has webhooks of its own.
+    // Another tenant of the name has its own webhooks.
     if (authorized.created !== incarnation) return news.map((event) => ({ id: event.id, hooks: [] }));
     const context = {
       tenant: id,

@@ -1,8 +1,11 @@
-// Owns how a webhook is signed, by the rules of Standard Webhooks: https://www.standardwebhooks.com
+// Signs webhook messages as Standard Webhooks specifies: https://www.standardwebhooks.com
 
 const PREFIX = "whsec_";
 
-/** `secret`: `whsec_` and Base64, or any text. Of two with a blank between them each signs, while one takes the other's place. Rejects where there is none, or one that is no Base64. */
+/**
+ * `secret`: `whsec_` and Base64, or any text. During a rotation it contains two secrets with a space between them, and
+ * each signs. Rejects if there is no secret, or if the Base64 is invalid.
+ */
 export async function createWebhookHeaders(
   secret: string,
   { id, seconds, body }: { readonly id: string; readonly seconds: number; readonly body: string },

@@ -1,5 +1,5 @@
-// Owns what a tenant's authority has to tell webhooks: a bounded queue, tried again with growing pauses until each of the
-// tenant's webhooks has it, or it is given up. Refuses to know who they are and to speak HTTP: an entrypoint does.
+// A tenant's queue of webhook events. It is bounded, and retries with growing pauses until each of the tenant's
+// webhooks has the event, or the event is dropped. An entrypoint determines the webhooks and sends the requests.
 
 import { hasFeature } from "../deployment/registry.ts";
 import { logError } from "../telemetry/error-line.ts";
@@ -12,7 +12,7 @@ import { deliverWebhooks, DELIVERIES, type WebhookResult } from "./deliver-webho
 
 export interface WebhookQueue {
   readonly waiting: number;
-  /** Given up or pushed out since the tenant was made. */
+  /** Events that were dropped or pushed out since the tenant was created. */
   readonly dropped: number;
 }
 
@@ -21,14 +21,14 @@ export interface WebhookMethods {
   queue(): WebhookQueue;
 }
 
-/** Pauses before each next attempt, milliseconds. After the last one it is given up. */
+/** The pause before each next attempt, in milliseconds. After the last one the event is dropped. */
 export const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000] as const;
 export const MAX_QUEUED = 200;
 const MAX_SENT_KEYS = 1_000;
 const DAY_MS = 86_400_000;
 const DEDUPLICATE_MS = 7 * DAY_MS;
 const SEND_BATCH = 10;
-/** Less than the pause after which what nobody has heard of is sent again. */
+/** Shorter than the pause after which an event without a result is sent again. */
 const DELIVERY_TIMEOUT_MS = 25_000;
 const ALARM_WAIT_MS = 1_000;
 
@@ -40,13 +40,13 @@ interface QueuedEvent {
   at: number;
   attempts: number;
   due: number;
-  /** The webhooks that have it, as JSON. */
+  /** JSON of the webhooks that received the event. */
   done: string;
 }
 
 export const webhookStore: Store<WebhookMethods, TenantHost> = {
   name: "webhooks",
-  // What was told already is not told again.
+  // A repeated event is not sent again.
   methods: { enqueue: { idempotent: true }, queue: { idempotent: true } },
   migrations: [
     `CREATE TABLE webhook_news (id TEXT PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL, at INTEGER NOT NULL,
@@ -56,7 +56,7 @@ export const webhookStore: Store<WebhookMethods, TenantHost> = {
     "INSERT INTO webhook_dropped (one, count) VALUES (1, 0)",
   ],
   open: (host) => {
-    // Nobody is told in a Worker without the feature.
+    // A Worker without the feature queues nothing.
     const enqueue = (event: TenantEvent) => {
       if (hasFeature("webhooks")) enqueueEvent(host, event);
     };
@@ -78,10 +78,10 @@ function enqueueEvent(host: TenantHost, { type, key, data }: TenantEvent): void 
   const { sql } = host;
   const now = host.now();
   const deduplicationKey = `${type} ${key}`;
-  // What a clock that was ahead has noted is not known.
+  // Ignores an entry from a clock that was ahead.
   const query = "SELECT at FROM webhook_told WHERE key = ? AND at < ?";
   const [known] = sql.exec<{ at: number }>(query, deduplicationKey, now + DAY_MS).toArray();
-  // Said again and again it stays known; a row is written once a day.
+  // An event that repeats stays known. Its row is written once a day.
   if (known && known.at > now - DAY_MS) return;
   sql.exec("INSERT OR REPLACE INTO webhook_told (key, at) VALUES (?, ?)", deduplicationKey, now);
   if (known && known.at > now - DEDUPLICATE_MS) return;
@@ -92,7 +92,7 @@ function enqueueEvent(host: TenantHost, { type, key, data }: TenantEvent): void 
   host.scheduleAlarm(now);
 }
 
-/** Of too many the oldest go, of the type of which there are most: whose callers make many of one hide no other. */
+/** Deletes the oldest events of the most frequent type. So a flood of one type does not displace the others. */
 function enforceBounds({ sql }: TenantHost, now: number): void {
   const { n } = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one();
   if (n > MAX_QUEUED) {
@@ -115,12 +115,12 @@ async function sendDue(host: TenantHost, now: number): Promise<number | undefine
   const query = "SELECT * FROM webhook_news WHERE due <= ? ORDER BY due LIMIT ?";
   const due = sql.exec<QueuedEvent>(query, now, SEND_BATCH).toArray();
   const created = host.created();
-  // It comes to its end: nobody is told any more, and what waits goes with it.
+  // The tenant is being deleted. No more events are sent, and the queue is deleted with it.
   if (created === undefined) return undefined;
   if (due.length > 0) {
-    // Should this instance end meanwhile, the next one tries again.
+    // If this instance ends meanwhile, the next one tries again.
     for (const row of due) sql.exec("UPDATE webhook_news SET due = ? WHERE id = ?", now + PAUSES_MS[1], row.id);
-    // Who answers slowly is not waited for: until this alarm is over it rings for nobody.
+    // A slow webhook is not waited for: no other alarm fires until this one ends.
     await Promise.race([sendEvents(host, created, due), scheduler.wait(ALARM_WAIT_MS)]);
   }
   return nextDue(sql);
@@ -141,7 +141,7 @@ async function sendEvents(host: TenantHost, created: TenantUid, due: readonly Qu
     const delivering = withTimeout(deliverWebhooks({ tenant, uid: created, events }), DELIVERY_TIMEOUT_MS, DELIVERIES);
     const outcomes = await delivering.catch(failed);
     host.transaction(() => {
-      // It may have come to its end meanwhile, and another one of its name be here.
+      // The tenant may have been deleted meanwhile, and another one of its name created.
       if (host.deletion.isClosed() || host.created() !== created) return;
       for (const row of due) recordResult(host, row, outcomes?.find(({ id }) => id === row.id)?.hooks);
       const next = nextDue(host.sql);
@@ -156,7 +156,7 @@ function nextDue(sql: SqlStorage): number | undefined {
   return sql.exec<{ at: number | null }>("SELECT min(due) AS at FROM webhook_news").one().at ?? undefined;
 }
 
-/** `hooks`: absent where nobody could say who they are. */
+/** `results`: absent if the webhooks could not be determined. */
 function recordResult(host: TenantHost, row: QueuedEvent, results: readonly WebhookResult[] | undefined): void {
   const { sql } = host;
   const failed = results?.filter(({ why }) => why !== null);

@@ -1,4 +1,4 @@
-// The feature `webhooks()`: which webhooks there are and want what, and what of a document is refused.
+// The feature `webhooks()`: which webhooks receive which events, and the validation of webhooks in documents.
 
 import type { FieldError, BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -13,17 +13,20 @@ import { sendWebhook, type WebhookTarget, type WebhookMessage } from "./send-web
 import { webhookStore } from "./webhook-store.ts";
 
 export interface WebhooksOptions {
-  /** Told of every tenant, by name: the platform's own. `secret`: in clear. */
+  /** The platform's own webhooks, by name. They receive the events of every tenant. `secret` is in clear. */
   readonly platform?: (env: never) => Readonly<Record<string, WebhookDocument>>;
 }
 
-/** Who is told, and how the secret is found. */
+/** The tenant whose webhooks are called, and access to its secrets. */
 export type WebhookContext = Pick<RefreshContext, "tenant" | "document" | "env" | "secret">;
 
 const SECRET_REFERENCE = /^\{\{secret:(\w+)\}\}$/;
-/** A tenant's secret, each of two, is made to sign with: who is sent signatures can try a list of words on any other. */
+/**
+ * A tenant's secret, and each of two during a rotation, must be strong. The receiver of signatures could guess a weak
+ * secret with a word list.
+ */
 const SIGNING_SECRET = /^whsec_.{24,}$/;
-/** What sets the platform's apart: no name in a document has a blank. */
+/** The prefix of the platform's webhooks. Names in a document have no space, so they never collide. */
 const PLATFORM = "platform ";
 
 function enabledWebhooks({ document, env }: Pick<WebhookContext, "document" | "env">, { platform }: WebhooksOptions) {
@@ -32,7 +35,7 @@ function enabledWebhooks({ document, env }: Pick<WebhookContext, "document" | "e
   return [...own, ...all].filter(([, { enabled = true }]) => enabled);
 }
 
-/** undefined for what names no secret. */
+/** undefined: the text names no secret. */
 function secretNameIn(secret: string): string | undefined {
   return secretNameOf(SECRET_REFERENCE.exec(secret)?.[1] ?? "");
 }
@@ -47,7 +50,7 @@ async function resolveWebhook(
   if (name.startsWith(PLATFORM)) return { url, secret };
   const secretName = secretNameIn(secret);
   if (secretName === undefined) return `its secret is not {{secret:NAME}}, a name of ${SECRET_NAME_RULE}`;
-  // Not the Worker's in its place: whoever writes the webhook is sent its signatures.
+  // A Worker secret never stands in: the author of the webhook receives its signatures.
   const value = await context.secret(secretName);
   if (value === undefined) return `the tenant has no secret ${secretName}`;
   const isSigningSecret = value
@@ -59,7 +62,7 @@ async function resolveWebhook(
     : "its secret is nothing to sign with: it takes whsec_ and at least 24 characters";
 }
 
-/** One message to all who want it and do not have it. */
+/** Sends one message to all webhooks that want it and have not received it. */
 export async function dispatchWebhooks(
   message: WebhookMessage & { readonly done: readonly string[] },
   context: WebhookContext,
@@ -76,7 +79,8 @@ export async function dispatchWebhooks(
       }),
     );
   const isPlatforms = ([name]: (typeof recipients)[number]) => name.startsWith(PLATFORM);
-  // First: an invocation has six connections at a time, and a tenant's own webhooks may each hold one until the end.
+  // Sent first: an invocation has six connections at a time, and a tenant's own webhooks may each hold one until the
+  // timeout.
   const platformResults = await sendTo(recipients.filter(isPlatforms));
   return [...platformResults, ...(await sendTo(recipients.filter((one) => !isPlatforms(one))))];
 }
@@ -118,12 +122,12 @@ function findBrokenWebhooks(
   });
 }
 
-/** As the entrypoint that sends finds it. */
+/** The feature as the sending entrypoint finds it. */
 export interface WebhooksFeature extends BuiltInFeature {
   readonly options: WebhooksOptions;
 }
 
-/** Tells the webhooks of tenants, and the platform's, what happens to tenants: docs/webhooks.md. */
+/** Sends events of tenants to the webhooks of the tenant, and to the platform's webhooks. See docs/webhooks.md. */
 export function webhooks(options: WebhooksOptions = {}): Feature {
   assertKnownKeys("webhooks", options, "platform");
   const feature: WebhooksFeature = {
@@ -131,7 +135,7 @@ export function webhooks(options: WebhooksOptions = {}): Feature {
     options,
     checkDocument: (document, env) => findBrokenWebhooks(document, env && outboundAllowOf(env)),
     emitEvent: (host, news) => {
-      // Nothing that is told on may cost the caller whose call met it.
+      // A failed webhook must not affect the caller whose call caused the event.
       host.waitUntil(
         createRpcClient(host.stub(), webhookStore)
           .enqueue(news)

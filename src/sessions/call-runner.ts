@@ -1,6 +1,6 @@
-// Owns a call of a 2025 session while it runs in this invocation. It hears when the call is cancelled. Once the call is
-// stored (at its first question, or from its beginning when it is resumable), what it says goes into the log in the
-// session's object, and answers come back from there, whichever isolate they reached.
+// A call of a 2025 session while it runs in this invocation, including its cancellation. The call is stored at its
+// first question to the client, or from its start if it is resumable. From then on its messages go into the log in the
+// session object. Answers come back from there, whichever isolate received them.
 
 import type { ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/mcp-request.ts";
 import { UserError } from "../protocol/user-error.ts";
@@ -13,26 +13,29 @@ import type { QuestionBatchResult, KnownQuestion, StoredRun } from "./stored-cal
 import { CLOSE, type RunnerMessage } from "../streams/socket-messages.ts";
 
 export interface RunnerHost {
-  /** A stub made for one use. */
+  /** A stub for one use. */
   sessionObject(): SessionStub;
   /** When the session's id expires, in milliseconds since the epoch. */
   readonly expires: number;
   /** As `requestKey` makes it. */
   readonly request: string;
-  /** Whether another run may go on with the call. */
+  /** Whether another run may continue the call. */
   readonly repeatable: boolean;
-  /** What is stored when the call has to outlive this invocation. */
+  /** The data to store when the call has to outlive this invocation. */
   describe(): Promise<Pick<NewCall, "record" | "fallback" | "said" | "repeatable">>;
-  /** The call was just stored: from now on its stream shows the log. */
+  /** The call was just stored. From now on its stream shows the log. */
   onStored(key: string): void;
-  /** Whether the rights under which the call was admitted still hold. */
+  /** Whether the rights with which the call was admitted still hold. */
   hasSameRights(): Promise<boolean>;
   onCancelled(): void;
-  /** How long a run waits for an answer before it leaves that to another run; absent: while its client is there. */
+  /**
+   * How long a run waits for an answer before it parks and leaves the call to another run. Absent: as long as its
+   * client is connected.
+   */
   readonly parkAfterMs?: number;
 }
 
-/** As much as a log takes. A handler may say more in one go than can be stored meanwhile: the rest is dropped. */
+/** The capacity of a log. If a handler sends more before it can be stored, the rest is dropped. */
 const MAX_UNSAVED_CHARACTERS = 4_000_000;
 const MAX_REQUEST_CHARACTERS = 256;
 
@@ -42,14 +45,17 @@ export function requestKey(id: RequestId): string {
   return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${hashOf(json)}`;
 }
 
-/** Tells ids of one session apart that begin alike; only their own client could make two with one sum. FNV-1a. */
+/**
+ * Distinguishes long ids of one session with the same beginning. Only the session's own client could make two that
+ * collide. FNV-1a.
+ */
 function hashOf(text: string): string {
   let sum = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193) >>> 0;
   return `${text.length}-${sum.toString(16)}`;
 }
 
-/** How the ids of questions begin, and so their progress tokens. */
+/** The prefix of question ids, which are also their progress tokens. */
 const QUESTION_PREFIX = "q-";
 
 export function isQuestionId(token: unknown): token is string {
@@ -69,18 +75,18 @@ export class CallRunner implements ClientRequester {
   #socket: ReconnectingWebSocket | undefined;
   #connecting: Promise<unknown> | undefined;
   #notificationCount = 0;
-  /** The last `append`: each waits for the one before, so the log has the order in which things were said. */
+  /** The last `append`. Each waits for the previous one, so the log keeps the order of messages. */
   #lastAppend: Promise<unknown> = Promise.resolve();
-  /** Characters that wait to be stored. */
+  /** Characters that are not stored yet. */
   #unsavedCharacters = 0;
   #questionCount = 0;
-  /** The ids of questions without an answer, by digest. */
+  /** The ids of unanswered questions, by digest. */
   readonly #openQuestions = new Map<string, string>();
-  /** Who hears of the client's progress on a question, by its digest. */
+  /** Listeners for the client's progress on a question, by the question's digest. */
   readonly #progressListeners = new Map<string, (progress: JsonObject) => void>();
-  /** Wakes every `ask` that waits, to look for answers again or to find that the run was left. */
+  /** Wakes every pending `request`, to look for answers again or to notice that the run has ended. */
   readonly #waiters = new Set<() => void>();
-  /** The call was cancelled, or another run goes on with it: this one says nothing any more. */
+  /** The call was cancelled, or another run continues it. This run sends nothing any more. */
   isStopped = false;
   isCancelled = false;
 
@@ -89,7 +95,7 @@ export class CallRunner implements ClientRequester {
     this.key = key;
   }
 
-  /** Goes on with a call that an earlier run left. */
+  /** Continues a call of an earlier run. */
   static resume(
     host: RunnerHost,
     { key, attempt, stored }: { readonly key: string; readonly attempt: number; readonly stored: StoredRun },
@@ -113,7 +119,7 @@ export class CallRunner implements ClientRequester {
     return this.#isStored;
   }
 
-  /** Connects to the session's object, so that the call can be cancelled from anywhere. */
+  /** Connects to the session object, so that a cancellation from any isolate reaches the call. */
   watch(): Promise<unknown> {
     this.#connecting ??= this.#connect().catch((error: unknown) => {
       // The object may be back when the call needs it.
@@ -134,7 +140,7 @@ export class CallRunner implements ClientRequester {
         onReconnect: () => {
           this.#wakeWaiters();
         },
-        // The session is over, and its calls with it.
+        // The session has ended, and its calls with it.
         onEnd: () => {
           this.#cancel();
         },
@@ -159,7 +165,7 @@ export class CallRunner implements ClientRequester {
     this.#waiters.clear();
   }
 
-  /** `isSure`: else another run may go on with the call. */
+  /** `isSure`: false if another run may continue the call. */
   #cancel(isSure = true): void {
     this.isCancelled ||= isSure;
     this.isStopped = true;
@@ -168,14 +174,14 @@ export class CallRunner implements ClientRequester {
   }
 
   /**
-   * The client of this connection is gone. A run that waits for an answer parks: the answer will start another run. One
-   * that may not be repeated waits on, for the answer may come over another connection.
+   * The client of this connection disconnected. A run that waits for an answer parks, and the answer starts another
+   * run. A run that must not be repeated keeps waiting, because the answer may arrive over another connection.
    */
   onClientGone(): void {
     if (this.#openQuestions.size > 0 && this.#host.repeatable) this.#stop(CLOSE.parked);
   }
 
-  /** This invocation ends before the call does: the object starts another run. */
+  /** This invocation ends before the call does. The object starts another run. */
   abandon(): void {
     this.#stop();
   }
@@ -188,8 +194,8 @@ export class CallRunner implements ClientRequester {
   }
 
   /**
-   * Stores the call with its questions, then waits until all are answered. undefined: this run is over, because the
-   * call was cancelled or another run goes on with it.
+   * Stores the call with its questions, then waits until all are answered. undefined: this run has ended, because the
+   * call was cancelled or another run continues it.
    */
   async request(
     questions: readonly OutgoingRequest[],
@@ -202,7 +208,7 @@ export class CallRunner implements ClientRequester {
     const digests = questions.map(({ digest }) => digest);
     for (const { id, digest } of wired) this.#openQuestions.set(digest, id);
     for (let first = true; !this.isStopped; first = false) {
-      // Made before the object is asked, so that an answer that comes in between is not missed.
+      // Created before the object is asked, so that an answer in between is not missed.
       const woken = new Promise<void>((resolve) => {
         this.#waiters.add(resolve);
       });
@@ -214,7 +220,7 @@ export class CallRunner implements ClientRequester {
       if (result.state === "stale") break;
       if (first) this.#markStored();
       const answers = this.#answersIn(result.known, digests);
-      // Rights may have been withdrawn during the wait. After any change another run goes on: it is admitted anew, or
+      // Rights may have been revoked during the wait. After any change another run continues: it is admitted anew, or
       // refused.
       if (answers && (first || (await this.#host.hasSameRights().catch(() => false)))) return answers;
       if (answers) {
@@ -258,7 +264,7 @@ export class CallRunner implements ClientRequester {
     this.#host.onStored(this.key);
   }
 
-  /** undefined: some of the wanted answers are still missing. */
+  /** undefined: some of the answers are still missing. */
   #answersIn(
     known: readonly KnownQuestion[],
     digests: readonly string[],
@@ -286,31 +292,32 @@ export class CallRunner implements ClientRequester {
         if (await withRetries(() => this.#host.sessionObject().append(key, this.#attempt, json, count), true)) return;
         this.#cancel(false);
       })
-      // A notification that could not be stored is dropped. The call goes on, and its result is stored by itself.
+      // A notification that could not be stored is dropped. The call continues, and its result is stored separately.
       .catch(() => {})
       .then(() => {
         this.#unsavedCharacters -= json.length;
       });
   }
 
-  /** `json`: the answer; null: the call ends without one. */
+  /** `json`: the response; null: the call ends without one. */
   async finish(json: string | null): Promise<void> {
     await this.#lastAppend;
     try {
       if (!this.isStopped)
         await withRetries(() => this.#host.sessionObject().finish(this.key, this.#attempt, json), true);
     } finally {
-      // If the result could not be stored, the closed socket shows that the run was lost, and another one is started.
+      // If the result could not be stored, the closed socket tells the object that the run was lost. The object then
+      // starts another run.
       this.close();
     }
   }
 
-  /** Asks the session's object, which may have taken this run for lost; where that is away, it will begin another. */
+  /** Asks the session object, which may have counted this run as lost. */
   async isFinalRun(): Promise<boolean> {
     if (this.isCancelled || !this.#isStored) return true;
     if (this.isStopped) return false;
     const current = withRetries(() => this.#host.sessionObject().take(this.key, this.#attempt), true);
-    // An object that is away begins another run.
+    // If the object is unreachable, it will start another run.
     const ends = (await current.catch(() => undefined)) !== undefined;
     this.isStopped ||= !ends;
     return ends;

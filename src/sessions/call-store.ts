@@ -1,34 +1,37 @@
-// Owns the rows of a session's stored calls: what was asked for, the events of its stream in order, and the questions
-// put to the client with their answers. Bounded in calls, events and bytes. Refuses to read what it stores.
+// The rows of a session's stored calls: the call, the events of its stream in order, and the questions to the client
+// with their answers. Bounded in calls, events and bytes. Stored texts are never parsed here.
 
 /** Longer texts are stored and sent in parts of this length, because a row may have at most 2 MB. */
 const PART_CHARACTERS = 400_000;
 const MAX_CALLS = 50;
 export const MAX_QUESTIONS = 100;
-/** Of one call and its record. Beyond it notifications are dropped; questions and the result are always stored. */
+/**
+ * The log of one call, with its record. Beyond this, notifications are dropped; questions and the result are always
+ * stored.
+ */
 const MAX_EVENT_CHARACTERS = 4_000_000;
 const MAX_EVENTS = 2000;
-/** What all calls of a session may store when another one is added. */
+/** The most that all calls of a session may store when another one is added. */
 const MAX_SESSION_CHARACTERS = 32_000_000;
-/** How long a call that is over is kept, so that a client that comes back can read the rest of its log. */
+/** How long a finished call is kept, so that a client that reconnects can read the rest of its log. */
 export const FINISHED_CALL_RETENTION_MS = 600_000;
-/** How long a cancellation of an unknown request is kept: it may overtake the request that it cancels. */
+/** How long a cancellation of an unknown request is kept: it may arrive before the request that it cancels. */
 export const CANCELLATION_RETENTION_MS = 60_000;
 const MAX_CANCELLED = 1000;
-/** A call's record is stored among its events, as number 0: the first event has number 1. */
+/** A call's record is stored as event number 0. The first event has number 1. */
 const RECORD_SEQ = 0;
 
 export interface NewCall {
   readonly key: string;
-  /** As `requestKey` makes it of the JSON-RPC id. */
+  /** As `requestKey` makes it from the JSON-RPC id. */
   readonly request: string;
-  /** JSON of everything that is needed to run it again. */
+  /** JSON of everything that another run needs. */
   readonly record: string;
-  /** JSON of the answer when it cannot be run to its end. */
+  /** JSON of the response if the call cannot be completed. */
   readonly fallback: string;
-  /** How many notifications it sent before it was stored. */
+  /** How many notifications the call sent before it was stored. */
   readonly said: number;
-  /** Whether it may be run again when a run was lost. */
+  /** Whether the call may run again after a run was lost. */
   readonly repeatable: boolean;
 }
 
@@ -36,7 +39,7 @@ export interface NewQuestion {
   readonly id: string;
   readonly name: string;
   readonly digest: string;
-  /** The event that puts it to the client. */
+  /** The event that sends the question to the client. */
   readonly json: string;
 }
 
@@ -47,19 +50,19 @@ export interface StoredCall {
   fallback: string;
   attempt: number;
   memos: string;
-  /** When it ended, in milliseconds since the epoch; null: it has not. */
+  /** When the call ended, in milliseconds since the epoch; null: it has not. */
   over: number | null;
-  /** When its end was last sent to a viewer; null: nobody was there. */
+  /** When its end was last sent to a viewer; null: never. */
   shown: number | null;
-  /** 1: its last run stopped while it waited for the client, whose answer starts the next run. */
+  /** 1: the last run stopped to wait for the client, whose answer starts the next run. */
   parked: number;
   /** How many runs were lost since the client last answered a question. */
   lost: number;
-  /** Notifications of the call that were sent, counted from its beginning whichever run sent them. */
+  /** How many notifications the call sent, counted over all runs. */
   said: number;
-  /** 1: it may be run again when a run was lost. */
+  /** 1: the call may run again after a run was lost. */
   repeatable: number;
-  /** The number of its last event. */
+  /** The number of the last event. */
   seq: number;
   characters: number;
 }
@@ -89,7 +92,7 @@ export class CallStore {
     return this.#sql.exec<StoredCall>("SELECT * FROM calls WHERE over IS NULL").toArray();
   }
 
-  /** false: the session has no room for it. */
+  /** false: the session has no room for the call. */
   add({ key, request, record, fallback, said, repeatable }: NewCall): boolean {
     while (!this.#hasRoom(record.length)) if (!this.#dropOldest()) return false;
     this.#sql.exec(
@@ -116,7 +119,7 @@ export class CallStore {
     return calls < MAX_CALLS && (characters ?? 0) + more <= MAX_SESSION_CHARACTERS;
   }
 
-  /** Deletes one call that is over, first those whose end was sent to a viewer. false: there is none. */
+  /** Deletes one finished call, first those whose end was sent to a viewer. false: there is none. */
   #dropOldest(): boolean {
     const [deleted] = this.#sql
       .exec<{ key: string }>(
@@ -138,7 +141,9 @@ export class CallStore {
       .join("");
   }
 
-  /** The number of the new event; undefined: dropped, because the log is full. `always`: it must not be dropped. */
+  /**
+   * Returns the number of the new event; undefined: dropped, because the log is full. `always`: must not be dropped.
+   */
   append(call: StoredCall, json: string, always: boolean): number | undefined {
     const full = call.seq >= MAX_EVENTS || call.characters + json.length > MAX_EVENT_CHARACTERS;
     if (full && !always) return undefined;
@@ -148,7 +153,7 @@ export class CallStore {
     return seq;
   }
 
-  /** Notes that notification number `count` was said. false: it was said before, by this run or an earlier one. */
+  /** Records that notification number `count` was sent. false: this run or an earlier one sent it before. */
   countNotification(call: StoredCall, count: number): boolean {
     if (count <= call.said) return false;
     this.#sql.exec("UPDATE calls SET said = ? WHERE key = ?", count, call.key);
@@ -189,7 +194,7 @@ export class CallStore {
     this.#sql.exec("UPDATE calls SET parked = 1 WHERE key = ?", key);
   }
 
-  /** Counts a lost run; returns how many there were in a row. */
+  /** Counts a lost run. Returns how many were lost in a row. */
   countLostRun(key: string): number {
     return this.#sql.exec<{ lost: number }>("UPDATE calls SET lost = lost + 1 WHERE key = ? RETURNING lost", key).one()
       .lost;
@@ -199,7 +204,7 @@ export class CallStore {
     this.#sql.exec("UPDATE calls SET memos = ? WHERE key = ?", memos, key);
   }
 
-  /** When its end was last sent to a viewer. */
+  /** Records that the call's end was sent to a viewer. */
   setShown(key: string, now: number): void {
     this.#sql.exec("UPDATE calls SET shown = ? WHERE key = ?", now, key);
   }
@@ -209,7 +214,7 @@ export class CallStore {
     this.#sql.exec("DELETE FROM events WHERE call = ? AND seq = ?", key, RECORD_SEQ);
   }
 
-  /** Stores and returns the questions that were not put before; undefined: the call would have too many. */
+  /** Stores and returns the questions that are new; undefined: the call would have too many. */
   addQuestions(call: string, questions: readonly NewQuestion[]): readonly NewQuestion[] | undefined {
     const { asked } = this.#sql
       .exec<{ asked: number }>("SELECT count(*) AS asked FROM questions WHERE call = ?", call)
@@ -225,7 +230,7 @@ export class CallStore {
     return added;
   }
 
-  /** Notes which event of the log puts the question to the client. */
+  /** Records which event of the log sends the question to the client. */
   setQuestionSeq(id: string, seq: number): void {
     this.#sql.exec("UPDATE questions SET seq = ? WHERE id = ?", seq, id);
   }
@@ -234,7 +239,7 @@ export class CallStore {
     return this.#sql.exec("SELECT 1 FROM questions WHERE call = ? AND seq = ? LIMIT 1", call, seq).toArray().length > 0;
   }
 
-  /** The number of the event that puts the first question without an answer. */
+  /** The number of the event with the first unanswered question. */
   firstOpenQuestion(call: string): number | undefined {
     const { seq } = this.#sql
       .exec<{ seq: number | null }>("SELECT min(seq) AS seq FROM questions WHERE call = ? AND answer IS NULL", call)
@@ -248,7 +253,9 @@ export class CallStore {
       .toArray()[0];
   }
 
-  /** What does not fit into the question's row is stored as an event is, under the question's id. */
+  /**
+   * The part of the answer that does not fit into the question's row is stored like an event, under the question's id.
+   */
   saveAnswer(id: string, call: string, answer: string): void {
     const end = cutIndex(answer, PART_CHARACTERS);
     this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer.slice(0, end), id);
@@ -256,7 +263,7 @@ export class CallStore {
     this.#sql.exec("UPDATE calls SET lost = 0 WHERE key = ?", call);
   }
 
-  /** Every question of the call that was put, with its answer when there is one. */
+  /** Every question of the call, with its answer if there is one. */
   answers(call: string): readonly { readonly digest: string; readonly id: string; readonly answer: string | null }[] {
     return this.#sql
       .exec<{ digest: string; id: string; answer: string | null }>(
@@ -295,7 +302,9 @@ export class CallStore {
     );
   }
 
-  /** Deletes calls that were kept long enough; returns when the next one is due, in milliseconds since the epoch. */
+  /**
+   * Deletes finished calls after their retention. Returns when the next one is due, in milliseconds since the epoch.
+   */
   prune(now: number): number | undefined {
     const deleted = this.#sql
       .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - FINISHED_CALL_RETENTION_MS)
@@ -306,7 +315,9 @@ export class CallStore {
   }
 }
 
-/** Where to cut: at `at`, or one earlier when that would split a surrogate pair, which storage would not keep. */
+/**
+ * Returns where to cut: at `at`, or one earlier if that would split a surrogate pair, which storage would not preserve.
+ */
 function cutIndex(text: string, at: number): number {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }

@@ -1,14 +1,14 @@
-// Owns showing a stored call's log to one connection: every event once, in order, from a place in the log on.
+// Shows a stored call's log on one connection: every event once, in order, after a given position.
 
 import { ReconnectingWebSocket, type OpenedSocket } from "../streams/reconnecting-web-socket.ts";
 import { withRetries } from "../streams/with-retries.ts";
 import type { ViewerMessage } from "../streams/socket-messages.ts";
 
 export interface ViewerHost {
-  /** Opens a socket that sends what follows event `after`. */
+  /** Opens a socket that sends the events after event `after`. */
   connect(after: number): Promise<OpenedSocket>;
   onEvent(seq: number, json: string): void;
-  /** No event comes any more: the call is over, or another connection shows it. */
+  /** No more events follow: the call has ended, or another connection shows it. */
   onEnd(): void;
 }
 
@@ -22,7 +22,7 @@ export class CallViewer {
     this.#host = host;
     this.#socket = new ReconnectingWebSocket(
       () => {
-        // An event whose parts were cut off is sent again from its first part.
+        // An event that arrived in part is sent again from its first part.
         this.#parts = [];
         return host.connect(this.#seq);
       },
@@ -38,7 +38,7 @@ export class CallViewer {
     );
   }
 
-  /** Begins after event `after`. undefined: it shows. A number: refused with that HTTP status. */
+  /** Starts after event `after`. undefined: the viewer is connected. A number: the HTTP status of a refusal. */
   async start(after: number): Promise<number | undefined> {
     this.#seq = after;
     return withRetries(() => this.#socket.start());

@@ -1,4 +1,4 @@
-// Owns finding out whether a session id is one of this caller here, and whether its client ended it; and ending it.
+// Finds a session by its id: whether it belongs to this caller, and whether its client ended it. Also ends sessions.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -12,8 +12,8 @@ export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): Se
 }
 
 /**
- * undefined: no session of this caller, or one that expired or ended. Asks the authority only about a session that
- * began before the time for which this isolate knows every session that ended.
+ * undefined: not a session of this caller, or it expired or ended. The tenant object is only asked about a session
+ * older than the time since which this isolate knows every ended session.
  */
 export async function findSession(caller: SessionCaller, id: string): Promise<Session | undefined> {
   const session = await parseSessionId(ownerOf(caller), id);
@@ -26,7 +26,10 @@ export async function findSession(caller: SessionCaller, id: string): Promise<Se
   return hasEnded ? undefined : session;
 }
 
-/** A failure: no such session. This isolate refuses the id from now on, every other when its lease ends. */
+/**
+ * Returns a failure if there is no such session. This isolate refuses the id from now on, other isolates when their
+ * leases end.
+ */
 export async function endSession(caller: SessionCaller, id: string): Promise<Failure | undefined> {
   const session = await findSession(caller, id);
   if (!session) return failure("sessionNotFound");
@@ -34,7 +37,7 @@ export async function endSession(caller: SessionCaller, id: string): Promise<Fai
   const hasObject = await withRetries(() => caller.sessionStubs.endedSessions().endSession(nonce, expires));
   (peekPolicy(caller.tenant)?.endedSessions ?? caller.endedSessions).add(nonce);
   const ending = [caller.sessionStubs.endStream(session)];
-  // A session's object that stores nothing is not woken.
+  // A session object that stores nothing is not woken.
   if (hasObject) ending.push(caller.sessionStubs.sessionObject(session).end());
   caller.waitUntil(
     Promise.all(ending).catch((error: unknown) => {

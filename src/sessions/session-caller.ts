@@ -1,5 +1,5 @@
-// Owns what sessions and stored calls need to know of the caller they belong to. Refuses to know how the caller was let
-// in.
+// The parts of a request's caller that sessions and stored calls need, without the way in which the caller was
+// admitted.
 
 import type { Credential } from "../auth/credential.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -9,22 +9,22 @@ import type { EndedSessions } from "../tenants/cache/ended-sessions.ts";
 import type { SessionStubs } from "./session-stubs.ts";
 
 export interface SessionCaller {
-  /** The path under which the Worker is mounted that was called; empty: at the root. */
+  /** The path at which the Worker is mounted; empty: the root. */
   readonly mount: string;
   readonly tenant: string;
-  /** Which tenant of the name it is. */
+  /** Distinguishes the tenant from others of its name. */
   readonly created: TenantUid;
   readonly profile: string | null;
   readonly principal: Principal;
   readonly credential: Credential;
-  /** How many Workers of ours the request went through. */
+  /** How many tenantry Workers forwarded the request. */
   readonly hops: number;
-  /** By which the request is found in logs. */
+  /** Identifies the request in logs. */
   readonly requestId: string;
   readonly ring: KeyRing;
   readonly endedSessions: EndedSessions;
   readonly sessionStubs: SessionStubs;
-  /** Whose something is that is kept: the principal, or by where they come from who has no credential. */
+  /** The owner of stored data: the principal, or the client address of a caller without a credential. */
   owner(): Promise<string>;
   waitUntil(work: Promise<unknown>): void;
   onError(error: unknown): void;

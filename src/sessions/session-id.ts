@@ -1,4 +1,4 @@
-// Owns the `Mcp-Session-Id` of era 2025: everything a session is, sealed into its id, so that no server remembers it.
+// The `Mcp-Session-Id` of 2025 sessions. The whole session is sealed into its id, so that no server stores it.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
@@ -13,11 +13,11 @@ import {
   type ClientInfo,
 } from "../protocol/meta.ts";
 
-/** Clients keep session ids for days; a sealing key opens what it sealed for as long as this. */
+/** Clients keep session ids for days. A sealing key unseals its texts for this long. */
 export const SESSION_LIFETIME_MS = 7 * 86_400_000;
 const MAX_ID_CHARACTERS = 512;
 const MAX_UNSEALED = 10_000;
-/** The place of a capability is its bit in every id that was sealed: only append. */
+/** A capability's index is its bit in every sealed id, so only append. */
 const CAPABILITY_BITS: readonly ClientCapability[] = [
   "elicitation.form",
   "elicitation.url",
@@ -25,12 +25,12 @@ const CAPABILITY_BITS: readonly ClientCapability[] = [
   "sampling.tools",
   "roots",
 ];
-/** Of extensions, MCP Apps alone are kept: what else there may be has no room in an id. */
+/** MCP Apps is the only extension that is kept: an id has no room for others. */
 const APPS_BIT = 1 << 30;
 
 export interface Session {
   readonly revision: RevisionFeatures;
-  /** The client asked for no official revision in `initialize`. */
+  /** The client requested an unofficial revision in `initialize`. */
   readonly unofficial: boolean;
   readonly capabilities: JsonObject;
   readonly profile: string | null;
@@ -38,7 +38,7 @@ export interface Session {
   readonly nonce: string;
   /** Milliseconds since the epoch. */
   readonly expires: number;
-  /** As it named itself; undefined where it did not, and where its name left no room in the id. */
+  /** The client's name and version; undefined if it sent none, or if they left no room in the id. */
   readonly client?: ClientInfo | undefined;
 }
 
@@ -50,8 +50,8 @@ export interface SessionOwner {
 }
 
 /**
- * An id in another form than this one begins with a number of no revision: whoever does not know it takes it for none of its
- * ids, and the client begins again.
+ * An id in another format starts with a number that is not a revision. Code that does not know the format treats the id
+ * as invalid, and the client starts a new session.
  */
 type SealedSession = [
   revision: number,
@@ -61,13 +61,15 @@ type SealedSession = [
   principal: string,
   nonce: string,
   expires: number,
-  /** Absent where the id would be too long with it. */
+  /** Absent if the id would be too long with it. */
   client?: readonly [name: string, version: string],
 ];
 
 const purposeOf = (tenant: string) => `session ${tenant}`;
 
-/** Begins a session and returns its id. `nonce`: for a session that its client names, to be the same each time. */
+/**
+ * Creates a session and returns its id. `nonce`: for a session that its client names, so that it is the same each time.
+ */
 export async function createSessionId(
   owner: SessionOwner,
   negotiated: Negotiated,
@@ -99,12 +101,12 @@ interface UnsealedSession {
 }
 
 /**
- * Ids that this isolate unsealed, oldest first. An id is unsealed again when the tenant's key ring changed.
- * Bound: MAX_OPENED, of ids of MAX_ID_CHARACTERS at most; the oldest goes.
+ * Ids that this isolate unsealed, oldest first. An id is unsealed again if the tenant's key ring changed.
+ * Bound: MAX_UNSEALED ids of MAX_ID_CHARACTERS at most; the oldest is dropped.
  */
 const unsealedSessions = new Map<string, UnsealedSession>();
 
-/** undefined: no session of this tenant, profile and principal, or an expired one. */
+/** undefined: not a session of this tenant, profile and principal, or an expired one. */
 export async function parseSessionId(owner: SessionOwner, id: string): Promise<Session | undefined> {
   if (id.length > MAX_ID_CHARACTERS) return undefined;
   const cached = unsealedSessions.get(`${owner.tenant} ${id}`);

@@ -1,6 +1,6 @@
-// Owns what one 2025 session must remember: its log level, its subscriptions, calls that may outlive a connection, and
-// what was agreed on an HTTP+SSE stream. It comes into being with the first such thing, and its alarm ends it.
-// Refuses protocol logic: it stores texts and hands them on.
+// The state of one 2025 session: its log level, its subscriptions, calls that may outlive a connection, and what an
+// HTTP+SSE stream negotiated. The object is created with the first of these, and its alarm deletes it. It stores and
+// forwards texts, and knows no protocol logic.
 
 import { DurableObject } from "cloudflare:workers";
 import type { LogLevel } from "../protocol/meta.ts";
@@ -11,7 +11,7 @@ import { CANCELLATION_RETENTION_MS, type NewCall } from "./call-store.ts";
 import { attachmentOf, socketsOf, sendMessage, type Attachment, type Sockets } from "./session-sockets.ts";
 import { CLOSE, isOutdated } from "../streams/socket-messages.ts";
 
-/** In versions. One is never edited once it was released. */
+/** Each entry is one version. A released one is never edited. */
 export const SESSION_MIGRATIONS: readonly string[] = [
   `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
      memos TEXT NOT NULL, over INTEGER, shown INTEGER, parked INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL, repeatable INTEGER NOT NULL) WITHOUT ROWID`,
@@ -21,40 +21,43 @@ export const SESSION_MIGRATIONS: readonly string[] = [
   "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, asked TEXT NOT NULL) WITHOUT ROWID",
 ];
 
-/** How long an HTTP+SSE session waits for its client to come back. */
+/** How long an HTTP+SSE session waits for its client to reconnect. */
 const DETACHED_MS = 600_000;
 
-/** Which stored call is to be run, and where it is stored. */
+/** A stored call to run, and where it is stored. */
 export interface ResumeRequest {
-  /** The name of the session's object. */
+  /** The name of the session object. */
   readonly session: string;
   readonly jurisdiction: string | null;
   readonly key: string;
   readonly attempt: number;
 }
 
-/** What whoever takes over an HTTP+SSE stream must know. */
+/** The state that a new holder of an HTTP+SSE stream needs. */
 export interface SseState {
-  /** What `initialize` agreed on, as its holder wrote it down; null: it was not sent yet. */
+  /** The result of `initialize`, as the holder serialized it; null: not sent yet. */
   readonly negotiated: string | null;
-  /** Stored calls; `from`: the event after which a client that cannot say where it was must be shown the call. */
+  /** Stored calls. `from`: the event after which to show the call to a client that cannot name its position. */
   readonly calls: readonly { readonly key: string; readonly from: number }[];
 }
 
-/** The name under which a Worker exports the entrypoint that runs stored calls, each in an invocation of its own. */
+/** The name under which a Worker exports the entrypoint that runs stored calls, each in its own invocation. */
 export const STORED_RUNS = "StoredRuns";
 
 export interface StoredRunsBinding {
-  /** Resolves when the run is over, or with an answer for its client where it never began; rejects when it was lost. */
+  /**
+   * Resolves when the run has ended. Resolves to a response for the client if the run never started. Rejects if the run
+   * was lost.
+   */
   run(order: ResumeRequest): Promise<string | undefined>;
-  /** Work of a feature that the alarm of one of its objects begins. */
+  /** Runs work of a feature that the alarm of one of its objects starts. */
   background(order: unknown): Promise<void>;
 }
 
 export class SessionObject extends DurableObject {
   readonly #alarmScheduler: AlarmScheduler;
   readonly #sockets: Sockets;
-  /** Posts that were sent to a holder which has not confirmed them yet, by the post's id. */
+  /** Posts that were sent to a holder and are not confirmed yet, by post id. */
   readonly #posts = new Map<string, { readonly holder: WebSocket; settle(isTaken: boolean): void }>();
   #calls: StoredCalls | undefined;
   #subscriptions: Subscriptions | undefined;
@@ -68,12 +71,12 @@ export class SessionObject extends DurableObject {
 
   async ready(): Promise<void> {}
 
-  /** Makes no tables: without an alarm, which reading does not set, they would be stored for ever. */
+  /** Creates no tables. Reading sets no alarm, so tables would stay forever. */
   async logLevel(): Promise<LogLevel | undefined> {
     return this.ctx.storage.kv.get<LogLevel>("logLevel");
   }
 
-  /** `expires`: when the session id ends, in milliseconds since the epoch. */
+  /** `expires`: when the session id expires, in milliseconds since the epoch. */
   async setLogLevel(level: LogLevel, expires: number): Promise<void> {
     this.#openUntil(expires);
     this.ctx.storage.kv.put("logLevel", level);
@@ -83,7 +86,7 @@ export class SessionObject extends DurableObject {
     return this.#subscriptions?.all() ?? [];
   }
 
-  /** false: the session has as many as it may. */
+  /** false: the session has reached its limit of subscriptions. */
   async subscribe(uri: string, asked: string, expires: number): Promise<boolean> {
     this.#openUntil(expires);
     return this.#subscriptions?.add(uri, asked) ?? false;
@@ -93,59 +96,66 @@ export class SessionObject extends DurableObject {
     this.#subscriptions?.remove(uri);
   }
 
-  /** Stores a call and has it run, unless it is stored already. false: the session has as many as it may. */
+  /**
+   * Stores a call and starts its run, unless it is already stored. false: the session has reached its limit of calls.
+   */
   async start(call: NewCall, expires: number): Promise<boolean> {
     return this.#openUntil(expires).start(call);
   }
 
-  /** Puts those questions to the client that were not put before; resolves to all of the call, with their answers. */
+  /** Sends the new questions to the client. Resolves to all questions of the call, with their answers. */
   async ask(batch: QuestionBatch, expires: number): Promise<QuestionBatchResult> {
     // A run that outlived its session must not bring the session back.
     if (!this.#calls && !batch.call) return { state: "stale" };
     return this.#openUntil(expires).ask(batch);
   }
 
-  /** `count`: the notification's number, from 1. false: another run goes on with the call, or it is over. */
+  /** `count`: the notification's number, from 1. false: another run continues the call, or the call has ended. */
   async append(key: string, attempt: number, json: string, count: number): Promise<boolean> {
     return this.#calls?.append(key, attempt, json, count) ?? false;
   }
 
-  /** `json`: the answer; null: the call ends without one. false: another run goes on with the call, or it is over. */
+  /**
+   * `json`: the response; null: the call ends without one. false: another run continues the call, or the call has
+   * ended.
+   */
   async finish(key: string, attempt: number, json: string | null): Promise<boolean> {
     return this.#calls?.finish(key, attempt, json) ?? false;
   }
 
-  /** Starts another run in place of this one, which must not go on. */
+  /** Starts another run in place of this one, which must stop. */
   async handOver(key: string, attempt: number): Promise<void> {
     this.#calls?.handOver(key, attempt);
   }
 
-  /** What a run begins with; undefined: a newer run has the call, or it is over. */
+  /** The data with which a run starts; undefined: a newer run has the call, or the call has ended. */
   async take(key: string, attempt: number): Promise<StoredRun | undefined> {
     return this.#calls?.take(key, attempt);
   }
 
-  /** Stores the client's response to a question. `over`: it was answered before, or its call is over. */
+  /** Stores the client's response to a question. `over`: the question was answered before, or its call has ended. */
   async answer(id: string, response: string): Promise<"taken" | "over" | "unknown"> {
     return this.#calls?.answer(id, response) ?? "unknown";
   }
 
-  /** `id`: of a question; `params`: JSON of the progress that the client reports on it. */
+  /** `id`: of a question. `params`: JSON of the progress that the client reports on it. */
   async progress(id: string, params: string): Promise<void> {
     this.#calls?.progress(id, params);
   }
 
   /** `request`: as `requestKey` makes it. */
   async cancel(request: string, expires: number): Promise<void> {
-    // A session that knows nothing else need not be remembered for long.
+    // A session without other state need not be kept for long.
     this.#openUntil(Math.min(expires, Date.now() + CANCELLATION_RETENTION_MS)).cancel(request);
   }
 
-  /** Hands a post to the holder of the HTTP+SSE stream. false: nobody took it. `id`: the same for each try of it. */
+  /**
+   * Sends a post to the holder of the HTTP+SSE stream. false: no holder accepted it. `id`: the same for each attempt.
+   */
   async deliver(id: string, text: string): Promise<boolean> {
     const holder = this.#sockets(({ as }) => as === "holder").at(-1);
     if (!holder) return false;
-    // What is sent may be lost with its socket, so a post counts as taken when its holder confirms it.
+    // A message may be lost with its socket, so a post counts as accepted when its holder confirms it.
     return new Promise((settle) => {
       this.#posts.set(id, { holder, settle });
       sendMessage(holder, { posted: text, id });
@@ -158,7 +168,7 @@ export class SessionObject extends DurableObject {
     this.#posts.delete(id);
   }
 
-  /** This holder will confirm nothing any more: what it was sent counts as not taken. */
+  /** This holder will confirm nothing any more, so its posts count as not accepted. */
   #settlePostsAt(socket: WebSocket): void {
     for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settlePost(id, false);
   }
@@ -169,12 +179,12 @@ export class SessionObject extends DurableObject {
 
   async saveNegotiation(negotiated: string, expires: number): Promise<void> {
     const calls = this.#openUntil(expires);
-    // A client that initializes again may use the ids of its earlier requests again.
+    // A client that initializes again may reuse the ids of its earlier requests.
     if (this.ctx.storage.kv.get("agreed") !== undefined) calls.forget();
     this.ctx.storage.kv.put("agreed", negotiated);
   }
 
-  /** The session's end: nothing of it is left. */
+  /** Ends the session and deletes everything. */
   async end(): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) socket.close(CLOSE.ended);
     this.#calls = undefined;
@@ -190,7 +200,7 @@ export class SessionObject extends DurableObject {
     const after = Number(searchParams.get("after") ?? 0);
     const refused = attachment.as === "viewer" ? this.#refuseViewer(attachment.call, after) : undefined;
     if (refused !== undefined) return new Response(null, { status: refused });
-    // Only the newest holder has the client: an earlier one has not noticed yet that its client left.
+    // Only the newest holder has the client. An earlier one has not noticed yet that its client left.
     if (attachment.as === "holder" && !this.#attach(attachment)) return new Response(null, { status: 410 });
     const { 0: near, 1: far } = new WebSocketPair();
     this.ctx.acceptWebSocket(far);
@@ -200,7 +210,7 @@ export class SessionObject extends DurableObject {
     return new Response(null, { status: 101, webSocket: near });
   }
 
-  /** Only holders send something: the id of a post that they took. */
+  /** Only holders send messages: the id of an accepted post. */
   override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
     if (typeof id === "string") this.#settlePost(id, true);
   }
@@ -212,7 +222,7 @@ export class SessionObject extends DurableObject {
     if (attachment.as === "holder") this.#detach();
   }
 
-  /** A broken socket is as gone as a closed one, and no other event says so. */
+  /** A broken socket is treated as closed, because no other event follows. */
   override async webSocketError(socket: WebSocket): Promise<void> {
     await this.webSocketClose(socket, 1006);
   }
@@ -232,7 +242,7 @@ export class SessionObject extends DurableObject {
     return this.#calls ? this.#calls.refuseViewer(key, after) : 404;
   }
 
-  /** false: the holder comes back too late, and a newer one is there. */
+  /** false: the holder reconnects too late, and a newer one is there. */
   #attach(holder: Extract<Attachment, { as: "holder" }>): boolean {
     const others = this.#sockets(({ as }) => as === "holder");
     if (isOutdated(holder, others.map(attachmentOf) as (typeof holder)[])) return false;
@@ -244,7 +254,7 @@ export class SessionObject extends DurableObject {
     return true;
   }
 
-  /** When no holder is left, the session waits `DETACHED_MS` for its client, and not for the days that its id lasts. */
+  /** Without a holder, the session waits `DETACHED_MS` for its client, not for the days that its id lasts. */
   #detach(): void {
     if (this.#expires() === undefined || this.#sockets(({ as }) => as === "holder").length > 0) return;
     const until = Date.now() + DETACHED_MS;
@@ -260,7 +270,7 @@ export class SessionObject extends DurableObject {
     return this.ctx.storage.kv.get<number>("expires");
   }
 
-  /** Makes the tables where there are none yet. The alarm deletes all when the latest `expires` so far has come. */
+  /** Creates the tables if there are none. The alarm deletes everything at the latest `expires` so far. */
   #openUntil(expires: number): StoredCalls {
     if ((this.#expires() ?? 0) < expires) {
       this.ctx.storage.kv.put("expires", expires);
@@ -296,15 +306,18 @@ export class SessionObject extends DurableObject {
 }
 
 export const MAX_SUBSCRIPTIONS = 1000;
-/** Of all URIs of a session together, in both spellings: whoever holds its stream has them in memory. */
+/**
+ * The most characters of all URIs of a session, in both spellings. The holder of the session's stream has them in
+ * memory.
+ */
 const MAX_CHARACTERS = 262_144;
 
 type Subscription = readonly [uri: string, asked: string];
 
-/** The resources of which the session wants to hear, as its object stores them. */
+/** The resources that the session subscribes to, as its object stores them. */
 interface Subscriptions {
   all(): readonly Subscription[];
-  /** `uri`: normalized; `asked`: how the client wrote it. false: the session has as many as it may. */
+  /** `uri`: normalized. `asked`: as the client wrote it. false: the session has reached its limit. */
   add(uri: string, asked: string): boolean;
   remove(uri: string): void;
 }

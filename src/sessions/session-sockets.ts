@@ -1,16 +1,16 @@
-// Owns the sockets that a session's object accepted: who is behind each, and saying something to them.
+// The sockets that a session object accepted, and how to send to them.
 
 import type { RunnerMessage, ViewerMessage } from "../streams/socket-messages.ts";
 
 export type Attachment =
   /** Shows a stored call to its client. */
   | { readonly as: "viewer"; readonly call: string }
-  /** Runs a call; `request`: as `requestKey` makes it. */
+  /** Runs a call. `request`: as `requestKey` makes it. */
   | { readonly as: "runner"; readonly request: string; readonly call: string }
-  /** Holds the client's HTTP+SSE stream, and runs what it posts. */
+  /** Holds the client's HTTP+SSE stream, and runs its posts. */
   | { readonly as: "holder"; readonly since: number; readonly again: boolean };
 
-/** The open sockets whose attachment fits. */
+/** The open sockets whose attachment matches. */
 export type Sockets = (predicate: (attachment: Attachment) => boolean) => WebSocket[];
 
 export function socketsOf(ctx: DurableObjectState): Sockets {
@@ -22,7 +22,7 @@ export function attachmentOf(socket: WebSocket): Attachment {
   return socket.deserializeAttachment() as Attachment;
 }
 
-/** Sending to a closing socket throws. Whoever is behind it reconnects. */
+/** Sending to a closing socket throws. Its other end reconnects. */
 export function sendMessage(socket: WebSocket, message: RunnerMessage | ViewerMessage): void {
   try {
     socket.send(JSON.stringify(message));

@@ -1,5 +1,5 @@
-// Owns how a Worker reaches a session's object: its name, its stub and its sockets. A stub belongs to one request, and
-// whoever tries again makes a new one.
+// How a Worker reaches a session object: its name, stub and sockets. A stub belongs to one request, and each retry
+// makes a new one.
 
 import { namespaceOf } from "../tenants/directory/namespaces.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
@@ -9,17 +9,17 @@ import type { Attachment } from "./session-sockets.ts";
 
 export type SessionStub = DurableObjectStub<SessionObject>;
 
-/** `kept`: as `keptUnder` makes it. */
+/** `storageKey`: as `storageKey()` in tenant-uid.ts makes it. */
 export function sessionName(storageKey: string, nonce: string): string {
   return `${storageKey}/${nonce}`;
 }
 
-/** `name`: as `sessionName` makes it; `jurisdiction`: the tenant's. */
+/** `name`: as `sessionName` makes it. `jurisdiction`: the tenant's. */
 export function sessionStub(env: object, name: string, jurisdiction: string | null): SessionStub {
   return objectsIn(namespaceOf<SessionObject>(env, "SessionObject"), jurisdiction).getByName(name);
 }
 
-/** `after`: for a viewer, the event of the log after which it begins. */
+/** `after`: for a viewer, the event of the log after which it starts. */
 export function openSessionSocket(stub: SessionStub, socket: Attachment, after = 0): Promise<OpenedSocket> {
   return openSocket(stub, { socket: JSON.stringify(socket), after: String(after) });
 }

@@ -1,4 +1,4 @@
-// Owns the ways from a request to the objects behind a tenant's streams: its hub, its changes, its sessions.
+// Gives a request access to the objects behind a tenant's streams: hubs, change logs and sessions.
 
 import { AppError } from "../protocol/app-error.ts";
 import type { SessionPort } from "../protocol/mcp-request.ts";
@@ -24,30 +24,30 @@ export interface StreamEnv {
 }
 
 export interface SessionStubs {
-  /** The hub of a session's stream, or any for a stream without a session. */
+  /** The hub of a session's stream, or any hub for a stream without a session. */
   shardFor(session: string | null): number;
   openHubSocket(shard: number, listener: Listener): Promise<OpenedSocket>;
-  /** Ends the stream of a session, wherever it is. */
+  /** Ends the stream of a session, at whichever hub it is. */
   endStream(session: Session): Promise<void>;
   changes(): RpcClient<ChangeMethods>;
   endedSessions(): RpcClient<EndedSessionMethods>;
   sessionObject(session: Session): SessionStub;
   /**
-   * The same, for whoever makes the object store something: registers it with the authority, so that deleting the
-   * tenant finds it. Throws `unknownTenant` when the tenant is gone.
+   * Like `sessionObject`, for a caller that makes the object store something. Registers the session with the tenant
+   * object, so that deleting the tenant finds it. Throws `unknownTenant` if the tenant is gone.
    */
   registerSession(session: Session): Promise<SessionStub>;
   sessionPort(session: Session): SessionPort;
 }
 
-/** Sessions whose objects this isolate registered, oldest first. Bound: MAX_REGISTERED, the oldest goes. */
+/** Sessions whose objects this isolate registered, oldest first. Bound: MAX_REGISTERED; the oldest is dropped. */
 const registered = new Set<string>();
 const MAX_REGISTERED = 10_000;
 
 export interface SessionTenant {
   stub(this: void): TenantStub;
   readonly jurisdiction: string | null;
-  /** Whose a session is, for the limits of what is remembered. */
+  /** The owner of a session, for the limits on stateful sessions. */
   ownership(this: void, session: Session): Promise<SessionOwnership>;
 }
 
@@ -62,7 +62,9 @@ function sessionLimitError(
   return new AppError("limited", { message, retryAfter: LIMIT_RETRY_S, met: { name, most } });
 }
 
-/** `kept`: what stands for the tenant in the names of its hubs and sessions, as `keptUnder` makes it. */
+/**
+ * `storageKey`: the tenant's prefix in the names of its hubs and sessions, as `storageKey()` in tenant-uid.ts makes it.
+ */
 export function createSessionStubs(
   storageKey: string,
   env: StreamEnv,
@@ -72,11 +74,11 @@ export function createSessionStubs(
     objectsIn(namespaceOf<HubObject>(env, "HubObject"), jurisdiction).getByName(hubName(storageKey, shard));
   const shardFor = (session: string | null) =>
     session === null ? Math.floor(Math.random() * shardsOf(env)) : shardOf(session, shardsOf(env));
-  // Where it is not at the hub where it would be today, a Worker with another HUB_SHARDS may have it at another.
+  // If the stream is not at its current hub, a Worker with another HUB_SHARDS may have it at another hub.
   const callStreamHub = async ({ nonce }: Session, method: "resubscribe" | "endSession") => {
     const shard = shardFor(nonce);
     if (await hub(shard)[method](nonce)) return;
-    // An authority that is away is not waited for.
+    // An unreachable tenant object is not waited for.
     const hubs = await createChangeClient(stub())
       .hubs()
       .catch(() => 0);

@@ -1,5 +1,5 @@
-// Owns what makes a call of a session one that can be stored: the record to run it again, its runner, how it is
-// cancelled from anywhere. Refuses to know where its events are shown, and how it is answered.
+// Prepares a call of a session to be stored: the record for another run, its runner, and its cancellation from any
+// isolate.
 
 import type { AppUser } from "../auth/app-user.ts";
 import { keyHashOf } from "../auth/credential.ts";
@@ -15,50 +15,49 @@ import type { NewCall } from "./call-store.ts";
 import type { SessionCaller } from "./session-caller.ts";
 import type { Session } from "./session-id.ts";
 
-/** A call that takes longer connects to its session's object, where a cancellation from any isolate reaches it. */
+/** A call that takes longer connects to its session object, where a cancellation from any isolate reaches it. */
 const CONNECT_AFTER_MS = 500;
 
-/** Everything that is needed to run a call again, in any isolate. */
+/** The data to run a call again, in any isolate. */
 export interface CallRecord {
-  /** Absent in the first form. One that earlier code would run as something else is counted here. */
+  /** Absent in the first format. A format that earlier code would misread gets a number here. */
   readonly format?: number;
-  /** Under which path the Worker is mounted that took the call. */
+  /** The path at which the Worker is mounted that received the call. */
   readonly mount: string;
   readonly tenant: string;
-  /** Which tenant of the name took the call. */
+  /** Distinguishes the tenant from others of its name. */
   readonly created: TenantUid;
   readonly profile: string | null;
-  /** The hash of the caller's key; null: none was brought. */
+  /** The hash of the caller's key; null: the caller had no key. */
   readonly keyHash: string | null;
   readonly principal: string;
-  /** Whose is what its runs keep. */
+  /** The owner of the data that its runs store. */
   readonly owner: string;
-  /** Whom a token named; no token is kept. */
+  /** The person that a token named. The token itself is not stored. */
   readonly person?: OAuthPrincipal;
-  /** Whom the app named that mounts the Worker. */
+  /** The user that the mounting app named. */
   readonly user?: AppUser;
   readonly hops: number;
-  /** By which the call is found in logs. */
+  /** Identifies the call in logs. */
   readonly requestId: string;
   readonly revision: ProtocolVersion;
   readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires" | "client">;
   readonly call: Pick<McpRequest, "id" | "method" | "params">;
 }
 
-/** A call of a session that runs now. */
 export interface SessionCall {
   readonly call: McpRequest;
   readonly session: Session;
-  /** Whether it may be run again when its run is lost. */
+  /** Whether the call may run again after its run was lost. */
   readonly repeatable: boolean;
 }
 
 export interface RunnerHooks {
-  /** Notifications that went to the client before the call was stored. */
+  /** How many notifications the client received before the call was stored. */
   notificationCount(): number;
-  /** The call is stored: what is said from now on goes into its log. */
+  /** The call was stored. From now on its messages go into its log. */
   onStored(key: string): void;
-  /** Whether the rights under which the call was admitted still hold, after it waited. */
+  /** Whether the rights with which the call was admitted still hold after a wait. */
   hasSameRights(): Promise<boolean>;
   onCancelled(): void;
 }
@@ -84,7 +83,7 @@ export function createRunner(caller: SessionCaller, running: SessionCall, hooks:
   });
 }
 
-/** Connects the runner when the call turns out slow: a quick call costs the session's object nothing. */
+/** Connects the runner if the call is slow. A quick call costs the session object nothing. */
 export function connectWhenSlow(runner: CallRunner, settled: Promise<unknown>, caller: SessionCaller): void {
   const timer = setTimeout(() => {
     runner.watch().catch((error: unknown) => {
@@ -97,7 +96,9 @@ export function connectWhenSlow(runner: CallRunner, settled: Promise<unknown>, c
   });
 }
 
-/** Stores a resumable call before it runs, and has it run. Resolves to its key; undefined: the session has no room. */
+/**
+ * Stores a resumable call before it runs, and starts its run. Resolves to its key; undefined: the session has no room.
+ */
 export async function storeCall(caller: SessionCaller, running: SessionCall): Promise<string | undefined> {
   const { call, session } = running;
   const key = newCallKey();

@@ -1,19 +1,19 @@
-// Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what
-// they say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
+// The stored calls of one session: their questions and messages, who runs them, and who views them. It stores and
+// forwards texts, and starts a run if a call has none. It knows no protocol logic.
 
 import { CallStore, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-store.ts";
 import { CLOSE, type ViewerMessage } from "../streams/socket-messages.ts";
 import { sendMessage, type Sockets } from "./session-sockets.ts";
 
-/** A call is given up when so many runs of it were lost, without an answer of its client in between. */
+/** A call is given up after this many lost runs without an answer of its client in between. */
 const MAX_LOST_RUNS = 5;
-/** How long a run whose socket closed may take to come back, before another is started. */
+/** How long a run may take to reconnect after its socket closed, before another run starts. */
 const RECONNECT_MS = 3000;
-/** For how long a connection may be gone before whoever writes to it notices. */
+/** How long a connection may be broken before its writer notices. */
 const UNNOTICED_CLOSE_MS = 60_000;
 
 export interface QuestionBatch {
-  /** The call to store; null: it is stored already. */
+  /** The call to store; null: it is already stored. */
   readonly call: NewCall | null;
   readonly key: string;
   readonly attempt: number;
@@ -30,7 +30,7 @@ export interface KnownQuestion {
 
 export type QuestionBatchResult =
   | { readonly state: "asked"; readonly known: readonly KnownQuestion[] }
-  /** Another run goes on with the call, or it is over. */
+  /** Another run continues the call, or the call has ended. */
   | { readonly state: "stale" }
   /** The session has too many calls, or the call too many questions. */
   | { readonly state: "full" };
@@ -45,8 +45,8 @@ export interface StoredCallsHost {
   readonly storage: DurableObjectStorage;
   readonly sockets: Sockets;
   /**
-   * Runs a call in an invocation of the Worker; resolves when that is over, or where nothing of it could be run with what its
-   * client is told unless a later run gets further; rejects when it was lost.
+   * Runs a call in an invocation of the Worker. Resolves when the run has ended. If the run could not start, resolves
+   * to the client's response, unless a later run gets further. Rejects if the run was lost.
    */
   run(key: string, attempt: number): Promise<string | undefined>;
   scheduleAlarm(time: number): void;
@@ -57,19 +57,22 @@ export class StoredCalls {
   readonly #host: StoredCallsHost;
   readonly #store: CallStore;
   readonly #runningKeys = new Set<string>();
-  /** Whose last run never began, with what is to be told of that: it may be tried again, whatever the call does. */
+  /**
+   * Calls whose last run never started, with the response for that case. Such a call may run again, even if it is not
+   * repeatable.
+   */
   readonly #startErrors = new Map<string, string>();
 
   constructor(host: StoredCallsHost) {
     this.#host = host;
     this.#store = new CallStore(host.storage.sql);
-    // Runs from before this instance began may still reconnect; those that do not are lost.
+    // Runs from before this instance started may still reconnect. The others are lost.
     if (this.#store.unfinished().some(({ key }) => this.#isLost(key))) this.#scheduleRecovery();
   }
 
-  /** false: the session has as many as it may. */
+  /** false: the session has reached its limit of calls. */
   start(call: NewCall): boolean {
-    // The caller tries again when it did not hear that the call was stored.
+    // The caller retries if it did not learn that the call was stored.
     if (this.#store.find(call.key)) return true;
     if (!this.#host.storage.transactionSync(() => this.#store.add(call))) return false;
     this.#notifyHolders(call.key);
@@ -86,7 +89,7 @@ export class StoredCalls {
   }
 
   #putQuestions({ call, key, attempt, memos, questions }: QuestionBatch): QuestionBatchResult["state"] {
-    // Checked before the call is stored: a refusal after that would leave a call that nobody ends.
+    // Checked before the call is stored: a refusal afterwards would leave a call that never ends.
     if (questions.length > MAX_QUESTIONS) return "full";
     if (call && !this.#store.find(key) && !this.#store.add(call)) return "full";
     if (!this.#currentRun(key, attempt)) return "stale";
@@ -127,7 +130,7 @@ export class StoredCalls {
     return { record: this.#store.record(key), memos: call.memos, known: this.#store.answers(key) };
   }
 
-  /** Stores an answer. It wakes the run that waits for it, or starts one where nobody runs the call. */
+  /** Stores an answer. Wakes the run that waits for it, or starts one if the call has none. */
   answer(id: string, response: string): "taken" | "over" | "unknown" {
     const question = this.#store.question(id);
     if (!question) return "unknown";
@@ -140,7 +143,7 @@ export class StoredCalls {
     return "taken";
   }
 
-  /** Hands progress to whoever runs the call now. It is not stored. */
+  /** Forwards progress to the call's runners. It is not stored. */
   progress(id: string, params: string): void {
     const question = this.#store.question(id);
     if (!question || question.answer !== null) return;
@@ -156,20 +159,23 @@ export class StoredCalls {
     if (stored.length === 0 && runners.length === 0) this.#store.addCancelled(request, Date.now());
   }
 
-  /** Whether a call was cancelled before its runner connected, or while the runner's socket was lost. */
+  /** Whether the call was cancelled before its runner connected, or while the runner's socket was lost. */
   isCancelled({ request, call }: { readonly request: string; readonly call: string }): boolean {
     const isOver = typeof this.#store.find(call)?.over === "number";
     return isOver || this.#store.takeCancelled(request, Date.now());
   }
 
-  /** An HTTP status: 404 for no such call or event, 410 when nothing follows. undefined: there is something to show. */
+  /**
+   * An HTTP status: 404 if there is no such call or event, 410 if nothing follows. undefined: there is something to
+   * show.
+   */
   refuseViewer(key: string, after: number): number | undefined {
     const call = this.#store.find(key);
     if (!call || after > call.seq) return 404;
     return call.over !== null && after === call.seq ? 410 : undefined;
   }
 
-  /** Sends what follows event `after`, then what comes. Only the newest connection shows a call. */
+  /** Sends the events after event `after`, then new ones. Only the newest connection shows a call. */
   view(socket: WebSocket, key: string, after: number): void {
     for (const other of this.#host.sockets((one) => one.as === "viewer" && one.call === key)) {
       if (other !== socket) other.close(CLOSE.replaced);
@@ -181,35 +187,35 @@ export class StoredCalls {
   }
 
   /**
-   * Every stored call. `from`: the event after which its client must be shown the log when it cannot say where it was:
-   * just before the first open question, or before a result that it may not have received.
+   * Every stored call. `from`: the event after which to show the log to a client that cannot name its position. That is
+   * just before the first open question, or before a result that the client may not have received.
    */
   list(): readonly { readonly key: string; readonly from: number }[] {
     const noticedBefore = Date.now() - UNNOTICED_CLOSE_MS;
     return this.#store.all().map(({ key, over, shown, seq }) => {
       if (over === null) return { key, from: Math.max((this.#store.firstOpenQuestion(key) ?? seq + 1) - 1, 0) };
-      // A call that was cancelled has no result: the question that its log ends with needs no answer any more.
+      // A cancelled call has no result. The question at the end of its log needs no answer any more.
       const isSeen = (shown !== null && shown < noticedBefore) || this.#store.isQuestion(key, seq);
       return { key, from: isSeen ? seq : Math.max(seq - 1, 0) };
     });
   }
 
   /**
-   * Cancels and deletes every call, because the client began anew: nothing of them may be shown to it, or answer a new
-   * request that has the same id.
+   * Cancels and deletes every call, because the client started anew. Nothing of them may be shown to it, or answer a
+   * new request with the same id.
    */
   forget(): void {
     for (const { request } of this.#store.unfinished()) this.cancel(request);
     this.#store.clear();
   }
 
-  /** A runner's socket closed. `parked`: the run stopped on purpose, because it waits for its client. */
+  /** A runner's socket closed. `isParked`: the run stopped on purpose, to wait for its client. */
   onRunnerClosed(key: string, isParked: boolean): void {
     if (isParked) this.#store.park(key);
     if (this.#isLost(key)) this.#scheduleRecovery();
   }
 
-  /** Starts what was lost, and drops what was kept long enough. Returns when to call it again; undefined: no need. */
+  /** Recovers lost runs and prunes finished calls. Returns when to call it again; undefined: never. */
   maintain(now: number): number | undefined {
     for (const call of this.#store.unfinished()) {
       if (this.#isLost(call.key)) this.#recover(call);
@@ -222,7 +228,7 @@ export class StoredCalls {
     else this.#giveUp(call);
   }
 
-  /** An earlier run may have had effects already, so only a call that may be repeated is run again. */
+  /** An earlier run may have had effects, so only a repeatable call is run again. */
   #runAgain(call: StoredCall): void {
     if (call.repeatable === 1 || this.#startErrors.has(call.key))
       this.#launch(call.key, this.#store.nextAttempt(call.key));
@@ -238,12 +244,12 @@ export class StoredCalls {
     this.#host.scheduleAlarm(Date.now() + RECONNECT_MS);
   }
 
-  /** Tells whoever holds the client's HTTP+SSE stream, so that the call is shown there. */
+  /** Tells the holder of the client's HTTP+SSE stream, so that it shows the call. */
   #notifyHolders(key: string): void {
     for (const holder of this.#host.sockets(({ as }) => as === "holder")) sendMessage(holder, { stored: key });
   }
 
-  /** Whether nobody runs a call that is not over, and it does not wait, parked, for its client either. */
+  /** Whether an unfinished call has no run, and is not parked to wait for its client. */
   #isLost(key: string): boolean {
     const call = this.#store.find(key);
     if (!call || call.over !== null || this.#runningKeys.has(key)) return false;
@@ -264,13 +270,13 @@ export class StoredCalls {
       const startError = await this.#host.run(key, attempt);
       if (startError !== undefined) this.#startErrors.set(key, startError);
     } catch {
-      // The run ended with the Worker that ran it; the alarm starts another.
+      // The run ended with the invocation that ran it. The alarm starts another one.
     }
     this.#runningKeys.delete(key);
     this.onRunnerClosed(key, false);
   }
 
-  /** The call, if it is not over and `attempt` is its newest run; only that run is heard. */
+  /** The call, if it has not ended and `attempt` is its newest run. Messages of older runs are ignored. */
   #currentRun(key: string, attempt: number): StoredCall | undefined {
     const call = this.#store.find(key);
     return call?.attempt === attempt && call.over === null ? call : undefined;
@@ -292,7 +298,7 @@ export class StoredCalls {
     if (this.#showViewers(key, { over: true }) > 0) this.#store.setShown(key, now);
   }
 
-  /** Sends to everybody who views the call; returns how many there are. */
+  /** Sends to all viewers of the call. Returns how many there are. */
   #showViewers(key: string, message: ViewerMessage): number {
     const viewers = this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key);
     for (const viewer of viewers) sendMessage(viewer, message);

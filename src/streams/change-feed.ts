@@ -1,5 +1,5 @@
-// Owns a notification stream of either era while it is open: what changed in the tenant, told as far as the stream
-// asked for it and its view sees it. Before anything is told, whoever listens must still be admitted.
+// An open notification stream of either era. It sends the tenant's changes that the stream requested and its view may
+// see. Before each send it checks that the listener is still admitted.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
@@ -16,58 +16,67 @@ import {
 import { withRetries } from "./with-retries.ts";
 import { CLOSE, type HubMessage } from "./socket-messages.ts";
 
-/** How long changes are collected, so that a burst is told once. */
+/** How long changes are collected, so that a burst is sent once. */
 const COALESCE_MS = 15;
-/** The longest random wait before a look: streams of one isolate spread, and the first one's look serves the others. */
+/**
+ * The longest random wait before an access check. It spreads the streams of an isolate, so that the first one's check
+ * serves the others.
+ */
 const JITTER_MS = 40;
-/** Over how long the streams come back that lose a hub at the same moment. */
+/** Streams that lose a hub at the same moment reconnect over this time. */
 const RECONNECT_SPREAD_MS = 4000;
-/** When a stream that lost its hub looks whether it may go on: after it came back, and before the hub no longer expects it. */
+/** When a stream that lost its hub checks its access: after it reconnected, and before the hub stops expecting it. */
 const ACCESS_CHECK_MS = 6000;
-/** How seldom a stream without a hub looks again, at least. */
+/** The shortest interval between access checks of a stream without a hub. */
 const MIN_LEASE_MS = 250;
 
 export interface FeedFilter {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
-  /** Normalized URI to how the client wrote it: notifications repeat the client's spelling. */
+  /** Maps a normalized URI to the client's spelling, which notifications repeat. */
   readonly uris: ReadonlyMap<string, string>;
 }
 
-/** A digest of each list of definitions: equal texts, equal lists. */
+/** A digest of each list of definitions: equal digests mean equal lists. */
 export type Digests = Readonly<Record<ChangedSection, string>>;
 
-/** What one principal sees of a tenant in one profile, as far as a stream needs it. */
+/** One principal's view of a tenant in one profile, as far as a stream needs it. */
 export interface StreamAccess {
   readonly digests: Digests;
-  /** For how many milliseconds yet it holds. */
+  /** How many milliseconds the lease still lasts. */
   readonly leaseMs: number;
   canSee(uri: string): boolean;
 }
 
 export interface FeedHost {
-  /** Opens the stream's socket at the hub. `again`: it was lost, and must not replace a newer stream of its session. */
+  /**
+   * Opens the stream's socket at the hub. `isReconnect`: the socket was lost, and must not replace a newer stream of
+   * its session.
+   */
   connect(isReconnect: boolean): Promise<OpenedSocket>;
-  /** Tells those who keep the logs that somebody listens. Resolves to what changed since these versions; null: since now. */
+  /** Registers the listener with the change logs. Resolves to the changes since these versions; null: since now. */
   listen(since: ChangeVersions | null): Promise<TenantChanges>;
   /**
-   * What the listener sees now; null: they are no longer admitted. `revision`: the least revision of the policy to look
-   * at; Infinity: the newest, which the authority was asked for from now on.
+   * The listener's current view; null: the listener is no longer admitted. `revision`: the lowest acceptable revision of the
+   * policy. Infinity: the newest one, which the tenant object is asked for after this call.
    */
   getAccess(revision: number): Promise<StreamAccess | null>;
-  /** What the stream is told of. Read again whenever the session's subscriptions changed. */
+  /** The changes that the stream wants. Read again whenever the session's subscriptions changed. */
   filter(): Promise<FeedFilter>;
-  /** Sends one notification. `state`: where a stream that received it goes on. The next one waits for it. */
+  /**
+   * Sends one notification. `state`: where a stream that received it continues. The next notification waits for this
+   * one.
+   */
   notify(method: string, params: Record<string, unknown>, state: FeedState): void | Promise<void>;
   onEnd(reason: "replaced" | "withdrawn" | "over" | "lost"): void;
-  /** Called once when the feed is over, whoever ended it. */
+  /** Called once when the feed ends, whatever ended it. */
   onClose?(): void;
 }
 
 export type TenantChanges = Readonly<Record<ChangeLogName, Changes>>;
 
-/** What a stream has been told: enough to go on from there. */
+/** The changes that a stream has already sent: enough to continue from there. */
 export interface FeedState {
   readonly versions: ChangeVersions;
   readonly digests: Digests;
@@ -93,18 +102,19 @@ export class ChangeFeed {
   #filter: FeedFilter | undefined;
   #state: FeedState | undefined;
   #pending: PendingChanges = createPendingChanges();
-  /** The newest versions heard of on this socket: an event whose `after` is greater shows that one in between was missed. */
+  /**
+   * The newest version received of each log on this socket. An event with a greater `after` shows that an event in
+   * between was missed.
+   */
   #lastVersions: Partial<Record<ChangeLogName, number>> = {};
-  /** The versions of the last events taken, to recognize one that is repeated because another hub did not get it. */
+  /** The versions of the last processed events. An event is repeated if another hub did not get it. */
   readonly #lastTaken = { definitions: 0, content: 0 };
-  /** As far as is known, a change of policy is written but not in force yet. */
+  /** As far as known, a policy change was written but is not in effect yet. */
   #due = false;
   #work: Promise<void> = Promise.resolve();
-  /** Takes back what is about to be told. */
   #cancelFlush: (() => void) | undefined;
-  /** It lost its hub and does not have it again. */
+  /** The stream lost its hub and has not reconnected yet. */
   #isDisconnected = false;
-  /** Takes back looking whether it may go on. */
   #cancelAccessCheck: (() => void) | undefined;
   #closed = false;
 
@@ -132,7 +142,9 @@ export class ChangeFeed {
     this.#socket = new ReconnectingWebSocket((again) => host.connect(again), hooks, clock);
   }
 
-  /** It may have missed anything: its client is told to list again, and to read again what it subscribed to. */
+  /**
+   * The stream may have missed anything. Its client is told to list again, and to read its subscribed resources again.
+   */
   #invalidateAll(revision = 0): void {
     const pending = this.#pending;
     pending.all = true;
@@ -142,8 +154,8 @@ export class ChangeFeed {
   }
 
   /**
-   * While it has no hub, none can end it: it lives by leases, as requests do. When it has one again it looks once more, because
-   * it may have been withdrawn meanwhile.
+   * Without a hub, nothing can end the stream, so it relies on leases as requests do. After it reconnects, it checks
+   * once more, because access may have been revoked meanwhile.
    */
   #scheduleAccessCheck(wait: number): void {
     if (this.#closed) return;
@@ -163,8 +175,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Begins the stream and resolves to where it begins, or to the HTTP status of a refusal. Listens before it looks, so
-   * that no change falls between the two. `from`: where an earlier stream stopped.
+   * Starts the stream. Resolves to its starting state, or to the HTTP status of a refusal. It listens before it reads
+   * its view, so that no change falls in between. `resumeFrom`: where an earlier stream stopped.
    */
   async start(resumeFrom: FeedState | undefined): Promise<number | FeedState> {
     const refusal = await withRetries(() => this.#socket.start());
@@ -174,14 +186,14 @@ export class ChangeFeed {
       this.#host.getAccess(0),
       this.#host.filter(),
     ]).catch((error: unknown) => {
-      // Without this the socket would stay, and be reopened for ever, though no stream began.
+      // Otherwise the socket would stay, and be reopened forever, although no stream started.
       this.close();
       throw error;
     });
     if (!access) return this.#refuse();
     this.#filter = filter;
-    // While a change is not in force yet, what the client listed may be older than what is seen here. Unknown digests
-    // match no list, so every list is told once the change is in force.
+    // While a change is not in effect yet, the client's lists may be older than the view here. Unknown digests match no
+    // list, so every list is announced once the change is in effect.
     const { definitions, content } = changes;
     const digests = resumeFrom?.digests ?? (definitions.due ? UNKNOWN_DIGESTS : access.digests);
     this.#state = { versions: { definitions: definitions.version, content: content.version }, digests };
@@ -189,9 +201,9 @@ export class ChangeFeed {
       this.#lastVersions[log] = Math.max(this.#lastVersions[log] ?? 0, changes[log].version);
       if (resumeFrom) this.#take(log, changes[log]);
     }
-    // A deployment may have changed lists in code without any new version: compare the digests.
+    // A deployment may have changed lists in code without a new version, so the digests are compared.
     if (resumeFrom) this.#pending.policy ||= !definitions.due;
-    // Tells what was just taken, and what was heard while `#state` was not set.
+    // Sends the changes that were just read, and those that arrived before `#state` was set.
     this.#scheduleFlush(0);
     return this.#state;
   }
@@ -248,7 +260,7 @@ export class ChangeFeed {
     pending.versions[log] = Math.max(pending.versions[log], changes.version);
   }
 
-  /** Flushes after `wait` milliseconds. A flush that is due already stands, except where this one comes at once. */
+  /** Flushes after `wait` milliseconds. An already scheduled flush stays, unless `wait` is 0. */
   #scheduleFlush(wait: number): void {
     if (this.#closed || !this.#state) return;
     if (wait > 0 && this.#cancelFlush !== undefined) return;
@@ -262,7 +274,7 @@ export class ChangeFeed {
             this.#failures = 0;
           },
           () => {
-            // The authority is away: try again, and tell nothing meanwhile.
+            // The tenant object is unreachable: retry, and send nothing meanwhile.
             this.#scheduleFlush(backOff(this.#failures, this.#clock));
             this.#failures += 1;
           },
@@ -289,11 +301,11 @@ export class ChangeFeed {
     if (this.#closed || !before || !filter) return;
     if (!access) return this.#endWith("withdrawn");
     const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, access));
-    // While a change is due, this view may show it already, and the client's next request may not. Forgetting these
-    // digests has the lists told again when the change is in force.
+    // While a change is due, this view may show it already, and the client's next request may not. Without these
+    // digests, the lists are announced again when the change is in effect.
     const forgotten = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
     const current = pending.policy ? { ...access.digests, ...forgotten } : before.digests;
-    // After a gap it is unknown, too, whether a change is due.
+    // After a gap, it is also unknown whether a change is due.
     const digests = pending.all ? UNKNOWN_DIGESTS : current;
     const after = { versions: maxVersions(before.versions, pending.versions), digests };
     const notifications = [
@@ -301,7 +313,7 @@ export class ChangeFeed {
       ...updatedIn(pending, filter, access).map((uri) => ({ method: UPDATED, params: { uri } })),
     ];
     this.#state = after;
-    // Only the last notification carries the new state: a stream cut in between goes on from before all of them.
+    // Only the last notification carries the new state. A stream that is cut before it resumes from before all of them.
     for (const [at, { method, params }] of notifications.entries()) {
       await this.#host.notify(method, params, at === notifications.length - 1 ? after : before);
     }
@@ -319,7 +331,7 @@ function hasChanged(
   return section === "resources" && [...pending.listed].some((uri) => access.canSee(uri));
 }
 
-/** The updated URIs that the client subscribed to and may see, as the client wrote them. */
+/** The updated URIs that the client subscribed to and may see, in the client's spelling. */
 function updatedIn(pending: PendingChanges, filter: FeedFilter, access: StreamAccess): string[] {
   const uris = pending.all ? [...filter.uris.keys()] : [...pending.updated];
   return uris.flatMap((uri) => (access.canSee(uri) ? (filter.uris.get(uri) ?? []) : []));

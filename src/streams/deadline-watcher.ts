@@ -1,41 +1,40 @@
-// Owns giving up small things that are waited for too long, without a timer for each, which would cost more than most of
-// them do: one invocation keeps watch for all of an isolate, and whoever waits next looks, too. Refuses to watch when
-// nothing waits and nobody comes.
+// Deadlines for small waits without a timer for each, which would cost more than most of the waits. One invocation
+// watches all deadlines of an isolate, and each new wait checks them too. Nothing watches while nothing waits.
 
 export interface WatchedDeadline {
-  /** Milliseconds since the epoch, `LONGEST_MS` from now at most. */
+  /** Milliseconds since the epoch, at most `MAX_DEADLINE_MS` from now. */
   readonly due: number;
   /**
-   * Called from another invocation, whichever keeps watch or comes next. It may settle a promise that its own awaits:
-   * the platform goes on there, or nowhere when that one has ended.
+   * Runs in another invocation: the one that watches, or the next one that adds a deadline. It may settle a promise
+   * that its own invocation awaits. The platform then continues there, unless that invocation has ended.
    */
   readonly onTimeout: () => void;
 }
 
-/** An invocation, which lives on after its answer for what it is given here: 30 s, also when its client has left. */
+/** An invocation. It lives on after its response for the work given here: up to 30 s, even if its client has left. */
 export interface WaitUntilContext {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** For so long may anything wait. */
+/** The longest deadline. */
 export const MAX_DEADLINE_MS = 10_000;
-/** What began in the first half of a watch is over when it ends; who comes in the second begins another. */
+/** A wait that starts in the first half of a watch ends within it. A wait in the second half starts another watch. */
 const WATCH_MS = 2 * MAX_DEADLINE_MS;
 const TICK_MS = 1000;
-/** Things that are due one after the other share a tick. */
+/** Deadlines shortly after one another share a tick. */
 const MIN_TICK_MS = 250;
-/** A watch that has not ticked for so long is gone with its invocation. */
+/** A watch that has not ticked for this long ended with its invocation. */
 const SILENT_MS = 3 * TICK_MS;
-/** More is left to whoever looks next: nobody pays for a flood alone. */
+/** The rest is left to the next check, so that no single invocation pays for a flood. */
 const EXPIRE_BATCH = 500;
 
 export class DeadlineWatcher {
-  /** In the order in which they came, which is about that in which they are due. */
+  /** In the order of arrival, which is roughly the order of their deadlines. */
   readonly #deadlines = new Set<WatchedDeadline>();
-  /** Nobody is due before. */
+  /** No deadline is due before this time. */
   #nextDue = Infinity;
   #watchCount = 0;
-  /** Who comes from then on begins a watch. */
+  /** A deadline that is added from this time on starts a watch. */
   #renewAt = 0;
   #hasNew = false;
 
@@ -47,7 +46,7 @@ export class DeadlineWatcher {
     if (isPast(this.#renewAt, now)) context.waitUntil(this.#watch());
   }
 
-  /** For whoever wants room without waiting here. */
+  /** For callers that need room without waiting here. */
   expireDue(now: number): void {
     if (isPast(this.#nextDue, now) && this.#deadlines.size > 0) this.#expire(now);
   }
@@ -56,7 +55,7 @@ export class DeadlineWatcher {
     this.#deadlines.delete(deadline);
   }
 
-  /** Rejects when `work` takes longer than `milliseconds`, `LONGEST_MS` at most. */
+  /** Rejects if `work` takes longer than `milliseconds`, which is at most `MAX_DEADLINE_MS`. */
   withTimeout<T>(work: Promise<T>, milliseconds: number, context: WaitUntilContext): Promise<T> {
     return new Promise((resolve, reject) => {
       const now = Date.now();
@@ -76,7 +75,7 @@ export class DeadlineWatcher {
   async #watch(): Promise<void> {
     const watch = (this.#watchCount += 1);
     const isYoungest = () => watch === this.#watchCount;
-    // By its own ticks: the clock may be set back.
+    // Measured in its own ticks, because the clock may be set back.
     let age = 0;
     do {
       const now = Date.now();
@@ -113,10 +112,10 @@ function sleep(milliseconds: number): Promise<void> {
   });
 }
 
-/** Also where the clock was set back meanwhile: nobody can say how long it would be otherwise. */
+/** Also true if the clock was set back: the remaining time is unknown then. */
 function isPast(due: number, now: number): boolean {
   return now >= due || due - now > WATCH_MS;
 }
 
-/** Of this isolate. Bound: what requests under way wait for, WATCH_MS at most. */
+/** One per isolate. Bound: the waits of current requests, WATCH_MS at most. */
 export const DEADLINES = new DeadlineWatcher();

@@ -1,6 +1,6 @@
-// Owns who listens to a tenant: one hibernatable WebSocket for each notification stream, and handing on what changed.
-// Refuses to decide what a stream's view may be told: its holder does. It does not remember what it sent: a stream that comes
-// back tells its client to list again.
+// The listeners of a tenant: one hibernatable WebSocket for each notification stream, to which the hub forwards
+// changes. The holder of each stream decides what its view may see. The hub does not store what it sent: a stream that
+// reconnects tells its client to list again.
 
 import { DurableObject } from "cloudflare:workers";
 import type { ChangeEvent, HubStub, RevocationFilter } from "../tenants/object/changes.ts";
@@ -9,22 +9,22 @@ import { CLOSE, isFinalClose, isOutdated, type Listener } from "./socket-message
 
 /** Well below Cloudflare's limit of 32,768 sockets for one object. */
 export const MAX_STREAMS = 20_000;
-/** How long a stream that lost its socket is expected back. */
+/** How long a stream that lost its socket is expected to reconnect. */
 const RECONNECT_WINDOW_MS = 10_000;
-/** Stored while there are streams: with it and without sockets, the hub was reset. */
+/** Stored while there are streams. If it is set and there are no sockets, the hub was reset. */
 const LISTENED_KEY = "listened";
 
 export class HubObject extends DurableObject implements HubStub {
-  /** How many more streams are let in before they are counted again. Counting visits every socket. */
+  /** How many more streams are accepted before they are counted again. Counting reads every socket. */
   #freeSlots = 0;
-  /** Until then streams may come back, milliseconds since the epoch. */
+  /** Until when streams may reconnect, in milliseconds since the epoch. */
   #reconnectUntil = 0;
-  /** The same, after a reset alone: a client that loses its stream again and again must not delay withdrawals. */
+  /** The same, but after a reset only. A client that loses its stream again and again must not delay revocations. */
   readonly #resetUntil: number;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    // Hibernation leaves sockets, a reset does not.
+    // Hibernation keeps sockets, a reset does not.
     if (ctx.getWebSockets().length === 0 && this.#hasListeners) this.#expectReconnects();
     this.#resetUntil = this.#reconnectUntil;
   }
@@ -43,7 +43,7 @@ export class HubObject extends DurableObject implements HubStub {
     if (this.#freeSlots <= 0) this.#freeSlots = MAX_STREAMS - this.ctx.getWebSockets().length;
     if (this.#freeSlots <= 0) return new Response("too many streams", { status: 503 });
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
-    // Its senders were told that there are no streams, and send nothing any more: its client begins anew.
+    // The senders were told that there are no streams, and send nothing any more. So the client must start anew.
     if (listener.again && !this.#hasListeners) return new Response(null, { status: 410 });
     // A session has one standalone stream, the newest.
     if (listener.session !== null) {
@@ -52,7 +52,7 @@ export class HubObject extends DurableObject implements HubStub {
       this.#closeSession(listener.session, CLOSE.replaced);
     }
     const ownerTags = listener.owner === undefined ? [] : [ownerTag(listener.owner)];
-    // One that comes back was let in before; its lost socket may still count.
+    // A reconnecting stream was admitted before, and its lost socket may still count.
     if (
       !listener.again &&
       ownerTags[0] !== undefined &&
@@ -76,20 +76,22 @@ export class HubObject extends DurableObject implements HubStub {
     this.#expectReconnects();
   }
 
-  /** For how many milliseconds yet streams may be away that a reset cut off. */
+  /** For how many milliseconds streams that a reset cut off may still reconnect. */
   async reconnectWindowMs(): Promise<number> {
     const now = Date.now();
     return isUnexpired(this.#resetUntil, RECONNECT_WINDOW_MS, now) ? this.#resetUntil - now : 0;
   }
 
-  /** Hands an event to every stream; resolves to how many there are, 1 at least where some are expected back. */
+  /**
+   * Sends an event to every stream. Resolves to the number of streams, at least 1 if some are expected to reconnect.
+   */
   async publish(event: ChangeEvent): Promise<number> {
     if (event.close) this.#closeMatching(listenerFilter(event.close), CLOSE.withdrawn);
     const text = JSON.stringify(event);
     const open = this.#openSockets();
     for (const socket of open) sendText(socket, text);
     if (open.length > 0) return open.length;
-    // Sockets that are lost, and whose ends are not heard of yet: their streams may come back.
+    // Sockets that are lost, but whose close event has not arrived: their streams may reconnect.
     if (this.ctx.getWebSockets().some((socket) => !listenerOf(socket).isOver)) this.#expectReconnects();
     if (isUnexpired(this.#reconnectUntil, RECONNECT_WINDOW_MS, Date.now())) return 1;
     this.ctx.storage.kv.delete(LISTENED_KEY);
@@ -100,14 +102,16 @@ export class HubObject extends DurableObject implements HubStub {
     return this.ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
-  /** The session's subscriptions changed: whoever holds its stream reads them again. false: it is not here. */
+  /**
+   * The session's subscriptions changed, so the holder of its stream reads them again. false: the stream is not here.
+   */
   async resubscribe(session: string): Promise<boolean> {
     const open = this.#openSockets(session);
     for (const socket of open) sendText(socket, '{"resubscribe":true}');
     return open.length > 0;
   }
 
-  /** false: its stream is not here. */
+  /** false: the session's stream is not here. */
   async endSession(session: string): Promise<boolean> {
     const isHere = this.#openSockets(session).length > 0;
     this.#closeSession(session, CLOSE.ended);
@@ -128,12 +132,12 @@ export class HubObject extends DurableObject implements HubStub {
 
 const TAG_CHARACTERS = 256;
 
-/** No session's nonce has a space in it. */
+/** A session's nonce contains no space, so an owner tag never equals one. */
 function ownerTag(owner: string): string {
   return `of ${owner}`.slice(0, TAG_CHARACTERS);
 }
 
-/** `isOver`: its stream does not come back. */
+/** `isOver`: the stream does not reconnect. */
 type AttachedListener = Listener & { readonly isOver?: true };
 
 function listenerOf(socket: WebSocket): AttachedListener {
@@ -145,7 +149,7 @@ function endSocket(socket: WebSocket, code: number): void {
   socket.close(code);
 }
 
-/** Sending to a closing socket throws. Its holder comes back. */
+/** Sending to a closing socket throws. Its holder reconnects. */
 function sendText(socket: WebSocket, text: string): void {
   try {
     socket.send(text);

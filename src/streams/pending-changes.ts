@@ -1,8 +1,8 @@
-// Owns what a feed has heard of and not told yet, and how far it has heard.
+// The changes that a feed has received and not sent yet, and the versions up to which it has received them.
 
 import type { ChangedSection, ChangeLogName } from "../tenants/object/changes.ts";
 
-/** How far each log of a tenant's changes is known. */
+/** The known version of each change log of a tenant. */
 export type ChangeVersions = Readonly<Record<ChangeLogName, number>>;
 
 export interface PendingChanges {
@@ -12,7 +12,7 @@ export interface PendingChanges {
   policy: boolean;
   all: boolean;
   resubscribe: boolean;
-  /** The least revision of the policy that the view must be computed on. */
+  /** The lowest revision of the policy on which the view must be computed. */
   revision: number;
   versions: Record<ChangeLogName, number>;
 }
@@ -34,7 +34,7 @@ export function maxVersions(a: ChangeVersions, b: ChangeVersions): Record<Change
   return { definitions: Math.max(a.definitions, b.definitions), content: Math.max(a.content, b.content) };
 }
 
-/** What could not be told, with what came since. */
+/** Merges changes that could not be sent with newer ones. */
 export function mergePendingChanges(a: PendingChanges, b: PendingChanges): PendingChanges {
   return {
     updated: new Set([...a.updated, ...b.updated]),

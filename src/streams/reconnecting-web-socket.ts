@@ -1,29 +1,29 @@
-// Owns a socket to an object that is meant to stay: opened again after an accident, a deploy or an eviction, and ended
-// when the object says that it is over. Refuses to know what travels on it.
+// A WebSocket to an object that reopens after an error, a deployment or an eviction. It ends when the object closes it
+// for good.
 
 import { pause, SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
 import { backOff } from "./back-off.ts";
 import { isFinalClose } from "./socket-messages.ts";
 
-/** Before the first try, for the object that comes to life again elsewhere; about so many milliseconds. */
+/** The wait before the first attempt, in milliseconds (about), while the object starts again elsewhere. */
 const FIRST_RETRY_MS = 20;
 const MAX_FAILURES = 12;
-/** The code that `ended` is given when the object cannot be reached any more. */
+/** The code for `onEnd` if the object cannot be reached any more. */
 export const UNREACHABLE = 4500;
 
 export interface SocketHooks {
   onMessage(message: unknown): void;
-  /** It was lost, and will be opened again. */
+  /** The socket was lost, and will be reopened. */
   onDisconnect?(): void;
-  /** The socket was lost and is there again: something may have been missed. */
+  /** The socket was lost and is open again. Messages may have been missed. */
   onReconnect(): void;
   /** The socket is not reopened. `code`: one of `CLOSE`, `UNREACHABLE`, or 4000 plus the HTTP status of a refusal. */
   onEnd(code: number): void;
-  /** Over how long all who lost this object with this socket come back, milliseconds; at once when absent. */
+  /** The time over which all sockets that lost this object together reconnect, in milliseconds; absent: at once. */
   readonly spreadMs?: number;
 }
 
-/** A socket, not accepted yet; or the HTTP status with which the object refused it. */
+/** A socket that is not accepted yet, or the HTTP status with which the object refused it. */
 export type OpenedSocket = { readonly socket: WebSocket } | { readonly refused: number };
 
 export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<OpenedSocket> {
@@ -43,14 +43,14 @@ export class ReconnectingWebSocket {
   #failures = 0;
   #closed = false;
 
-  /** `open` gets `again: true` when the socket was open before and was lost. */
+  /** `open` gets `again: true` if the socket was open before and was lost. */
   constructor(open: (again: boolean) => Promise<OpenedSocket>, hooks: SocketHooks, clock = SYSTEM_CLOCK) {
     this.#open = open;
     this.#hooks = hooks;
     this.#clock = clock;
   }
 
-  /** undefined: it is open. A number: the object refused it with that status. */
+  /** undefined: the socket is open. A number: the object refused it with that status. */
   async start(): Promise<number | undefined> {
     const opened = await this.#open(false);
     if ("refused" in opened) return opened.refused;
@@ -58,7 +58,7 @@ export class ReconnectingWebSocket {
     return undefined;
   }
 
-  /** Text sent while the socket is lost is dropped. */
+  /** Text that is sent while the socket is lost is dropped. */
   send(text: string): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
@@ -96,16 +96,18 @@ export class ReconnectingWebSocket {
     void this.#reopen();
   }
 
-  /** Tries until the socket is open, the object refuses it (a status below 500), or `MAX_FAILURES` tries failed. */
+  /**
+   * Retries until the socket is open, the object refuses it (a status below 500), or `MAX_FAILURES` attempts failed.
+   */
   async #reopen(): Promise<void> {
     const clock = this.#clock;
     let wait = FIRST_RETRY_MS * (0.5 + clock.random()) + (this.#hooks.spreadMs ?? 0) * clock.random();
     while (!this.#closed) {
       if (this.#failures >= MAX_FAILURES) return this.#endWith(UNREACHABLE);
       await pause(clock, wait, undefined);
-      // Nobody opens a socket for who left meanwhile.
+      // The caller may have closed it meanwhile.
       if (this.#closed) return;
-      // Counted as a failure below, and told as the end of the stream when there were too many.
+      // Counted as a failure below. Too many failures end the stream.
       const opened = await this.#open(true).catch(() => undefined);
       if (opened && "socket" in opened) {
         this.#failures = 0;
@@ -125,5 +127,5 @@ export class ReconnectingWebSocket {
   }
 }
 
-/** Added to the HTTP status of a refused reopening, to make its close code: 410 becomes 4410. */
+/** Added to the HTTP status of a refused reopening to make its close code: 410 becomes 4410. */
 const REFUSED_CODE_BASE = 4000;

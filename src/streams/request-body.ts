@@ -1,5 +1,5 @@
-// Owns taking in the body of a request at the pace of its client: as many bytes as whoever reads has decided to take, in
-// memory that is counted, within a time. Refuses to look at what the bytes say.
+// Reads a request body at the pace of its client, within a byte limit, a memory budget and a time limit. The content is
+// not parsed.
 
 import { addressOf } from "../limits/address.ts";
 import { MEMORY_BUDGET, SMALL_BYTES, type MemoryReservation } from "../tenants/cache/memory-budget.ts";
@@ -7,30 +7,30 @@ import { MAX_DEADLINE_MS, DEADLINES, type WaitUntilContext, type WatchedDeadline
 
 /** How slow a client may be. */
 export interface MinByteRate {
-  /** Without a single byte. */
+  /** The longest time without a single byte. */
   readonly stallMs: number;
-  /** In all, before it is asked how many bytes came. */
+  /** The time before the average rate is checked. */
   readonly graceMs: number;
-  /** What has to come on average after that. */
+  /** The minimum average rate after that. */
   readonly bytesPerSecond: number;
 }
 
 /** A message of 4 MiB may take two and a half minutes: 256 kbit/s. */
 export const MESSAGE_MIN_RATE: MinByteRate = { stallMs: 10_000, graceMs: 30_000, bytesPerSecond: 32 * 1024 };
-/** A file of 25 MiB may take half an hour: 128 kbit/s. Who uploads one is known. */
+/** A file of 25 MiB may take half an hour: 128 kbit/s. Uploads are authenticated. */
 export const UPLOAD_MIN_RATE: MinByteRate = { stallMs: 30_000, graceMs: 60_000, bytesPerSecond: 16_384 };
 
-/** `more`: there are more bytes than were to be read. */
+/** `more`: the body has more bytes than the limit. */
 export type BodyState = "whole" | "more" | "tooSlow" | "noRoom";
 
 const EMPTY = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-/** What the platform writes where bytes are no UTF-8. Most often it is longer than they were. */
+/** The platform's replacement for bytes that are not UTF-8. It is usually longer than those bytes. */
 const REPLACEMENT_CHARACTER = "\uFFFD";
 
 export class RequestBody {
-  /** What the headers say of its size; undefined: nothing. */
+  /** The size in the headers; undefined: not stated. */
   readonly declared: number | undefined;
   readonly #request: Request;
   readonly #minRate: MinByteRate;
@@ -47,8 +47,9 @@ export class RequestBody {
   #isDiscarded = false;
 
   /**
-   * `invocation`: where it may keep watch for others, as they do for it; absent: it has a timer of its own, which costs.
-   * Who gives one wants `text`: what is small is read as such, which costs less (docs/decisions/0052).
+   * `context`: an invocation that can watch the deadlines of others, as they do for it. Absent: the body gets its own
+   * timer, which costs more. A caller with a context wants `text`: a small body is read as text, which costs less
+   * (docs/decisions/0052).
    */
   constructor(
     request: Request,
@@ -57,7 +58,7 @@ export class RequestBody {
     context?: WaitUntilContext,
   ) {
     const length = request.headers.get("content-length");
-    // An application that mounts the Worker may have made the request: what is no length says nothing.
+    // An application that mounts the Worker may have made the request. An invalid length counts as not stated.
     this.declared = length !== null && Number(length) >= 0 ? Number(length) : undefined;
     this.#request = request;
     this.#minRate = minRate;
@@ -65,7 +66,7 @@ export class RequestBody {
     this.#context = context;
   }
 
-  /** What was read as text; undefined: it is no UTF-8. */
+  /** The body as text; undefined: it is not UTF-8. */
   get text(): string | undefined {
     if (this.#text !== undefined) return this.#isGarbled ? undefined : this.#text;
     try {
@@ -75,13 +76,15 @@ export class RequestBody {
     }
   }
 
-  /** What was read. */
   get bytes(): Uint8Array {
     if (this.#text !== undefined) return encoder.encode(this.#text);
     return this.#size === this.#stored.byteLength ? this.#stored : this.#stored.subarray(0, this.#size);
   }
 
-  /** Reads it to its end, within `most` bytes; it is given up when it is not `whole`. Rejects when its client leaves. */
+  /**
+   * Reads the whole body, up to `limit` bytes. Discards it unless the result is `whole`. Rejects if the client
+   * disconnects.
+   */
   async read(limit: number): Promise<BodyState> {
     let state: BodyState = "more";
     try {
@@ -92,7 +95,7 @@ export class RequestBody {
     }
   }
 
-  /** Until the body is whole or has more than `most` bytes. */
+  /** Reads until the body is whole or has more than `limit` bytes. */
   async #readUpTo(limit: number): Promise<BodyState> {
     const context = this.#context;
     const { declared = Infinity } = this;
@@ -107,7 +110,7 @@ export class RequestBody {
       });
       this.#readOn(body, limit).then((state) => {
         clearTimeout(this.#timer ?? null);
-        // Nothing is there any more of what was given up, or whose client left: it is no body of no bytes.
+        // Nothing is left of a body that was discarded, or whose client left. It must not look like an empty body.
         resolve(this.#isDiscarded ? "tooSlow" : state);
       }, reject);
     });
@@ -123,17 +126,17 @@ export class RequestBody {
     }
   }
 
-  /** Holds so many bytes beside what was read, for what is made of it. false: they do not fit. */
+  /** Reserves this many bytes besides the body, for values made from it. false: they do not fit. */
   reserveMore(bytes: number): boolean {
     return this.#reservation.resize(this.#reservation.bytes + bytes);
   }
 
-  /** What was read is not needed any more. */
+  /** The body is not needed any more. */
   release(): void {
     this.#reservation.release();
   }
 
-  /** Gives up what was read, and the connection with what was not: nobody waits for the rest. */
+  /** Drops the body that was read, and cancels the rest. */
   discard(): void {
     this.#isDiscarded = true;
     clearTimeout(this.#timer ?? null);
@@ -143,7 +146,7 @@ export class RequestBody {
     this.#size = 0;
     const { body } = this.#request;
     const cancelled = this.#reader ? this.#reader.cancel() : body?.locked === false ? body.cancel() : undefined;
-    // Nobody reads it any more.
+    // The rest of the body is not needed.
     cancelled?.catch(() => {});
   }
 
@@ -152,13 +155,13 @@ export class RequestBody {
     return Math.min(this.#lastAt + stallMs, this.#startedAt + graceMs + (this.#size / bytesPerSecond) * 1000);
   }
 
-  /** What is small has most often come with its headers: nothing of its own is set up for the rare one that has not. */
+  /** A small body has usually arrived with its headers. So no timer is set up for the rare one that has not. */
   #readSmall(declared: number, most: number, context: WaitUntilContext): Promise<BodyState> {
     if (!this.#reservation.resize(declared)) return Promise.resolve("noRoom");
     return new Promise((resolve, reject) => {
       const deadline: WatchedDeadline = {
         due: this.#startedAt + Math.min(this.#minRate.stallMs, MAX_DEADLINE_MS),
-        // In another's invocation, where the request must not be touched.
+        // Runs in another invocation, where the request must not be used.
         onTimeout: () => {
           this.#isDiscarded = true;
           this.#reservation.release();
@@ -180,7 +183,7 @@ export class RequestBody {
   }
 
   #setText(text: string, most: number): BodyState {
-    // It may have been given up while it was on its way: then it is not held.
+    // The body may have been discarded while it arrived. Then it is not stored.
     if (this.#isDiscarded) return "tooSlow";
     const isDoubtful = text.includes(REPLACEMENT_CHARACTER);
     const declared = this.#reservation.bytes;
@@ -195,7 +198,8 @@ export class RequestBody {
   }
 
   async #readOn(body: ReadableStream<Uint8Array>, most: number): Promise<BodyState> {
-    // The platform keeps who listens, and all that they reach, until the whole invocation has ended.
+    // The platform keeps listeners, and everything they reference, until the whole invocation has ended. So the
+    // listener is removed.
     const { signal } = this.#request;
     const drop = () => this.discard();
     signal.addEventListener("abort", drop);
@@ -210,7 +214,7 @@ export class RequestBody {
     const source = (this.#reader ??= createByteReader(body));
     while (this.#size <= most) {
       const chunk = await source.next();
-      // It may have been given up while this piece was on its way.
+      // The body may have been discarded while this chunk arrived.
       if (chunk === undefined || this.#isDiscarded) return "whole";
       this.#lastAt = Date.now();
       const size = this.#size + chunk.byteLength;
@@ -221,7 +225,7 @@ export class RequestBody {
     return "more";
   }
 
-  /** Doubles what there is room for, up to a step: a body of which one byte comes at a time costs no more than its bytes. */
+  /** Doubles the buffer, up to a step. So a body that arrives byte by byte costs no more than its bytes. */
   #grow(least: number, most: number): boolean {
     const { byteLength } = this.#stored;
     const room = Math.max(least, Math.min(byteLength + Math.min(byteLength, STEP_BYTES), this.declared ?? most));
@@ -234,20 +238,20 @@ export class RequestBody {
 }
 
 /**
- * Gives up a body that nobody will read, before it is answered: proxies such as those of `npm start` keep the answer, and
- * the connection with it, while the body waits to be read.
+ * Cancels a body that will not be read, before the response. Proxies such as that of `npm start` hold the response, and
+ * its connection, while the body waits to be read.
  */
 export function cancelBody({ body }: Request): void {
-  // Nobody reads it any more.
+  // The body is not needed.
   if (body?.locked === false) body.cancel().catch(() => {});
 }
 
-/** Larger pieces cost fewer turns; each of many slow bodies has one. */
+/** Larger chunks cost fewer turns, but each of many slow bodies has one in memory. */
 const PIECE_BYTES = 16 * 1024;
 const STEP_BYTES = 4 * 1024 * 1024;
 
 interface ByteReader {
-  /** Valid until the next one; undefined: there are no more. */
+  /** Valid until the next call; undefined: the end. */
   next(): Promise<Uint8Array | undefined>;
   cancel(): Promise<void>;
 }
@@ -266,7 +270,7 @@ function createByteReader(body: ReadableStream<Uint8Array>): ByteReader {
       cancel: () => reader.cancel(),
     };
   } catch {
-    // A stream that somebody made, not one of bytes that arrive.
+    // An application made the stream, and it is not a byte stream.
     const reader = body.getReader();
     return { next: async () => (await reader.read()).value, cancel: () => reader.cancel() };
   }

@@ -1,16 +1,16 @@
-// Owns what travels on the sockets between a Worker that holds a stream and the objects that feed it.
+// The messages on sockets between a Worker that holds a stream and the objects that feed it.
 
 import type { ChangeEvent } from "../tenants/object/changes.ts";
 
-/** Why an object closes a socket; any other end is an accident, and the socket is opened again. */
+/** Why an object closes a socket. After any other close the socket is reopened. */
 export const CLOSE = {
-  /** A newer stream of the same session took its place. */
+  /** A newer stream of the same session replaced this one. */
   replaced: 4000,
-  /** Whoever listened is no longer admitted. */
+  /** The listener is no longer admitted. */
   withdrawn: 4001,
-  /** The session, or the call, is over. */
+  /** The session, or the call, has ended. */
   ended: 4002,
-  /** Sent by a run that stops while it waits for its client: the answer will start another run. */
+  /** Sent by a run that stops to wait for its client. The answer will start another run. */
   parked: 4003,
 } as const;
 
@@ -23,16 +23,16 @@ export interface Listener {
   readonly session: string | null;
   readonly profile: string | null;
   readonly principal: string;
-  /** When the stream began: milliseconds since the epoch, by the clock of whoever holds it. */
+  /** When the stream started, in milliseconds since the epoch, by the holder's clock. */
   readonly since?: number;
-  /** Whose streams are counted, and how many there may be; absent: of nobody. */
+  /** The owner whose streams are counted, and how many it may have; absent: not counted. */
   readonly owner?: string;
   readonly most?: number;
-  /** Whether the stream comes back after its socket was lost. */
+  /** Whether the stream reconnects after its socket was lost. */
   readonly again?: boolean;
 }
 
-/** Whether a stream that comes back finds a newer one of its session in its place. */
+/** Whether a reconnecting stream was replaced by a newer one of its session. */
 export function isOutdated(
   { since = 0, again = false }: Pick<Listener, "since" | "again">,
   others: readonly Pick<Listener, "since">[],
@@ -40,22 +40,25 @@ export function isOutdated(
   return again && others.some((other) => (other.since ?? 0) > since);
 }
 
-/** From the hub to whoever holds a notification stream. */
+/** From the hub to the holder of a notification stream. */
 export type HubMessage = ChangeEvent | { readonly resubscribe: true };
 
-/** From the session's object to whoever views a call. A long event comes in parts, because messages are limited. */
+/**
+ * From the session object to a viewer of a call. A long event is split into parts, because messages are limited in
+ * size.
+ */
 export type ViewerMessage =
   | { readonly seq: number; readonly part: string; readonly last: boolean }
   | { readonly over: true };
 
-/** From the session's object to whoever runs a call, or holds an HTTP+SSE stream. */
+/** From the session object to the runner of a call, or the holder of an HTTP+SSE stream. */
 export type RunnerMessage =
   | { readonly cancel: true }
-  /** A question was answered: ask again for what is known. */
+  /** A question was answered: fetch the answers. */
   | { readonly answered: true }
   /** The client reported progress on a question. `params`: JSON of its progress, total and message. */
   | { readonly progress: { readonly id: string; readonly params: string } }
-  /** What the client posted. `id` names the post, which may be delivered twice. */
+  /** The client's post. `id` identifies it, because it may be delivered twice. */
   | { readonly posted: string; readonly id: string }
-  /** To the holder alone: the call with this key was just stored, and nobody shows it yet. */
+  /** For holders only: the call with this key was just stored, and no connection shows it yet. */
   | { readonly stored: string };

@@ -1,21 +1,21 @@
-// Owns what this isolate knows of a tenant's ended sessions: those that its leases carried, and those that it asked
-// about. Bounded: what is dropped here is asked of the authority again, once for each session.
+// The ended sessions that this isolate knows: from leases and from single questions to the tenant object. Bounded: the
+// isolate asks the tenant object again about a dropped session, once for each session.
 
 import type { EndedSessionsDelta } from "../object/policy-records.ts";
 
 const MAX_ENDED = 5000;
 const MAX_ACTIVE = 5000;
-/** The clock that says when a session began is not the one that says when another ended. */
+/** The clock that stamps a session's start is not the clock that stamps another session's end. */
 const CLOCK_SLACK_MS = 1000;
-/** What a nonce costs in memory, with its place in a set. */
+/** The memory cost of a nonce, with its entry in a set. */
 const BYTES_EACH = 120;
 
 export class EndedSessions {
-  /** When this isolate learnt of each end, in the order in which it did. */
+  /** When this isolate learned of each end, in that order. */
   readonly #ended = new Map<string, number>();
-  /** Sessions older than `#since` that have not ended, as the authority said. */
+  /** Sessions older than `#since` that have not ended, according to the tenant object. */
   readonly #active = new Set<string>();
-  /** Milliseconds since the epoch; of sessions that ended before, some may be missing here. 0: none is. */
+  /** Milliseconds since the epoch. Sessions that ended before this time may be missing. 0: none is missing. */
   #since = 0;
   #cursor: number | null = null;
 
@@ -43,17 +43,17 @@ export class EndedSessions {
     const [oldest] = this.#ended;
     if (!oldest) return;
     this.#ended.delete(oldest[0]);
-    // The session that is dropped ended before this isolate learnt of it, so all that ended later are still known.
+    // The dropped session ended before this isolate learned of it. So all sessions that ended later are still known.
     this.#since = Math.max(this.#since, oldest[1]);
   }
 
-  /** undefined: the authority must be asked. `minted`: when the session began, milliseconds since the epoch. */
+  /** undefined: ask the tenant object. `createdAt`: when the session began, in milliseconds since the epoch. */
   hasEnded(nonce: string, createdAt: number): boolean | undefined {
     if (this.#ended.has(nonce)) return true;
     return this.#since === 0 || createdAt > this.#since + CLOCK_SLACK_MS || this.#active.has(nonce) ? false : undefined;
   }
 
-  /** Keeps what the authority said of one session. */
+  /** Caches the tenant object's answer about one session. */
   setEnded(nonce: string, ended: boolean): void {
     if (ended) this.add(nonce);
     else {

@@ -1,18 +1,21 @@
-// Owns how many bytes one isolate holds at a time for what its clients send slowly or do not read: request bodies,
-// uploads, answers and events that wait. Refuses what does not fit; who is refused answers that the client may come again.
+// Limits the bytes that one isolate holds for slow clients: request bodies, uploads, responses and waiting events. The
+// caller answers a refused reservation with a retry hint.
 
-/** An isolate has 128 MiB for everything, and other tenants are served from the same one. */
+/** An isolate has 128 MiB for everything, and serves other tenants too. */
 export const MAX_RESERVED_BYTES = 64 * 1024 * 1024;
-/** Kept free for who holds little, so that a few large bodies do not turn away all ordinary calls. */
+/** Reserved for small requests, so that a few large bodies do not turn away all ordinary calls. */
 const SPARE_BYTES = 16 * 1024 * 1024;
-/** So much is little. */
+/** A reservation up to this size is small. */
 export const SMALL_BYTES = 64 * 1024;
-/** So much is little of all that is held for one address. */
+/** An address whose reservations stay within this total may use the spare bytes. */
 const SMALL_TOTAL_BYTES = 1024 * 1024;
-/** Invocations whose client left end without releasing: what was not touched for so long no longer counts. */
+/**
+ * An invocation whose client left may end without a release. A reservation that was not touched for this long no longer
+ * counts.
+ */
 export const STALE_AFTER_MS = 60_000;
 const KEEP_ALIVE_MS = STALE_AFTER_MS / 4;
-/** In seconds: most of what is held is gone by then, or was ended for being slow. */
+/** In seconds. By then most reservations are released, or were ended for being slow. */
 export const MEMORY_RETRY_AFTER_S = 2;
 
 export class MemoryBudget {
@@ -20,7 +23,7 @@ export class MemoryBudget {
   readonly #byAddress = new Map<string, number>();
   #total = 0;
 
-  /** `holder`: the address for which it is held; "" where that is not known. */
+  /** `address`: the client address that the bytes are held for; "" if unknown. */
   createReservation(address = ""): MemoryReservation {
     return new MemoryReservation(this, address);
   }
@@ -29,14 +32,13 @@ export class MemoryBudget {
     return this.#total;
   }
 
-  /** What is held for this address. */
   reservedFor(address: string): number {
     return this.#byAddress.get(address) ?? 0;
   }
 
   /**
-   * Whether so many bytes more would be let in now. Nobody holds more than they leave free, so there is always room for
-   * who comes next: one address gets half of it all, the second a quarter, and none turns the others away.
+   * Whether this many more bytes fit now. No address may hold more than it leaves free, so there is always room for the
+   * next one. One address gets half of the total, a second a quarter, and none locks the others out.
    */
   fits(bytes: number, small = bytes <= SMALL_BYTES, address = ""): boolean {
     const hasRoom = () => {
@@ -49,7 +51,7 @@ export class MemoryBudget {
     return hasRoom();
   }
 
-  /** For shares alone. */
+  /** For `MemoryReservation` only. */
   adjust(reservation: MemoryReservation, delta: number): void {
     this.#total += delta;
     if (reservation.bytes > 0) this.#reservations.add(reservation);
@@ -63,14 +65,14 @@ export class MemoryBudget {
   #releaseStale(): void {
     const now = Date.now();
     for (const reservation of this.#reservations) {
-      // Where the clock was set back, its time begins again.
+      // If the clock was set back, the reservation's time begins again.
       reservation.lastUsed = Math.min(reservation.lastUsed, now);
       if (reservation.lastUsed < now - STALE_AFTER_MS) reservation.release();
     }
   }
 }
 
-/** What one request, upload or stream holds. */
+/** The bytes that one request, upload or stream holds. */
 export class MemoryReservation {
   readonly #budget: MemoryBudget;
   readonly address: string;
@@ -84,8 +86,8 @@ export class MemoryReservation {
   }
 
   /**
-   * Holds so many bytes from now on. false: they do not fit, and it holds what it held. `anyway`: they are there, and
-   * count whether they fit or not.
+   * Sets how many bytes are held. Returns false, and changes nothing, if they do not fit. `force`: the bytes already
+   * exist and count whether they fit or not.
    */
   resize(bytes: number, force = false): boolean {
     const delta = bytes - this.bytes;
@@ -98,12 +100,12 @@ export class MemoryReservation {
     return true;
   }
 
-  /** A call may take minutes, and hold all that while what it came with. A timer ends with its invocation. */
+  /** A call may take minutes and hold its body all that time. The timer ends with its invocation. */
   #startKeepAlive(): void {
     if (this.#keepAlive !== undefined) return;
     const timer = setInterval(() => {
       this.lastUsed = Date.now();
-      // It may have been released in another invocation, which has no say in the timers of this one.
+      // Another invocation may have released it, and cannot clear a timer of this one.
       if (this.bytes === 0) clearInterval(timer);
     }, KEEP_ALIVE_MS);
     this.#keepAlive = timer;
@@ -119,5 +121,5 @@ export class MemoryReservation {
   }
 }
 
-/** Of this isolate. Bound: MAX_HELD_BYTES and SPARE_BYTES, of which each share holds one at least. */
+/** One per isolate. Bound: MAX_RESERVED_BYTES and SPARE_BYTES; each reservation holds at least one byte. */
 export const MEMORY_BUDGET = new MemoryBudget();

@@ -1,5 +1,6 @@
-// Owns what this isolate holds of each tenant, and for how long: the serving half of the lease rule, within a budget of
-// memory. No request awaits another's promise: where two ask at once, the later answer is held.
+// The policy of each tenant that this isolate has cached, and how long each may be used. This is the serving half of
+// the lease rule; `object/lease-tracker.ts` is the other half. The cache has a memory budget. No request awaits another
+// request's promise: if two ask at once, the later answer is cached.
 
 import { keyIdsOf, type KeyRing } from "../../auth/seal.ts";
 import { isUnexpired } from "./is-unexpired.ts";
@@ -10,62 +11,67 @@ import { policyRpc } from "../object/policy-rpc.ts";
 import { createRpcClient } from "../object/store.ts";
 import type { TenantStub } from "../object/tenant-uid.ts";
 
-/** Milliseconds that a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
+/** How long a lease lasts from the moment it is requested, in milliseconds, unless the tenant sets `maxStalenessMs`. */
 export const DEFAULT_MAX_STALENESS_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
-/** What a snapshot costs besides its policy: views, the ring. */
+/** The cost of a cached policy besides the policy itself: views and the key ring. */
 export const BASE_BYTES = 16 * 1024;
 const MAX_KEYS = 1000;
-/** A key, and what it grants. */
+/** The cost of a key and its grant. */
 const KEY_BYTES = 512;
 const HOUR_MS = 3_600_000;
 
-/** What an isolate remembers of keys is of one hour. */
+/** The hour of the clock; checks of keys count for one hour. */
 function hourOf(time: number): number {
   return Math.floor(time / HOUR_MS);
 }
-/** What is made of a text of JSON costs several times its characters. */
+/** Objects made from JSON text cost several times its characters. */
 const TEXT_FACTOR = 4;
 
 export interface CachedPolicy {
   readonly tenant: string;
   readonly version: number;
-  /** When the tenant was made: another one of the same name counts its versions anew. */
+  /** When the tenant was created. Another tenant of the same name counts its versions from 1 again. */
   readonly created: string;
   readonly policy: Policy;
-  /** Hashes of what is leased beside the policy, by name. */
+  /** Hashes of the sections, which are leased beside the policy, by name. */
   readonly sections: ReadonlyMap<string, string>;
   readonly ring: KeyRing;
   readonly seeded: boolean;
   /**
-   * Milliseconds since the epoch: when the lease was asked for, plus the tenant's staleness. The authority counts from
-   * when it answered, which is later, so it never takes a lease for ended that is still served from.
+   * Milliseconds since the epoch: when the lease was requested, plus the tenant's staleness. The tenant object counts
+   * from when it answers, which is later. So it never takes a lease for ended that an isolate still serves from.
    */
   readonly validUntil: number;
-  /** How long that was when it was asked for. */
+  /** The length of the lease. */
   readonly leaseMs: number;
   /**
-   * From when on who comes asks for the next lease, though this one holds; milliseconds since the epoch. Infinity: somebody does.
-   * Of the tenant's own lease, where another one ends sooner.
+   * From this time on, the next caller requests a new lease, although this one still holds; milliseconds since the
+   * epoch. Infinity: a request is under way. Counts the tenant's own lease, even if another one ends sooner.
    */
   readonly renewal: { from: number };
-  /** What the authority said of keys, by `memoOf` the credential; null: no such key. Begins anew with each version. */
+  /**
+   * The tenant object's answers about keys, by `cacheKeyOf` the credential; null: no such key. Starts empty with each
+   * version.
+   */
   readonly keys: Map<string, KeyGrant | null>;
-  /** Of these, what was asked in this hour of the clock: the authority notes that a key is used when it is asked about it. */
+  /**
+   * The keys that were asked about in this hour of the clock. The tenant object records a key's use when it is asked.
+   */
   readonly checkedKeys: Set<string>;
-  /** The hour, from the epoch. */
+  /** The hour since the epoch. */
   readonly keysHour: number;
-  /** Whatever is computed from this version of the policy, under a key that whoever computes it chooses. */
+  /** Values that are computed from this version of the policy. The code that computes one chooses its key. */
   readonly memo: Map<unknown, unknown>;
-  /** The same for what is computed from `offerPart` alone: a change of keys, secrets or limits leaves it as it is. */
+  /** Values that depend on `catalogFingerprint` only. A change of keys, secrets or limits keeps them. */
   readonly catalogMemo: Map<unknown, unknown>;
-  /** Goes on from version to version. */
+  /** Continues from version to version. */
   readonly endedSessions: EndedSessions;
-  /** Without its keys and ended sessions. */
+  /** Without keys and ended sessions. */
   readonly bytes: number;
-  /** Where its authority is: whoever holds this need not ask the directory. */
+  /** Where the tenant object is, so that the directory need not be asked. */
   readonly placement: Placement;
-  /** Whether it was asked for as a tenant that code declares: then the directory may know nothing of it. */
+  /** Whether the lease was requested for a tenant in code. The directory may not know such a tenant. */
   readonly inCode: boolean;
 }
 
@@ -73,41 +79,46 @@ export interface PolicyRequest {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
-  /** A key that this isolate does not know yet: the text under which to remember it, and its hash. */
+  /** A key that this isolate does not know yet: its cache key and its hash. */
   readonly key: { readonly cacheKey: string; readonly hash: string } | null;
 }
 
-/** By tenant, the least recently leased first. Bound: MAX_BYTES, as BASE_BYTES each at least. */
+/** By tenant, the least recently leased first. Bound: MAX_BYTES; each entry costs BASE_BYTES at least. */
 const cache = new Map<string, CachedPolicy>();
-/** What each weighed when it was held: keys and ended sessions go on from lease to lease, and grow. Bound: as `held`. */
+/**
+ * The cost of each entry when it was cached: keys and ended sessions carry over between leases and grow. Bound: as
+ * `cache`.
+ */
 const costs = new Map<string, number>();
 let cachedBytes = 0;
 
-/** The snapshot from the last lease, even if that has ended. */
+/** The cached policy, even if its lease has ended. */
 export function peekPolicy(tenant: string): CachedPolicy | undefined {
   return cache.get(tenant);
 }
 
-/** The snapshot while its lease lasts. */
+/** The cached policy, if its lease has not ended. */
 export function getFreshPolicy(tenant: string): CachedPolicy | undefined {
   const policy = cache.get(tenant);
   return policy !== undefined && isLeased(policy) ? policy : undefined;
 }
 
-/** Whether its lease lasts. */
 export function isLeased({ validUntil, leaseMs }: Pick<CachedPolicy, "validUntil" | "leaseMs">): boolean {
   return isUnexpired(validUntil, leaseMs, Date.now());
 }
 
-/** Of a lease, so much at its end is for taking the next one while this one serves. */
+/** The last part of a lease, in which the next one is requested while this one still serves. */
 const REFRESH_SHARE = 0.3;
 
-/** Whether who comes now should see to the next lease, though this one holds. */
+/** Whether the next caller should request a new lease, although this one still holds. */
 export function shouldRefresh({ renewal }: CachedPolicy): boolean {
   return Date.now() >= renewal.from;
 }
 
-/** Takes a new lease. undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
+/**
+ * Requests a lease. undefined: the tenant object says that there is no such tenant. Throws if the object cannot be
+ * reached.
+ */
 export async function requestLease(
   tenant: string,
   stub: TenantStub,
@@ -140,7 +151,7 @@ function toLeaseRequest(previous: CachedPolicy | undefined, request: PolicyReque
 
 function unchangedLease(previous: CachedPolicy | undefined): GrantedLease {
   if (!previous) throw new Error("the authority sent nothing and nothing is held");
-  // Of one in code it is told only once that is so, and of all others nobody asks.
+  // For a tenant in code, "unchanged" is only answered once it is seeded. For other tenants the value is not read.
   const { version, created, ring } = previous;
   const nothing = { policy: null, sections: null, key: null, endedSessions: null };
   return { state: "granted", version, created, ring, seeded: true, ...nothing };
@@ -161,14 +172,14 @@ function createCachedPolicy(
   const leaseMs = part.policy.document.maxStalenessMs ?? request.maxStalenessMs;
   const { policy, sections, memo: derived, catalogMemo: offers, bytes } = part;
   const keyCache = keyCacheOf([current, previous], derived, asked);
-  // Each by its name: every lease makes one of these, and spreading what is there costs several times as much.
+  // Members are listed one by one: this runs for every lease, and an object spread costs several times as much.
   return {
     tenant,
     version,
     created,
     policy,
     sections,
-    // The same keys stay the same objects, because imported keys and opened sessions are cached under them.
+    // Equal keys stay the same objects, because imported keys and unsealed sessions are cached under them.
     ring: previous && keyIdsOf(previous.ring) === keyIdsOf(ring) ? previous.ring : ring,
     seeded,
     leaseMs,
@@ -186,7 +197,7 @@ function createCachedPolicy(
   };
 }
 
-/** Those of the same version, and which of them were asked about in this hour. */
+/** The key caches of the same version, and the keys that were checked in this hour. */
 function keyCacheOf(
   candidates: readonly (CachedPolicy | undefined)[],
   memo: CachedPolicy["memo"],
@@ -198,7 +209,7 @@ function keyCacheOf(
   return { keys: same?.keys ?? new Map<string, KeyGrant | null>(), checkedKeys, keysHour };
 }
 
-/** What a request that asked at the same time got already: keys and views are found and computed once for a version. */
+/** The entry of a concurrent request for the same version. So keys and views are computed once for each version. */
 function findSameVersion(
   { version, created }: Pick<CachedPolicy, "version" | "created">,
   tenant: string,
@@ -226,7 +237,10 @@ function costOf(policy: Policy): number {
   return 2 * JSON.stringify(policy).length;
 }
 
-/** What decides which tools, prompts and resources a tenant has, and who sees them; as JSON. Keys, secrets and limits do not. */
+/**
+ * The parts of a policy that decide which tools, prompts and resources a tenant has and who sees them, as JSON. Keys,
+ * secrets and limits are not among them.
+ */
 function catalogFingerprint({ policy, sections }: Pick<CachedPolicy, "policy" | "sections">): string {
   const { document, suspensions, retired } = policy;
   const suspended = suspensions.filter(({ kind }) => kind === "tool");
@@ -244,7 +258,7 @@ function cacheKeyGrant(policy: CachedPolicy, cacheKey: string, grant: KeyGrant |
   checkedKeys.add(cacheKey);
 }
 
-/** Texts that are no keys go first: anybody can make as many of them as they like. */
+/** Evicts credentials that are not keys first: anyone can make as many of them as they like. */
 function evictionCandidate(keys: ReadonlyMap<string, KeyGrant | null>): string {
   for (const [cacheKey, grant] of keys) if (grant === null) return cacheKey;
   const [oldest = ""] = keys.keys();
@@ -256,7 +270,7 @@ function cachePolicy(policy: CachedPolicy): void {
   const cost = bytes + endedSessions.bytes + keys.size * KEY_BYTES;
   cachedBytes += cost - (costs.get(policy.tenant) ?? 0);
   costs.set(policy.tenant, cost);
-  // Deleted first, so that it comes last.
+  // Deleted first, so that the entry moves to the end.
   cache.delete(policy.tenant);
   cache.set(policy.tenant, policy);
   for (const [tenant] of cache) {
@@ -265,13 +279,13 @@ function cachePolicy(policy: CachedPolicy): void {
   }
 }
 
-/** So many characters of JSON more than before are kept of the tenant, beside its policy. */
+/** Adds to the cost of the tenant: this many more characters of JSON are kept beside its policy. */
 export function addTextCost(tenant: string, characters: number): void {
   const policy = cache.get(tenant);
   if (policy) cachePolicy({ ...policy, bytes: policy.bytes + TEXT_FACTOR * characters });
 }
 
-/** What was made of sections that are held no more goes with them. `kept`: as `keptUnder` makes it. */
+/** Drops values that were computed from evicted sections. `storageKey`: as `storageKey()` in tenant-uid.ts makes it. */
 export function clearCatalogMemo(storageKey: string): void {
   const [tenant = ""] = storageKey.split("@");
   cache.get(tenant)?.catalogMemo.clear();

@@ -1,5 +1,5 @@
-// Owns what this isolate has of leased sections: fetched from KV at the first use, kept by hash within a budget of
-// bytes for all tenants, and written by whoever made one. A hash names its content, so what is kept here can never be old.
+// Caches leased sections: read from KV at first use and kept by hash, within one byte budget for all tenants. Also
+// writes sections. A hash names its content, so a cached section is never stale.
 
 import { AppError } from "../../protocol/app-error.ts";
 import { withCleanup } from "../object/tenant-uid.ts";
@@ -19,19 +19,19 @@ import { clearCatalogMemo } from "./policy-cache.ts";
 
 const MAX_BYTES = 62 * 1024 * 1024;
 /**
- * A section takes several times its own bytes, with what is parsed of it and the sources and views that are made of that.
- * Measured: 2.8 times with definitions of 2 KB, about 4 with 1 KB, 7 with 250 bytes; 16 times where all is empty lists, so
- * each object and list counts as `CONTAINER_BYTES` more.
+ * The memory cost of a section is several times its bytes, with the parsed value, sources and views. Measured: 2.8
+ * times with definitions of 2 KB, about 4 with 1 KB, 7 with 250 bytes, 16 with only empty lists. So each object and
+ * list counts `CONTAINER_BYTES` more.
  */
 const COST_FACTOR = 4;
 const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
-/** What one costs beside that: its key, its hash, and the objects that hold it. */
+/** The cost of an entry besides that: its key, its hash and the objects that hold it. */
 const ENTRY_BYTES = 1024;
 const KV_CACHE_SECONDS = 86_400;
-/** How long KV is waited for, and then the authority: all of a tenant's requests wait for its sections. */
+/** How long KV is waited for, and then the tenant object. All requests of a tenant wait for its sections. */
 const TIMEOUT_MS = 2000;
-/** KV takes one write of a key in a second. */
+/** KV accepts one write of a key per second. */
 const RESEND_AFTER_MS = [0, 1100, 1100] as const;
 
 export interface Section {
@@ -40,10 +40,10 @@ export interface Section {
 }
 
 export interface SectionLocation {
-  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  /** The tenant's prefix in the keys of bodies: `storageKey()`. */
   readonly storageKey: string;
   readonly bodies: KVNamespace;
-  /** The tenant's authority. */
+  /** The tenant object. */
   readonly sections: () => RpcClient<SectionMethods>;
 }
 
@@ -56,16 +56,16 @@ interface TenantSections {
   bytes: number;
 }
 
-/** By tenant, as `SectionPlace.kept`. Bound: MAX_BYTES, as ENTRY_BYTES each at least; see `makeRoom`. */
+/** By `SectionLocation.storageKey`. Bound: MAX_BYTES; each section costs ENTRY_BYTES at least. See `evictSections`. */
 const cache = new Map<string, TenantSections>();
 let cachedBytes = 0;
 
-/** The section if this isolate has it: no call is made. `of`: as `SectionPlace.kept`. */
+/** The section, if this isolate has it; makes no call. `storageKey`: as in `SectionLocation`. */
 export function getCachedSection(storageKey: string, hash: string): Section | undefined {
   return cache.get(storageKey)?.byHash.get(hash);
 }
 
-/** Lets go of the tenant's other sections: newer ones took their place. */
+/** Drops the tenant's other sections, which newer ones replaced. */
 export function retainSections(storageKey: string, hashes: Iterable<string>): void {
   const sections = cache.get(storageKey);
   if (!sections) return;
@@ -79,8 +79,8 @@ export function retainSections(storageKey: string, hashes: Iterable<string>): vo
 }
 
 /**
- * undefined: neither KV nor the authority has it, because a newer one took its place. Throws when the authority, which
- * is asked where KV fails, cannot be reached in time.
+ * undefined: neither KV nor the tenant object has the section, because a newer one replaced it. If KV fails, the tenant
+ * object is asked. Throws if it cannot be reached in time.
  */
 export async function loadSection(location: SectionLocation, hash: string): Promise<Section | undefined> {
   const cached = getCachedSection(location.storageKey, hash);
@@ -90,7 +90,7 @@ export async function loadSection(location: SectionLocation, hash: string): Prom
     location.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }),
     TIMEOUT_MS,
   ).catch(() => null);
-  // KV may take a minute to show it everywhere, and what it shows may be another body: the authority has the one.
+  // KV may take a minute to show a write everywhere, and may show another body. The tenant object has the right one.
   const isMatch = stored !== null && (await hashOf(stored)) === hash;
   const body = isMatch ? stored : await withTimeout(location.sections().body(hash), TIMEOUT_MS);
   if (!body) return undefined;
@@ -105,10 +105,10 @@ export interface NewSection extends Pick<SectionBody, "name"> {
 }
 
 /**
- * Writes nothing where the section is as it was, else to KV before it tells the authority, so that whoever learns the hash
- * finds the body; again while an older copy of it is being deleted, some times, and then throws `busy`; `unknownTenant` where
- * the tenant is gone. What KV does not take, because it is away or had the same body within a second, isolates get from the
- * authority until it is written the next time.
+ * Writes a section, unless it is unchanged. KV is written before the tenant object, so that an isolate that learns the
+ * hash finds the body. While an older copy is being deleted, the write is repeated a few times; then it throws `busy`.
+ * Throws `unknownTenant` if the tenant is gone. KV may not take the body, because it is down or had the same key within
+ * a second. Isolates then get the body from the tenant object until the next write.
  */
 export async function writeSection(
   location: SectionLocation,
@@ -117,7 +117,7 @@ export async function writeSection(
   if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
   const hash = await hashOf(body);
   const key = sectionKey(location.storageKey, hash);
-  // Most readings find what the one before found: neither a write of KV nor a body on its way is paid for then.
+  // Most refreshes find no change. The check saves a KV write and the transfer of a body.
   const isCurrent = location.sections().has(name, hash);
   if (await isCurrent.catch(() => false)) return { state: "unchanged" };
   const section = { name, hash, body: new Uint8Array(body).buffer };
@@ -145,7 +145,7 @@ async function hashOf(body: BufferSource): Promise<string> {
 
 function costOf(bytes: Uint8Array): number {
   let containers = 0;
-  // Those in strings too: they are few, and to know takes longer.
+  // Also counts braces inside strings: they are few, and parsing to exclude them takes longer.
   for (let at = 0; at < bytes.length; at += 1) {
     if (bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY) containers += 1;
   }
@@ -167,9 +167,9 @@ function cacheSection(storageKey: string, section: CachedSection): void {
 }
 
 /**
- * Drops tenants by chance, each byte of memory as likely as another: where more tenants are called in turn than fit, the one
- * that was not called for longest is the very next one, and dropping that one would serve nobody from memory. Large tenants
- * go rather than small ones, and never the one that is loaded.
+ * Evicts tenants at random, weighted by bytes. If more tenants are called in turn than fit, the least recently used one
+ * is the very next one, and LRU would never hit. Large tenants go before small ones. The tenant that is being loaded
+ * stays.
  */
 function evictSections(storageKey: string): void {
   while (cachedBytes > MAX_BYTES && cache.size > 1) {

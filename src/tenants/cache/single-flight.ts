@@ -1,42 +1,46 @@
-// Requests of an isolate that need the same answer share one call for it. The promise of another invocation settles only as long as that
-// one lives: each waiter has a timer of its own, and then a call of its own.
+// Concurrent requests of an isolate share one call for the same answer. A promise of another invocation settles only
+// while that invocation lives. So each waiter has its own timer, and then makes its own call.
 
 /**
- * How long a waiter leaves it to another invocation before it calls itself: the platform may drop an invocation in the
- * middle of its call, and then nothing settles.
+ * How long a waiter relies on another invocation before it makes its own call. The platform may drop an invocation in
+ * the middle of its call, and then the promise never settles.
  */
 const PATIENCE_MS = 1000;
 
 interface Call<T> {
   readonly answer: Promise<T>;
-  /** Set by the request that made it. A rejection without this is the platform's: that request has ended, and the answer is unknown. */
+  /**
+   * Set by the request that made the call. A rejection without this flag is the platform's: that request ended, and the
+   * outcome is unknown.
+   */
   hasFailed: boolean;
 }
 
-/** Calls for one answer: the first, and those that were made in its place. */
+/** The calls for one answer: the first, and those made in its place. */
 type Flight<T> = Call<T>[];
 
-/** The calls for one thing. */
 export class SingleFlight<T> {
   #flight: Flight<T> | undefined;
-  /** Without a call yet: what waits for the one under way to be over. */
+  /** A flight without a call yet. It waits for the current one to finish. */
   #next: Flight<T> | undefined;
 
   get isRunning(): boolean {
     return this.#flight !== undefined;
   }
 
-  /** Shares the call under way, or makes it. Rejects as the call does, which has to settle as long as its invocation lives. */
+  /**
+   * Joins the current call, or starts one. Rejects as the call does. The call must settle while its invocation lives.
+   */
   run(call: () => Promise<T>): Promise<T> {
     return this.#flight ? this.#join(this.#flight, call) : this.#begin([], call);
   }
 
-  /** Shares only a call that begins from now on: one under way may have been answered before the request came. */
+  /** Joins only a call that starts from now on: the current one may have been answered before this request arrived. */
   async runNext(call: () => Promise<T>): Promise<T> {
     const before = this.#flight;
     if (!before) return this.run(call);
     const next = (this.#next ??= []);
-    // Whoever shares that call hears of its failure.
+    // The requests that share that call get its error.
     await outcomeOf(before).catch(() => {});
     return next.length === 0 ? this.#begin(next, call) : this.#join(next, call);
   }
@@ -56,17 +60,17 @@ export class SingleFlight<T> {
     }
   }
 
-  /** The first call of the flight to settle counts. */
+  /** The first call of the flight to settle decides. */
   async #call(flight: Flight<T>, call: () => Promise<T>): Promise<T> {
     const mine: Call<T> = { answer: call(), hasFailed: false };
-    // The first handler of the promise, so it runs before those of the waiters.
+    // This is the promise's first handler, so it runs before those of the waiters.
     mine.answer.catch(() => {
       mine.hasFailed = true;
     });
     flight.push(mine);
     try {
       for (;;) {
-        // Also those that began later: this one may hang.
+        // Includes calls that started later: this one may hang.
         const outcome = await outcomeOf(flight);
         if (outcome) return outcome.value;
       }
@@ -80,7 +84,7 @@ interface Outcome<T> {
   readonly value: T;
 }
 
-/** undefined: there is no answer yet, or never. Rejects as the first call that fails. */
+/** undefined: there is no answer yet, or there will be none. Rejects as the first call that fails. */
 async function outcomeOf<T>(flight: Flight<T>): Promise<Outcome<T> | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -1,5 +1,5 @@
-// Owns a tenant's secrets as an isolate has them: asked of the authority when a tool first wants one, kept sealed
-// beside the policy while its version is leased, and opened for the one who asks. Refuses to keep one open.
+// Reads a tenant's secrets: fetched from the tenant object at first use, cached sealed beside the policy, and unsealed
+// for each read. An unsealed secret is never cached.
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { getSecretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
@@ -9,10 +9,10 @@ import { policyRpc } from "../object/policy-rpc.ts";
 import { createRpcClient } from "../object/store.ts";
 import type { TenantStub } from "../object/tenant-uid.ts";
 
-/** Names may come from a tool's arguments, so only so many are remembered. */
+/** Tool arguments may supply names, so the number of cached names is bounded. */
 const MAX_CACHED = 1000;
 
-/** What a secret is bound to when it is sealed: it cannot be opened for another tenant or under another name. */
+/** Binds a sealed secret to its tenant and name: it cannot be unsealed under others. */
 function purposeOf(tenant: string, name: string): string {
   return `secret ${tenant} ${name}`;
 }
@@ -27,13 +27,16 @@ export interface SecretContext {
   readonly stub: () => TenantStub;
 }
 
-/** undefined: the tenant has none of this name, or the Worker has no key. Throws where the Worker has another key. */
+/**
+ * undefined: the tenant has no such secret, or the Worker has no SECRETS_KEY. Throws if the secret was sealed under
+ * another key.
+ */
 export function readSecret(context: SecretContext, name: string): Promise<string | undefined> {
   const { env, snapshot } = context;
   return unsealSecret({ env, tenant: snapshot.tenant, name }, () => getSealedSecret(context, name));
 }
 
-/** As `readSecret`, for who has no snapshot. `sealed`: asked where the Worker has a key. */
+/** Like `readSecret`, without a cached policy. `getSealed` is called only if the Worker has a key. */
 export async function unsealSecret(
   { env, tenant, name }: { readonly env: SecretsKeyEnv; readonly tenant: string; readonly name: string },
   getSealed: () => Promise<string | null>,
@@ -48,7 +51,9 @@ export async function unsealSecret(
   return value;
 }
 
-/** May be kept in `derived`: every write of a secret makes a new version of the policy, which begins without it. */
+/**
+ * Safe to cache in `memo`: every write of a secret makes a new version of the policy, which starts with an empty memo.
+ */
 async function getSealedSecret({ snapshot, stub }: SecretContext, name: string): Promise<string | null> {
   const { memo } = snapshot;
   const key = `secret ${name}`;

@@ -1,12 +1,12 @@
-// Owns how long an object or KV is waited for. The platform may take a call and answer it never, or half a minute later,
-// when whoever asked has gone. Refuses to take the call back: it may have been done, or be done yet.
+// Limits how long an object or KV is waited for. The platform may answer a call never, or half a minute late. The call
+// is not undone: it may have been executed, or still be.
 
 import { AppError } from "../../protocol/app-error.ts";
 
 const TIMEOUT_MS = 5000;
 const RETRY_AFTER_S = 2;
 
-/** Rejects when there is no answer by then; `who` did not give it. */
+/** Rejects after `milliseconds`. `callee` is named in the error. */
 export async function withTimeout<T>(work: Promise<T>, milliseconds = TIMEOUT_MS, callee = "it"): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
@@ -19,7 +19,7 @@ export async function withTimeout<T>(work: Promise<T>, milliseconds = TIMEOUT_MS
   }
 }
 
-/** The same for what may be asked for again: whatever fails there is `busy`, which says so. */
+/** Like `withTimeout`, for work that can be repeated: every failure becomes `busy`, which tells the client to retry. */
 export async function withTimeoutOrBusy<T>(work: Promise<T>, milliseconds?: number): Promise<T> {
   try {
     return await withTimeout(work, milliseconds);

@@ -1,5 +1,6 @@
-// A shard of the directory: which tenants and hostnames exist. An isolate asks about names that it does not know; the admin API
-// enters them, lists them and takes them out. What KV keeps of it follows, in steps that are repeated until they are done.
+// A shard of the directory: which tenants and hostnames exist. Isolates look up names that they do not know; the admin
+// API adds, lists and removes entries. KV copies of the placements follow, in steps that are repeated until they are
+// done.
 
 import { DurableObject } from "cloudflare:workers";
 import { logError } from "../../telemetry/error-line.ts";
@@ -16,7 +17,7 @@ export interface DirectoryEntry extends Placement {
   readonly id: string;
   readonly created: TenantUid;
   readonly state: "active" | "deleting";
-  /** As the tenant's own object last said, some moments ago; for lists. */
+  /** The last value that the tenant object reported, which may be some moments old. For lists only. */
   readonly isSuspended: boolean;
 }
 
@@ -34,22 +35,22 @@ export interface DirectoryRow {
   region: string | null;
 }
 
-/** A tenant as it is entered; `created` null: in code, so it is not. */
+/** A tenant as the directory has it. `created` null: a tenant in code, which has no entry. */
 export interface DirectoryRef {
   readonly id: string;
   readonly created: TenantUid | null;
 }
 
-/** "kept": it was the tenant's already. "gone": there is no such tenant any more. */
+/** "kept": the hostname was the tenant's already. "gone": the tenant does not exist any more. */
 export type ClaimResult = "claimed" | "kept" | "taken" | "gone";
 
-/** Who has a hostname; `basis`: of the newest write that wanted it, the revision that it was to replace. */
+/** The owner of a hostname. `basis`: the newest of the revisions that writes with this hostname were to replace. */
 export interface HostnameClaim {
   readonly tenant: string;
-  /** "": of one in code. */
+  /** "": a tenant in code. */
   readonly created: TenantUid;
   readonly basis: number;
-  /** Since when nobody claimed it, in milliseconds. */
+  /** How long ago the last claim was, in milliseconds. */
   readonly age: number;
 }
 
@@ -64,10 +65,9 @@ interface ShardEnv {
 
 /** A page of the admin API, and one more. */
 const MAX_PAGE = 1001;
-/** How many values the alarm writes to KV, which takes a thousand in one invocation. */
+/** How many values the alarm writes to KV. KV accepts a thousand operations in one invocation. */
 const PLACEMENT_BATCH = 100;
 const RETRY_MS = 10_000;
-/** More than any revision. */
 const ANY_REVISION = Number.MAX_SAFE_INTEGER;
 const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
 
@@ -77,7 +77,7 @@ export class DirectoryObject extends DurableObject {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
     this.sql = ctx.storage.sql;
-    // One that is only asked whether it answers stores nothing.
+    // An object that only answers readiness checks stores nothing.
     if (ctx.id.name?.startsWith(SHARD_PREFIX)) void ctx.blockConcurrencyWhile(() => this.#open());
   }
 
@@ -89,11 +89,11 @@ export class DirectoryObject extends DurableObject {
     this.ctx.storage.transactionSync(() => {
       migrate(this.sql, [DIRECTORY_SCHEMA]);
     });
-    // What was left undone is done soon.
+    // Finishes work that an earlier instance left undone.
     if (this.#hasUnplaced()) await this.#scheduleAlarm();
   }
 
-  /** Throws where no migration gave the class SQLite. */
+  /** Throws if no migration gave the class SQLite. */
   async ready(): Promise<void> {
     this.sql.exec("SELECT 1");
   }
@@ -108,13 +108,13 @@ export class DirectoryObject extends DurableObject {
     return rows.toArray()[0]?.tenant ?? null;
   }
 
-  /** Notes a tenant in code, which nothing else lists. Gives the blocks that hold for it from now on. */
+  /** Adds a tenant in code, which no other list contains. Returns the blocks that apply to it from now on. */
   async declare(id: string): Promise<BlockList> {
     this.sql.exec("INSERT OR IGNORE INTO declared (id) VALUES (?)", id);
     return this.#blocks();
   }
 
-  /** Of the platform's object, before any tenant has it. Gives the version that is kept. */
+  /** Stores the platform object's block list before any tenant has it. Returns the version that is stored. */
   async setBlocks({ version, blocks }: BlockList): Promise<number> {
     const list = JSON.stringify(blocks);
     this.sql.exec("UPDATE blocks SET version = ?1, list = ?2 WHERE version < ?1", version, list);
@@ -128,7 +128,7 @@ export class DirectoryObject extends DurableObject {
     return { version, blocks: JSON.parse(list) as BlockedTool[] };
   }
 
-  /** Ids of such tenants after `after`, in order. */
+  /** Ids of tenants in code after `after`, in order. */
   async listDeclared(after: string | null, limit: number): Promise<readonly string[]> {
     return this.sql
       .exec<{ id: string }>(
@@ -140,12 +140,12 @@ export class DirectoryObject extends DurableObject {
       .map(({ id }) => id);
   }
 
-  /** Whether such a tenant was ever asked for. */
+  /** Whether a tenant in code of this id was ever requested. */
   async isDeclared(id: string): Promise<boolean> {
     return this.sql.exec("SELECT 1 FROM declared WHERE id = ?", id).toArray().length > 0;
   }
 
-  /** Which of these ids are tenants that were made, and which ones the author's function was asked for and declares. */
+  /** Splits these ids into created tenants, and tenants in code that were requested. */
   async findTenants(ids: readonly string[]): Promise<KnownTenants> {
     const where = "WHERE id IN (SELECT value FROM json_each(?))";
     const list = JSON.stringify(ids);
@@ -154,7 +154,9 @@ export class DirectoryObject extends DurableObject {
     return { entries: entries.map(directoryEntryOf), declared: declared.map(({ id }) => id) };
   }
 
-  /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */
+  /**
+   * Ends a tenant in code: from now on it is a tenant that is being deleted, whatever the author's function returns.
+   */
   async endDeclared(id: string, created: TenantUid): Promise<DirectoryEntry> {
     this.sql.exec("DELETE FROM declared WHERE id = ?", id);
     this.sql.exec("INSERT OR IGNORE INTO tenants (id, created, state) VALUES (?, ?, 'deleting')", id, created);
@@ -162,8 +164,8 @@ export class DirectoryObject extends DurableObject {
   }
 
   /**
-   * Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id, and the
-   * blocks that hold for it from now on.
+   * Adds a tenant, unless its id is taken. This decides the tenant's uid. Returns the entry of the id, and the blocks
+   * that apply from now on.
    */
   async add(
     id: string,
@@ -182,12 +184,12 @@ export class DirectoryObject extends DurableObject {
     return { ...entry, blocks };
   }
 
-  /** A tenant ends: it is not served from now on, and its name is not free yet. */
+  /** Marks a tenant as ending: it is not served from now on, and its name is not free yet. */
   async markDeleting({ id, created }: DirectoryRef): Promise<void> {
     this.sql.exec("UPDATE tenants SET state = 'deleting' WHERE id = ? AND created = ?", id, created);
   }
 
-  /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
+  /** For lists only: the tenant object decides. An update with a lower version than the stored one is ignored. */
   async setSuspended({ id, created }: DirectoryRef, suspended: number, version: number): Promise<void> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
     if (row?.created !== created) return;
@@ -195,24 +197,24 @@ export class DirectoryObject extends DurableObject {
     this.sql.exec(set, suspended, version, id, version);
   }
 
-  /** The entry goes last: what was cut off is there to be repeated. */
+  /** The entry is deleted last, so that an interrupted removal can be repeated. */
   async remove(ref: DirectoryRef): Promise<void> {
     const { id, created } = ref;
     if (!this.#hasTenant(ref)) return;
     const { BODIES } = this.#bindings;
-    // Where it was made within the same second, KV refuses the deletion once.
+    // If the placement was written within the same second, KV refuses the deletion once.
     await retryKvWrite(() => BODIES.delete(placementKey(id)));
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
   }
 
-  /** Whether there is such a tenant, and none that is being deleted. */
+  /** Whether the tenant exists and is not being deleted. */
   async isActive(ref: DirectoryRef): Promise<boolean> {
     return this.#hasTenant(ref, "AND state = 'active'");
   }
 
   /**
-   * A hostname's shard decides whose it is; another one knows whether the tenant is still there. `basis`: the revision that
-   * the write replaces which names it; while that one may still be written, the hostname is not given back.
+   * The hostname's shard decides the owner; the tenant's shard knows whether the tenant still exists. `basis`: the
+   * revision that the document write replaces. While that write may still happen, the hostname is not released.
    */
   async claimHostname(hostname: string, ref: DirectoryRef, basis = 0): Promise<ClaimResult> {
     const uid = ref.created ?? "";
@@ -226,7 +228,7 @@ export class DirectoryObject extends DurableObject {
       this.sql.exec(update, basis, Date.now(), hostname);
       return "kept";
     }
-    // An earlier tenant of the name has it, or a later one.
+    // An earlier or a later tenant of the same name has the hostname.
     if (owner && !(await this.#isTenantActive(ref))) return "gone";
     const set = "created = excluded.created, basis = excluded.basis, open = 1, claimed = excluded.claimed";
     const claim = `INSERT INTO hostnames (hostname, tenant, created, basis, open, claimed) VALUES (?, ?, ?, ?, 1, ?)
@@ -238,8 +240,8 @@ export class DirectoryObject extends DurableObject {
   }
 
   /**
-   * Unless a write may still come that names it. `revision`: one of the tenant's document that does not; absent: the tenant has
-   * come to its end. `withdrawn`: what a claim rested on that nothing comes of.
+   * Releases a hostname, unless a pending write may still name it. `revision`: a revision of the tenant's document that
+   * does not name it; absent: the tenant has ended. `withdrawn`: the basis of a claim whose write will not happen.
    */
   async releaseHostname(
     hostname: string,
@@ -275,32 +277,35 @@ export class DirectoryObject extends DurableObject {
       .map(directoryEntryOf);
   }
 
-  /** Nothing is thrown: the runtime gives up an alarm that fails too often. */
+  /** Nothing is thrown, because the runtime drops an alarm that fails too often. */
   override async alarm(): Promise<void> {
     try {
       await this.#writePlacements();
       if (this.#hasUnplaced()) await this.#scheduleAlarm();
     } catch (error) {
-      // No author's hook is known here, so what failed is found in the Worker's logs.
+      // The author's error hook is not known here, so the error goes to the Worker's log.
       logError(error, { method: "alarm directory" });
       await this.#scheduleAlarm(RETRY_MS);
     }
   }
 
-  /** What was claimed is given back where the tenant has ended meanwhile; not where nobody knows: others may rest on it. */
+  /**
+   * Releases a new claim if the tenant ended meanwhile. If that cannot be known, the claim stays: other claims may rest
+   * on it.
+   */
   async #confirmClaim(hostname: string, ref: DirectoryRef): Promise<ClaimResult> {
     if (await this.#isTenantActive(ref)) return "claimed";
     await this.releaseHostname(hostname, ref);
     return "gone";
   }
 
-  /** A tenant in code is not entered here. */
+  /** A tenant in code has no entry, so it counts as active. */
   async #isTenantActive(ref: DirectoryRef): Promise<boolean> {
     if (ref.created === null) return true;
     return shardFor(namespaceOf<DirectoryObject>(this.env, "DirectoryObject"), ref.id).isActive(ref);
   }
 
-  /** At once, or after this time unless it is to ring before. */
+  /** Sets the alarm for now, or for `afterMs` later unless an alarm is set already. */
   async #scheduleAlarm(afterMs = 0): Promise<void> {
     const { storage } = this.ctx;
     if (afterMs === 0 || (await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + afterMs);
@@ -316,7 +321,7 @@ export class DirectoryObject extends DurableObject {
     return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0;
   }
 
-  /** Writes the placements that KV does not have, some of them. */
+  /** Writes some of the placements that KV does not have. */
   async #writePlacements(): Promise<void> {
     const { BODIES } = this.#bindings;
     const rows = this.sql.exec<DirectoryRow>(`SELECT * ${UNPLACED} LIMIT ?`, PLACEMENT_BATCH).toArray();
@@ -325,7 +330,7 @@ export class DirectoryObject extends DurableObject {
         const { id, created, jurisdiction, region } = row;
         await BODIES.put(placementKey(id), JSON.stringify({ created, jurisdiction, region }));
         this.sql.exec("UPDATE tenants SET placed = 1 WHERE id = ? AND created = ?", id, created);
-        // It ends meanwhile: what deleted the value may have come before.
+        // The tenant ended meanwhile: the deletion of the value may have come before this write.
         if (!this.#hasTenant({ id, created }, "AND state = 'active'"))
           await retryKvWrite(() => BODIES.delete(placementKey(id)));
       }),
@@ -333,7 +338,10 @@ export class DirectoryObject extends DurableObject {
   }
 }
 
-/** Methods that change nothing, or the same once more: they are called again where the platform says that the first call was lost. */
+/**
+ * Methods that change nothing, or whose repetition has the same result. They are called again if the platform says that
+ * the first call was lost.
+ */
 export const idempotentMethods: ReadonlySet<keyof DirectoryObject> = new Set([
   "lookup",
   "lookupHostname",

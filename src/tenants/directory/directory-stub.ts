@@ -1,10 +1,10 @@
-// The objects that are the directory. Apart from directory.ts, which looks at what an isolate holds of tenants.
+// Stubs of the directory's objects. Separate from directory.ts, which reads the isolate's policy cache.
 
 import type { DirectoryObject } from "./directory-object.ts";
 import { namespaceOf } from "./namespaces.ts";
 import { shardAt, shardFor, SHARD_COUNT } from "./shards.ts";
 
-/** The shard that has a tenant's id, or a hostname. */
+/** The shard of a tenant's id or a hostname. */
 export function directoryOf(env: object, name: string): DurableObjectStub<DirectoryObject> {
   return shardFor(namespaceOf<DirectoryObject>(env, "DirectoryObject"), name);
 }

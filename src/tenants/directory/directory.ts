@@ -1,6 +1,6 @@
-// Owns asking whether a name or a hostname is a tenant's: KV, which has where each tenant was placed, then the shard of the
-// directory that decides. An unknown name, and any hostname, is remembered for a moment. Refuses to wake a tenant. Nobody need
-// ask about names in code, and about tenants that this isolate holds.
+// Looks up whether a name or a hostname belongs to a tenant: first in KV, which has each tenant's placement, then in
+// the directory shard, which decides. An unknown name, and any hostname, is cached for a moment. A lookup never wakes a
+// tenant object. Names in code and cached tenants need no lookup.
 
 import { retryIfIdempotent } from "../cache/retry-if-idempotent.ts";
 import { withTimeout } from "../cache/with-timeout.ts";
@@ -14,26 +14,29 @@ export interface DirectoryEnv extends ObjectBindings {
   readonly BODIES: KVNamespace;
 }
 
-/** Who gets a name, or a hostname, just after an isolate was asked for it may be unknown to that isolate for this long. */
+/** How long an isolate may not know a new name or hostname that it looked up just before. */
 export const NAME_TTL_MS = 2000;
 const MAX_NAMES = 10_000;
-/** KV that takes longer costs more than asking the directory. */
+/** A slower KV read costs more than asking the directory. */
 const KV_TIMEOUT_MS = 1000;
 
-/** Until when a name is unknown. Bound: MAX_UNKNOWN, then all are forgotten; an id has 40 characters at most. */
+/** Until when a name is unknown. Bound: MAX_NAMES, then all are forgotten; an id has 40 characters at most. */
 const unknownNames = new Map<string, number>();
 
-/** Where a tenant is that has the name, or had it a moment ago: its own object says which. null: ask the directory. */
+/**
+ * The placement of a tenant that has the name, or had it a moment ago; the tenant object knows which. null: ask the
+ * directory.
+ */
 export async function findPlacement({ BODIES }: DirectoryEnv, id: string): Promise<Placement | null> {
-  // Where KV is away, the directory knows it, too.
+  // If KV is down, the directory has the answer.
   return withTimeout(BODIES.get<Placement>(placementKey(id), "json"), KV_TIMEOUT_MS).catch(() => null);
 }
 
 export interface NameLookup {
   readonly entry: Placement | null;
-  /** The directory was not asked: it said a moment ago that nobody has the name. */
+  /** The directory was not asked: a moment ago it answered that no tenant has the name. */
   readonly isCached?: boolean;
-  /** A tenant of the name is being deleted, so nobody has it now. */
+  /** A tenant of the name is being deleted, so no tenant has it now. */
   readonly isDeleting?: boolean;
 }
 
@@ -49,16 +52,16 @@ export async function lookupTenant(env: DirectoryEnv, id: string): Promise<NameL
   return { entry: null, isDeleting: entry !== null };
 }
 
-/** The same, and KV is asked before. What it says may be of a tenant that has ended: the lease decides. */
+/** Like `lookupTenant`, but asks KV first. KV's answer may belong to a tenant that has ended; the lease decides. */
 export async function lookupPlacedTenant(env: DirectoryEnv, id: string): Promise<NameLookup> {
   const entry = unknownNames.has(id) ? null : await findPlacement(env, id);
   return entry ? { entry } : lookupTenant(env, id);
 }
 
-/** Bound: MAX_UNKNOWN, then all are forgotten. */
+/** Bound: MAX_NAMES, then all are forgotten. */
 const hostnames = new Map<string, { readonly until: number; readonly tenant: string | null }>();
 
-/** The id of the tenant that a custom hostname belongs to, or null; either is remembered for a moment. */
+/** The id of the tenant that owns a custom hostname, or null. Either answer is cached for a moment. */
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const cached = hostnames.get(hostname);
   if (cached && (isUnexpired(cached.until, NAME_TTL_MS, Date.now()) || isLeasedTo(cached.tenant, hostname)))
@@ -70,12 +73,12 @@ export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Pro
   return tenant;
 }
 
-/** Who takes a hostname from a tenant waits until no lease names it any more. */
+/** A move of a hostname to another tenant waits until no lease names it any more. */
 function isLeasedTo(tenant: string | null, hostname: string): boolean {
   return tenant !== null && getFreshPolicy(tenant)?.policy.document.hostnames?.includes(hostname) === true;
 }
 
-/** Forgets what this isolate remembers of a tenant's id or a hostname that it has just added or removed. */
+/** Forgets a tenant's id or a hostname that this isolate has just added or removed. */
 export function forgetName(name: string): void {
   unknownNames.delete(name);
   hostnames.delete(name);

@@ -1,5 +1,6 @@
-// The namespaces of the Worker's own Durable Objects. The platform gives those of all exported classes, so a wrangler.toml binds
-// none. A binding with the name of the class goes first: a Worker whose objects are another script's needs it.
+// The namespaces of the Worker's own Durable Objects. The platform provides them for all exported classes, so
+// wrangler.toml needs no bindings. A binding with the name of the class takes precedence: a Worker whose objects live
+// in another script needs it.
 
 import { exports } from "cloudflare:workers";
 
@@ -17,7 +18,7 @@ export type ObjectClass = (typeof CLASSES)[number];
 
 export type ObjectBindings = { readonly [name in ObjectClass]?: DurableObjectNamespace };
 
-/** Call it in a request or an object: while modules are evaluated the platform gives no namespaces. */
+/** Call this in a request or an object: the platform provides no namespaces while modules are evaluated. */
 export function namespaceOf<T extends Rpc.DurableObjectBranded | undefined = undefined>(
   env: unknown,
   name: ObjectClass,
@@ -30,12 +31,12 @@ export function hasNamespace(env: unknown, name: ObjectClass): boolean {
   return typeof (findNamespace(env, name) as Partial<DurableObjectNamespace> | undefined)?.getByName === "function";
 }
 
-/** What the Worker exports and no migration names has no namespace, but something else of the name. */
+/** If no migration names an exported class, the platform provides something else under its name. */
 export function isExported(name: ObjectClass): boolean {
   return getExportedClasses()[name] !== undefined;
 }
 
-/** The bindings, with every namespace that the Worker has. */
+/** The bindings, plus every namespace that the Worker has. */
 export function withNamespaces<Bindings extends object>(env: Bindings): Bindings {
   const namespaces = CLASSES.filter((name) => hasNamespace(env, name)).map((name) => [name, findNamespace(env, name)]);
   return { ...env, ...Object.fromEntries(namespaces) };
@@ -49,7 +50,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 let exportedClasses: Members = {};
 
-/** Kept, because they stay the same and each look at `exports` takes half a microsecond. */
+/** Cached, because they never change and each access to `exports` takes half a microsecond. */
 function getExportedClasses(): Members {
   if (Object.keys(exportedClasses).length > 0) return exportedClasses;
   const all = exports as unknown as Members;

@@ -1,24 +1,26 @@
-// Owns which Durable Object of a binding is a tenant's: its name, and where it was placed when it was made.
+// The Durable Objects of a tenant: their names, and where they were placed at creation.
 
 import { createTenantStub, type TenantUid, type TenantStub } from "../object/tenant-uid.ts";
 
-/** Another jurisdiction is another object. The region only says where an object is made, when it is first asked for. */
+/**
+ * Another jurisdiction means another object. The region is only a hint for where an object is created at its first use.
+ */
 export interface Placement {
   readonly jurisdiction: string | null;
   readonly region: string | null;
-  /** As the directory entered the tenant; absent for one in code. */
+  /** The uid in the directory; absent for a tenant in code. */
   readonly created?: TenantUid;
 }
 
-/** The placement of tenants in code, and of those that asked for none. */
+/** The placement of tenants in code, and of tenants that requested none. */
 export const DEFAULT_PLACEMENT: Placement = { jurisdiction: null, region: null };
 
-/** Where KV has the placement of a tenant that the directory knows: it is read in the place of the directory. */
+/** The KV key of a tenant's placement. Isolates read it instead of the directory. */
 export function placementKey(id: string): string {
   return `placement/${id}`;
 }
 
-/** The objects of a binding in this jurisdiction. Throws where the platform does not have it. */
+/** The objects of a binding in this jurisdiction. Throws if the platform does not have it. */
 export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   objects: DurableObjectNamespace<T>,
   jurisdiction: string | null,
@@ -26,14 +28,14 @@ export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === null ? objects : objects.jurisdiction(jurisdiction as DurableObjectJurisdiction);
 }
 
-/** A tenant, as its objects are asked for it. */
+/** The parts of a tenant's identity that calls to its objects need. */
 export interface TenantRef {
   readonly id: string;
   readonly placement: Placement;
   readonly uid: TenantUid;
 }
 
-/** One of the tenant's objects, by its name among those of the binding. */
+/** One of the tenant's objects, by its name in the binding. */
 export function tenantObjectOf(
   objects: DurableObjectNamespace,
   name: string,

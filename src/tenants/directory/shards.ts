@@ -1,10 +1,8 @@
-// Owns which objects are the directory: as many as share the names. No tenant's object is named here.
-
 import { shardOf } from "./shard.ts";
 
-/** How many objects share the names. Never changed: a name would be looked for where it is not. */
+/** Never change this: a name would be looked up in another object than the one that has it. */
 export const SHARD_COUNT = 16;
-/** With its number, the name of one. */
+/** The prefix of an object's name, before its number. */
 export const SHARD_PREFIX = "names-";
 
 export function shardAt<T extends Rpc.DurableObjectBranded>(
@@ -14,7 +12,7 @@ export function shardAt<T extends Rpc.DurableObjectBranded>(
   return objects.getByName(`${SHARD_PREFIX}${at}`);
 }
 
-/** The one that has a tenant's id, or a hostname. */
+/** The shard of a tenant's id or a hostname. */
 export function shardFor<T extends Rpc.DurableObjectBranded>(
   objects: DurableObjectNamespace<T>,
   name: string,

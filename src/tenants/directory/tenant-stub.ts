@@ -1,4 +1,4 @@
-// The authority of a tenant. Apart from placement.ts, which code in Node imports: there the platform's modules are not.
+// Separate from placement.ts, which code in Node imports: Node does not have the platform's modules.
 
 import type { TenantStub } from "../object/tenant-uid.ts";
 import { namespaceOf } from "./namespaces.ts";

@@ -1,18 +1,18 @@
-// Owns which hostnames are the Worker's and never a tenant's: whoever could give one away would take the admin API and
-// every tenant's path from all who come by that name.
+// Hostnames that belong to the Worker and never to a tenant. A tenant with such a hostname would capture the admin API
+// and every tenant's path for all callers who use that name.
 
 export interface HostVars {
-  /** The domain under which each tenant has a hostname, such as `mcp.example.com`; unset: none do. */
+  /** The domain under which each tenant has a hostname, such as `mcp.example.com`. Unset: tenants have none. */
   readonly TENANT_HOST?: string;
 }
 
-/** The id in a hostname that a tenant has by its id; undefined: it is none. */
+/** The tenant id in a hostname under `TENANT_HOST`; undefined: the hostname is not one. */
 export function tenantIdInHostname(hostname: string, { TENANT_HOST }: HostVars): string | undefined {
   if (!TENANT_HOST || !hostname.endsWith(`.${TENANT_HOST}`)) return undefined;
   return hostname.slice(0, -TENANT_HOST.length - 1);
 }
 
-/** Names of this machine, addresses, and what Cloudflare gives each Worker: no customer can own one. */
+/** Names of this machine, addresses, and the names that Cloudflare gives each Worker. No customer can own one. */
 const NEVER_OWNED = /(?:^|\.)(?:localhost|localdomain|workers\.dev)$|^[\d.]+$|^\[/;
 
 export function isWorkerHostname(hostname: string, { TENANT_HOST }: HostVars): boolean {

@@ -1,5 +1,5 @@
-// Owns holding the profiles and scopes that an author writes in code against the rules of documents. Refuses what the admin API
-// would refuse, with a TypeError that names the member.
+// Checks profiles and scopes that an author writes in code against the rules of the admin API. Throws a TypeError that
+// names the member.
 
 import { charactersOf } from "../../protocol/characters.ts";
 import { assertMemberTypes, assertKnownKeys, integerRangeError } from "../../protocol/members.ts";
@@ -35,7 +35,7 @@ function checkNamedPatterns(path: string, patterns: NamedPatterns = {}, renames:
   checkPatternList(`${path}.allow`, allow);
   checkPatternList(`${path}.deny`, deny);
   for (const [renamePath, tool, renaming] of entriesOf(`${path}.rename`, rename, Infinity)) {
-    // As the admin API has it.
+    // The same texts and bounds as in the admin API.
     checkTexts(renamePath, renaming, "name title description", "description");
     assertRule(RENAMED.test(tool), renamePath, `what is renamed has ${RENAMED_RULE}`);
     assertRule(
@@ -77,7 +77,7 @@ function entriesOf<T>(
   return entries.map(([name, value]) => [`${at}.${name}`, name, value]);
 }
 
-/** `known`: its members; `long`: the one with more room. */
+/** `known`: the members that the type has. `long`: the text that may have `BOUNDS.longText` characters. */
 function checkTexts(at: string, members: object, known: string, long?: string): void {
   assertMemberTypes(at, members, known);
   for (const name of ["title", "description", "instructions"]) {

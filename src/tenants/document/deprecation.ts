@@ -1,15 +1,15 @@
-// Owns which names a change of a document replaces by others, and until when they can still be called: clients keep the
-// list they once read. A name without a successor was taken away, and that is in force when it is acknowledged. Pure.
+// Finds the names that a document change replaces, and until when clients can still call them: clients keep the list
+// that they once read. A name without a successor was removed, and a removal is in effect when it is acknowledged.
 
 import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
 import type { DeprecatedName } from "../object/policy-records.ts";
 import { isVisible } from "./visibility.ts";
 
-/** The names of what a tenant's sources offer, as the sources call it. */
+/** The names of everything that a tenant's sources offer, as the sources spell them. */
 export interface CatalogNames {
   readonly tools: readonly string[];
   readonly prompts: readonly string[];
-  /** By the name under which it is listed, of what clients would refuse under its own. */
+  /** The listed name by the source's name. Only for names that clients would refuse. */
   readonly listed?: ReadonlyMap<string, string>;
   /** Tools that exist only while the document or the profile switches search on. */
   readonly search: readonly string[];
@@ -19,7 +19,7 @@ const DAY = 86_400_000;
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Both documents are whole: what lies under them is merged in. `now` and `until` are milliseconds since the epoch. */
+/** Both documents include their base documents. `now` and `until` are milliseconds since the epoch. */
 export function findDeprecatedNames(
   before: TenantDocument,
   after: TenantDocument,
@@ -45,14 +45,16 @@ export function findDeprecatedNames(
   );
 }
 
-/** null for no profile, and the profiles in both documents: one that is gone has no URL at which to call anything. */
+/**
+ * The profiles that are in both documents, and null for no profile. A profile that was removed has no URL for calls.
+ */
 function profilesInBoth(before: TenantDocument, after: TenantDocument): (string | null)[] {
   return [null, ...Object.keys(before.profiles ?? {}).filter((name) => Object.hasOwn(after.profiles ?? {}, name))];
 }
 
 /**
- * What profiles give names to, and the names. Everything else has its own, whatever is hidden: of thousands of tools and
- * hundreds of profiles nobody has to look whether each is seen in each.
+ * The things that profiles rename, and their new names. All other things keep their own name, hidden or not. So
+ * thousands of tools need no check in each of hundreds of profiles.
  */
 export function renamedNames(kind: Kind, profiles: readonly (ProfileDocument | undefined)[]): ReadonlySet<string> {
   const renamings = profiles.flatMap((profile) => Object.entries(profile?.[kind]?.rename ?? {}));
@@ -65,7 +67,7 @@ interface NameQuery {
   readonly names: ReadonlySet<string>;
 }
 
-/** Of `names`, each that is listed with the name that its source gives it, as seen by a principal whom no scopes limit. */
+/** Lists each of `names` that a principal without scopes sees. Maps the listed name to the source's name. */
 function listedNames(
   document: TenantDocument,
   profile: string | null,
@@ -79,7 +81,7 @@ function listedNames(
   return new Map(targets.map((name) => [renamingOf(profileDocument?.[kind], name)?.name ?? name, name]));
 }
 
-/** The source's name of everything that the document could list, before anything is hidden. */
+/** The source's name of everything that the document could list, before visibility is applied. */
 export function targetsOf(
   document: TenantDocument,
   profile: ProfileDocument | undefined,

@@ -1,5 +1,5 @@
-// Owns glob patterns over names: `*` stands for any run of characters, `?` for one. Tenants write both patterns and names, so a
-// pattern is taken apart once, and a list of patterns once for each version of the document that has it.
+// Glob patterns over names: `*` matches any run of characters, `?` matches one. Tenants write both patterns and names.
+// So a pattern is compiled once, and a list of patterns once for each version of its document.
 
 type Matcher = (name: string) => boolean;
 
@@ -7,7 +7,7 @@ export function globMatches(pattern: string, name: string): boolean {
   return matcherOf(pattern)(name);
 }
 
-/** For one pattern and many names. */
+/** Compiles one pattern for many names. */
 export function matcherOf(pattern: string): Matcher {
   if (!isFullGlob(pattern)) {
     const prefix = pattern.slice(0, -1);
@@ -23,7 +23,8 @@ export function matcherOf(pattern: string): Matcher {
     let from = first.length;
     if (last === undefined ? end !== 0 : from > end) return false;
     if (isFirst(name.slice(0, from), 0) < 0 || isLast(name, end) < 0) return false;
-    // What stands between stars is looked for in its order, and as early as can be, which leaves the most to what follows.
+    // The pieces between stars are matched in order, each as early as possible. That leaves the most text for later
+    // pieces.
     return finders.every(([find, length]) => {
       const at = find(name, from);
       from = at + length;
@@ -32,7 +33,10 @@ export function matcherOf(pattern: string): Matcher {
   };
 }
 
-/** Where a piece is first found from a place on; -1: nowhere. By the platform's own search: letter by letter takes long. */
+/**
+ * Finds a piece at or after a position; -1: not found. Uses the platform's own search, because a loop over characters
+ * is slow.
+ */
 function finderOf(piece: string): (name: string, from: number) => number {
   if (!piece.includes("?")) return (name, from) => name.indexOf(piece, from);
   const pattern = new RegExp(piece.replace(/[^?\w]/g, "\\$&").replaceAll("?", "[^]"), "g");
@@ -42,7 +46,10 @@ function finderOf(piece: string): (name: string, from: number) => number {
   };
 }
 
-/** Whether more than a name or its beginning: only these are held against each name one by one. */
+/**
+ * Whether the pattern is more than an exact name or a prefix. Only such patterns are tested against each name one by
+ * one.
+ */
 export function isFullGlob(pattern: string): boolean {
   const wild = pattern.search(/[*?]/);
   return wild >= 0 && (wild < pattern.length - 1 || pattern.endsWith("?"));
@@ -50,7 +57,9 @@ export function isFullGlob(pattern: string): boolean {
 
 const listMatchers = new WeakMap<readonly string[], Matcher>();
 
-/** Without patterns every name matches. The list does not change: what is made of it is kept beside it. */
+/**
+ * Without patterns every name matches. The compiled list is cached under the list itself, so the list must not change.
+ */
 export function matchesAny(name: string, patterns: readonly string[] | undefined): boolean {
   if (patterns === undefined) return true;
   let matches = listMatchers.get(patterns);
@@ -66,7 +75,8 @@ function createListMatcher(patterns: readonly string[]): Matcher {
   const plain = patterns.filter((pattern) => !isFullGlob(pattern));
   const names = new Set(plain.filter((pattern) => !pattern.endsWith("*")));
   const prefixes: string[] = [];
-  // One that begins with another adds nothing, so at most one can begin a name: the last that is not behind it.
+  // A prefix that begins with another prefix adds nothing. So at most one can match: the last that sorts before the
+  // name.
   for (const prefix of plain
     .filter((pattern) => pattern.endsWith("*"))
     .map((pattern) => pattern.slice(0, -1))

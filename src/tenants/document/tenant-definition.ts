@@ -1,4 +1,4 @@
-// Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
+// Tenants that are declared in code. A declaration becomes the base document under the one that operators write.
 
 import {
   MAX_STALENESS_MS,
@@ -20,60 +20,76 @@ import { assertMemberTypes, omitUndefined, integerRangeError } from "../../proto
 import { DEFAULT_MAX_STALENESS_MS } from "../cache/policy-cache.ts";
 import { DEFAULT_PLACEMENT, type Placement } from "../directory/placement.ts";
 
-/** Whether a tenant has a tool, as it is listed. Only `true` says so. It is asked once for each tool and definition. */
+/**
+ * Decides whether a tenant has a tool, given the tool as `tools/list` shows it. Only `true` includes the tool. Called
+ * once for each tool and tenant definition.
+ */
 export type ToolPredicate = (tool: ToolDefinition["wire"]) => boolean;
 
-/** A tenant as the author of a Worker writes it; every member has a default. */
+/** A tenant as the author of a Worker declares it in code. Every member is optional. */
 export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
+  /** The name that people see. */
   readonly title?: string;
+  /** The purpose of the tenant, for people. */
   readonly description?: string;
-  /** The `https` URL of a picture, which clients and the connect page show. */
+  /** The `https` URL of an image. Clients and the connect page show it. */
   readonly icon?: string;
+  /** Instructions that clients pass to the model when they connect. */
   readonly instructions?: string;
+  /** Which credentials callers need. `open` by default; modes other than `open` and `key` require `auth`. */
   readonly mode?: Mode;
-  /** Authorization servers whose tokens are taken, and what everybody sees; it needs the feature `login()`. */
+  /**
+   * The authorization servers whose tokens the tenant accepts, and what anonymous callers see. Requires the feature
+   * `login()`.
+   */
   readonly auth?: AuthDocument;
-  /** Named sets of patterns that limit what a caller sees: those of `auth`, and of keys. */
+  /** Named sets of patterns that limit what a caller sees. `auth` and API keys refer to them. */
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
-  /** By name; each is a selection of the tenant's things, with a URL of its own. */
+  /** Selections of the tenant's tools, prompts and resources, by name. Each profile has its own URL. */
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
-  /** Glob patterns over names (`*` and `?`), or a function; without them the tenant has every tool of the Worker. */
+  /** Glob patterns over tool names (`*` and `?`), or a predicate. By default the tenant has all tools of the Worker. */
   readonly tools?: readonly string[] | ToolPredicate;
+  /** Glob patterns over the names of prompts that are defined in code. By default the tenant has all of them. */
   readonly prompts?: readonly string[];
-  /** Glob patterns over the URIs and URI templates of resources in code. */
+  /**
+   * Glob patterns over the URIs and URI templates of resources that are defined in code. By default the tenant has all
+   * of them.
+   */
   readonly resources?: readonly string[];
-  /** Switches on the built-in read-only tools `search` and `fetch` over everything the tenant stores. */
+  /** Adds the built-in read-only tools `search` and `fetch` over everything that the tenant stores. */
   readonly search?: boolean;
-  /** Resources to store at the tenant's first request; what is there already is never overwritten. */
+  /** Resources to store at the tenant's first request. An existing resource is never overwritten. */
   readonly seed?: () => readonly Seed[];
-  /** What a tool reads as `ctx.config`, by the tool's name. It is frozen when it is first read. */
+  /** Values that a tool reads as `ctx.config`, by tool name. Frozen at the first read. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Runs around each call of this tenant, inside of what the Worker has. */
+  /** Middleware that runs around each call to this tenant, inside the Worker's own middleware. */
   readonly around?: Around;
-  /** What everything in code reads as `ctx.settings`; operators write over it, member by member. */
+  /** Values that all code reads as `ctx.settings`. Operators can override each member. */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Instead of the numbers that hold for every tenant of the Worker. */
+  /** Limits of this tenant. They replace the Worker's limits of the same name. */
   readonly limits?: Limits;
-  /** Other MCP servers that it offers, by id; they need the feature `gateway()`. */
+  /**
+   * Other MCP servers whose tools, prompts and resources the tenant offers, by id. Requires the feature `gateway()`.
+   */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
-  /** What is recorded of its calls; it needs the feature `callAudit()`. */
+  /** Recording of calls. Requires the feature `callAudit()`. */
   readonly audit?: CallAuditDocument;
-  /** Who is told what happens to it; it needs the feature `webhooks()`. */
+  /** Webhooks that receive the tenant's events, by name. Requires the feature `webhooks()`. */
   readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
-  /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
+  /** How long an isolate may serve from its cached policy, in milliseconds: 50 to 300000, 5000 by default. */
   readonly maxStalenessMs?: number;
 }
 
-/** With the names of the tools that it has in the place of a function. */
+/** A definition whose tool predicate was replaced by the names of the tools that it selected. */
 export interface Declaration<Seed = unknown> extends TenantDefinitionOf<Seed> {
   readonly tools?: readonly string[];
 }
 
 export interface Tenant<Seed = unknown> {
   readonly id: string;
-  /** undefined: the tenant was made through the admin API. */
+  /** undefined: the tenant was created through the admin API. */
   readonly definition: Declaration<Seed> | undefined;
-  /** The document that lies under the tenant's own. */
+  /** The base document under the tenant's own document. */
   readonly base: TenantDocument;
   readonly maxStalenessMs: number;
   readonly placement: Placement;
@@ -88,7 +104,7 @@ export function isTenantId(id: unknown): boolean {
   return typeof id === "string" && SLUG.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
 }
 
-/** `tools`: all of the Worker, as they are listed. Throws a TypeError that names the tenant and the member. */
+/** `tools`: all tools of the Worker, as they are listed. Throws a TypeError that names the tenant and the member. */
 export function defineTenants<Seed>(
   definitions: Readonly<Record<string, TenantDefinitionOf<Seed>>>,
   tools: readonly ToolDefinition[] = [],
@@ -138,17 +154,17 @@ function declarationOf<Seed>(definition: TenantDefinitionOf<Seed>, all: readonly
 }
 
 function namesOf(all: readonly ToolDefinition[], predicate: ToolPredicate): readonly string[] {
-  // A promise, which says nothing yet, shows nothing.
+  // An async predicate returns a promise, which is not `true`, so it selects nothing.
   return all.filter(({ wire }) => (predicate(wire) as unknown) === true).map(({ wire }) => wire.name);
 }
 
-/** A tenant that was made through the admin API. */
+/** A tenant that was created through the admin API. */
 export function createManagedTenant<Seed>(id: string, placement = DEFAULT_PLACEMENT): Tenant<Seed> {
-  // Until its operators open it, only keys are let in.
+  // Until its operators open it, the tenant admits only callers with a key.
   return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, placement };
 }
 
-/** Every other member of a declaration is one of a document too. */
+/** Every remaining member of a declaration is also a member of a document. */
 function documentOf({
   tools: _tools,
   prompts: _prompts,

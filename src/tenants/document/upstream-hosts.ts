@@ -1,9 +1,9 @@
-// Owns how hosts are written of which upstreams may be: a name, or `*.` and the end of one, and perhaps a port. Pure.
+// The format of host entries in `upstreamBounds` and `authBounds`: a name, or `*.` and a suffix, with an optional port.
 
-/** In lower case, as `URL` has them. */
+/** In lower case, as `URL` normalizes hosts. */
 export const UPSTREAM_HOST = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/;
 
-/** One without a port stands for all of them. */
+/** An entry without a port matches all ports. */
 export function isWithinHosts({ hostname, port, protocol }: URL, hosts: readonly string[]): boolean {
   const name = hostname.replace(/\.+$/, "");
   const requestedPort = port || (protocol === "http:" ? "80" : "443");

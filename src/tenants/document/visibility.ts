@@ -1,5 +1,5 @@
-// Owns the rule of what is visible: enabled in the tenant, allowed by the profile, and within the principal's scopes.
-// One function decides, and another says why. Pure. Refuses to apply suspensions: a view does.
+// Decides what is visible: enabled in the tenant, allowed by the profile, and within the principal's scopes.
+// Suspensions are not applied here; views apply them.
 
 import type { Patterns, ProfileDocument, ScopeDocument, TenantDocument, ToolSetting } from "./tenant-document.ts";
 import { globMatches, isFullGlob, matcherOf, matchesAny } from "./glob.ts";
@@ -9,29 +9,29 @@ export type Kind = "tools" | "prompts" | "resources";
 export interface Suspension {
   readonly kind: "tenant" | "profile" | "principal" | "tool";
   readonly name: string;
-  /** The reason, which callers are told. */
+  /** The reason, which callers see. */
   readonly note: string;
   /** ISO 8601. */
   readonly since: string;
 }
 
-/** What decides what somebody sees of a tenant: the profile that they ask for, and their scopes. */
+/** The profile that the caller requests, and the caller's scopes. */
 export interface AccessFilter {
   readonly profile: ProfileDocument | undefined;
-  /** undefined: nothing limits the principal. */
+  /** undefined: the principal is not limited. */
   readonly scopes: readonly ScopeDocument[] | undefined;
 }
 
 export interface VisibilityDecision {
   readonly visible: boolean;
   readonly reasons: readonly string[];
-  /** Those that say no. */
+  /** The reasons that deny visibility. */
   readonly denials: readonly string[];
-  /** That of the caller's scopes, among `reasons`. */
+  /** The reason of the principal's scopes, which is also in `reasons`. */
   readonly scopeReason: string;
 }
 
-/** The setting of the exact name, else of the longest pattern that matches. */
+/** The setting under the exact name, or else under the longest matching pattern. */
 export function settingOf(
   document: TenantDocument,
   tool: string,
@@ -52,7 +52,7 @@ interface SettingPattern {
 
 const patternsOfSettings = new WeakMap<Settings, readonly SettingPattern[]>();
 
-/** The longest first. A document does not change: they are taken apart once. */
+/** The longest pattern first. Compiled once for each document, because documents do not change. */
 function patternsOf(settings: Settings): readonly SettingPattern[] {
   const known = patternsOfSettings.get(settings);
   if (known) return known;
@@ -63,7 +63,7 @@ function patternsOf(settings: Settings): readonly SettingPattern[] {
   return compiled;
 }
 
-/** As `isVisible`, with a reason for each of the three rules. */
+/** Like `isVisible`, with a reason for each of the three rules. */
 export function explainVisibility(
   document: TenantDocument,
   filter: AccessFilter,
@@ -112,13 +112,13 @@ export function isVisible(document: TenantDocument, filter: AccessFilter, kind: 
   return filter.scopes === undefined || filter.scopes.some((scope) => scope[kind] && matchesAny(name, scope[kind]));
 }
 
-/** What these scopes grant together, as one: each name is then looked up once. */
+/** Merges scopes into one, so that each name is looked up once. */
 export function mergeScopes(scopes: readonly ScopeDocument[]): ScopeDocument {
   const all = (kind: Kind) => scopes.flatMap((scope) => scope[kind] ?? []);
   return { tools: all("tools"), prompts: all("prompts"), resources: all("resources") };
 }
 
-/** Characters of the patterns that are held against each name one by one. */
+/** The total length of the patterns that are tested against each name one by one. */
 export function fullGlobLength({ tools = {} }: TenantDocument, { profile, scopes = [] }: AccessFilter): number {
   const kinds = ["tools", "prompts", "resources"] as const;
   const lists = kinds.flatMap((kind) => [
@@ -133,7 +133,7 @@ export function fullGlobLength({ tools = {} }: TenantDocument, { profile, scopes
   return patterns.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Whether something of which only the beginning of its name is known may be visible. Says yes where nobody can know. */
+/** Whether something whose name begins with `prefix` may be visible. Returns true if that cannot be known. */
 export function mayBeVisible({ profile, scopes }: AccessFilter, kind: Kind, prefix: string): boolean {
   const { allow, deny = [] } = profile?.[kind] ?? {};
   const lists = [allow, scopes?.flatMap((scope) => scope[kind] ?? [])];

@@ -1,19 +1,23 @@
-// Owns the one alarm of an object: it rings at the earliest time that was asked for, and is set as seldom as possible.
+// Shares the one alarm of an object: it fires at the earliest requested time, and is set as rarely as possible.
 
 export interface AlarmScheduler {
-  /** Asks for the alarm at this time, milliseconds since the epoch. An earlier one stands: setting writes a row. */
+  /**
+   * Requests the alarm at this time, in milliseconds since the epoch. An earlier alarm stays: setting one writes a row.
+   */
   schedule(time: number): void;
-  /** Call it when no alarm is set any more: it rang, or everything stored was deleted. */
+  /** Call this when no alarm is set any more: it fired, or all storage was deleted. */
   clear(): void;
   /**
-   * For what several have the one alarm ring for: none is set before all of them are done. One that is set takes the place of
-   * the one that rings: were the instance to end in the middle, nobody would ring for the others.
+   * Runs work that several domains do on one alarm. No alarm is set before all of them are done. A new alarm would
+   * replace the one that is firing. If the instance ended in the middle, no alarm would fire for the others.
    */
   runAlarm(work: () => Promise<void>): Promise<void>;
   transaction<T>(work: () => T): T;
 }
 
-/** The platform refuses other times; what is due then is asked for again when it rings. */
+/**
+ * The platform refuses times outside this range. Work that is due outside it is requested again when the alarm fires.
+ */
 const [EARLIEST, LATEST] = [1, Date.UTC(2100, 0)];
 
 export function createAlarmScheduler(ctx: DurableObjectState): AlarmScheduler {
@@ -27,7 +31,8 @@ export function createAlarmScheduler(ctx: DurableObjectState): AlarmScheduler {
     scheduled = time;
     if (isKnown && !isRunning) void storage.setAlarm(time);
   };
-  // An alarm outlives the instance that set it. Until it is known, a time asked for waits, lest it replace an earlier.
+  // An alarm outlives the instance that set it. Until the stored alarm is known, a request waits, so that it does not
+  // replace an earlier one.
   void ctx.blockConcurrencyWhile(async () => {
     const stored = (await storage.getAlarm()) ?? undefined;
     const requested = scheduled;
@@ -44,11 +49,11 @@ export function createAlarmScheduler(ctx: DurableObjectState): AlarmScheduler {
     runAlarm: async (work) => {
       isRunning = true;
       await work();
-      // Unless everything was deleted meanwhile.
+      // Skipped if all storage was deleted meanwhile.
       if (isRunning && scheduled !== undefined) void storage.setAlarm(scheduled);
       isRunning = false;
     },
-    // When the work fails, an alarm that it set is rolled back too, so `set` must be what it was.
+    // If the work fails, an alarm that it set is rolled back too. So `scheduled` must get its old value back.
     transaction: (work) => {
       const before = scheduled;
       try {

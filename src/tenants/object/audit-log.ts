@@ -1,6 +1,7 @@
-// Owns the audit log. An entry is written in the transaction of the change that it records, and is never changed. Entries
-// go when they are old, or when there are too many; the oldest that is left then says how many went. What is too large in
-// all costs the oldest their texts, not that they happened: nobody makes an entry go by writing large documents.
+// The audit log. An entry is written in the transaction of the change that it records. Entries are deleted when they
+// are too old or too many; the oldest remaining entry then says how many were deleted. If all texts together are too
+// large, the oldest entries lose their texts, but not the fact that they happened. So writing large documents cannot
+// remove an entry.
 
 import { countContainers } from "../../mcp-client/json-text.ts";
 import { CONTAINER_BYTES } from "../../protocol/jsonrpc.ts";
@@ -9,17 +10,17 @@ import type { StoreHost } from "./store.ts";
 
 const MAX_PAGE = 100;
 const DAY = 86_400_000;
-/** Days that entries are kept, where the Worker's `AUDIT_DAYS` says nothing else. */
+/** Days that entries are kept, unless the Worker's `AUDIT_DAYS` says otherwise. */
 export const AUDIT_DAYS = 400;
 const MIN_DAYS = 30;
 const MAX_DAYS = 3650;
-/** An entry may have two documents, so what all of them have together is bounded, too: the oldest lose theirs. */
+/** An entry may contain two documents, so the total size is bounded too: the oldest entries lose their texts. */
 export const AUDIT_ENTRIES = 100_000;
 export const AUDIT_BYTES = 256 * 1024 * 1024;
-/** How many go at once: more than are written, so that what is too many becomes less. */
+/** How many entries are deleted at once: more than are written, so that an excess shrinks. */
 const PRUNE_BATCH = 50;
 
-/** Whoever has an `audit` table has this beside it. */
+/** Migrations for every object with an `audit` table. */
 export const auditMigrations: readonly string[] = [
   "CREATE TABLE audit_kept (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL, emptied INTEGER NOT NULL)",
   "INSERT INTO audit_kept (one, bytes, emptied) VALUES (1, 0, 0)",
@@ -63,23 +64,23 @@ interface PrunableRow {
   bytes: number;
 }
 
-/** The action of the entry that stands for those that went. */
+/** The action of the entry that stands for the deleted entries. */
 const PRUNED = "audit.prune";
 /**
- * Of other entries than that one, what they say stays unread: it may be much. The newest is not among them: it is of the
- * change that is being made, and stays however old it gets. An alarm for it would ring for ever.
+ * Reads the text of the prune marker only: other texts may be large. Excludes the newest entry. It belongs to the
+ * current change, and stays however old it gets: an alarm for it would fire forever.
  */
 const OLDEST_ROWS = `SELECT sequence, at, action, CASE action WHEN ? THEN before END AS before,
   octet_length(before) + octet_length(after) AS bytes FROM audit
   WHERE sequence > 0 AND sequence < (SELECT max(sequence) FROM audit) ORDER BY sequence LIMIT ?`;
 
-/** A text of so few bytes stays: all entries with two of them are less than all that is kept. */
+/** A text up to this size stays: all entries with two such texts are less than the total limit. */
 const SMALL_TEXT = 512;
 const LARGEST_TEXTS = `SELECT sequence, octet_length(before) AS old, octet_length(after) AS new FROM audit
   WHERE sequence > (SELECT emptied FROM audit_kept) AND octet_length(before) + octet_length(after) > ?
   ORDER BY sequence LIMIT ?`;
 
-/** Where all texts together are too large, large ones of the oldest entries are replaced by how large they were. */
+/** If all texts together are too large, large texts of the oldest entries are replaced by their size. */
 function truncateOldest(sql: SqlStorage): void {
   let { bytes } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
   if (bytes <= AUDIT_BYTES) return;
@@ -101,7 +102,9 @@ function truncateOldest(sql: SqlStorage): void {
   if (truncatedTo !== undefined) sql.exec("UPDATE audit_kept SET bytes = ?, emptied = ?", bytes, truncatedTo);
 }
 
-/** Deletes some of the entries that are too old or too many; gives when to go on, milliseconds since the epoch. */
+/**
+ * Deletes some of the entries that are too old or too many. Returns when to continue, in milliseconds since the epoch.
+ */
 export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "env">): number | undefined {
   const rows = sql.exec<PrunableRow>(OLDEST_ROWS, PRUNED, PRUNE_BATCH + 2).toArray();
   const marker = rows[0]?.action === PRUNED ? rows.shift() : undefined;
@@ -121,13 +124,16 @@ export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "e
 
 interface PrunedEntries {
   readonly pruned: readonly PrunableRow[];
-  /** Of those that went before. */
+  /** The marker of earlier deletions. */
   readonly marker: PrunableRow | undefined;
   readonly lastPruned: PrunableRow;
   readonly at: string;
 }
 
-/** The last that goes becomes the entry that says how many went in all, and from when they were. */
+/**
+ * Turns the last deleted entry into the marker, which says how many entries were deleted in all, and from when they
+ * were.
+ */
 function writePruneMarker(sql: SqlStorage, { pruned: gone, marker, lastPruned: last, at }: PrunedEntries): void {
   const earlier = marker && (JSON.parse(marker.before ?? "null") as { entries: number; from: string });
   const before = JSON.stringify({
@@ -164,14 +170,14 @@ interface AuditRow {
 }
 
 /**
- * What entries of one page say, with `CONTAINER_BYTES` for each object and list: a page is sent in one piece, and who writes
- * documents chooses how large they are.
+ * The size limit of a page, with `CONTAINER_BYTES` for each object and list. A page is sent in one piece, and authors
+ * of documents choose how large the documents are.
  */
 const PAGE_CHARACTERS = 4_194_304;
 
 /**
- * Entries before the sequence number `before` (null: from the newest on), newest first, 1 to 100 of them; fewer where they
- * say much, and then one more than fits.
+ * Entries before the sequence number `before` (null: from the newest), newest first, 1 to 100 of them. If they are
+ * large, fewer: up to one more than fits a page.
  */
 export function auditPage(sql: SqlStorage, before: number | null, limit: number): readonly AuditEntry[] {
   const entries: AuditEntry[] = [];
@@ -193,7 +199,7 @@ function costOf(json: string): number {
   return json.length + CONTAINER_BYTES * countContainers(json);
 }
 
-/** How many of what `auditPage` gave are a page: at least one. */
+/** How many of the entries from `auditPage` fit a page: at least one. */
 export function countFittingEntries(entries: readonly AuditEntry[]): number {
   let remaining = PAGE_CHARACTERS;
   const firstTooLarge = entries.findIndex(({ before, after }) => {

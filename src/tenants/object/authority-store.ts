@@ -1,5 +1,5 @@
-// Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once, and whether the first
-// content was stored.
+// Decisions that only the one tenant object can make: its sealing keys, one-time claims, and whether the tenant is
+// seeded.
 
 import { logError } from "../../telemetry/error-line.ts";
 import type { KeyRing } from "../../auth/seal.ts";
@@ -7,16 +7,19 @@ import { MAX_STALENESS_MS } from "../document/tenant-document.ts";
 import type { StoreHost, Store } from "./store.ts";
 
 const DAY = 86_400_000;
-/** A key seals for this long, and opens for as long again: as long as a session id, the longest-lived sealed text. */
+/**
+ * A key seals for this long, and unseals for as long again. Session ids are the longest-lived sealed texts and last as
+ * long.
+ */
 export const KEY_LIFETIME_MS = 7 * DAY;
 const MAX_SEALING_KEYS = 2;
 /**
- * A new key opens for this long before it seals, because isolates with an older lease do not have it yet: as long as any
- * lease lasts, and a minute for clocks that differ.
+ * A new key only unseals for this long before it seals, because isolates with an older lease do not have it yet. Covers
+ * the longest lease, and a minute for clocks that differ.
  */
 export const KEY_SETTLING_MS = MAX_STALENESS_MS + 60_000;
 
-/** `unknown`: it was claimed before, and nobody said what came of it. */
+/** `unknown`: it was claimed before, and the outcome was never reported. */
 export type Claim =
   | { readonly state: "claimed" }
   | { readonly state: "settled"; readonly value: string }
@@ -36,12 +39,12 @@ export interface AuthorityState {
 
 export interface AuthorityMethods {
   state(): AuthorityState;
-  /** Resolves where the tenant that the call means is here. */
+  /** Resolves if the tenant that the call means is here. */
   exists(): void;
   markSeeded(): void;
   /**
-   * The first caller of a nonce and name claims it; later ones learn the outcome, where it is known. `expires`: until
-   * when the claim is kept, milliseconds since the epoch.
+   * The first caller claims a nonce and name; later callers get the outcome, if it is known. `expires`: how long the
+   * claim is kept, in milliseconds since the epoch.
    */
   claim(nonce: string, name: string, expires: number): Claim;
   settle(nonce: string, name: string, value: string): void;
@@ -68,7 +71,7 @@ export const authorityStore: Store<AuthorityMethods> = {
 
 const PRUNE_BATCH = 1000;
 
-/** Gives when the next one is to be forgotten, milliseconds since the epoch. */
+/** Returns when the next claim expires, in milliseconds since the epoch. */
 function pruneClaims(sql: SqlStorage, now: number): number | undefined {
   const old = "SELECT nonce, name FROM claims WHERE expires < ? LIMIT ?";
   sql.exec(`DELETE FROM claims WHERE (nonce, name) IN (${old})`, now, PRUNE_BATCH);
@@ -100,13 +103,13 @@ function methodsOf(host: StoreHost): AuthorityMethods {
   };
 }
 
-/** The sealing keys and the seeding, which every lease carries beside the policy. */
+/** The sealing keys and the seeding flag, which every lease carries beside the policy. */
 export function authorityState(host: StoreHost): AuthorityState {
   const seeded = host.sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0;
   return { ring: currentRing(host), seeded };
 }
 
-/** The newest key first, unless it is still settling. Makes the first key, and a new one when the newest is too old. */
+/** The newest key first, unless it is still settling. Creates the first key, and a new one if the newest is too old. */
 function currentRing(host: StoreHost): KeyRing {
   const { sql } = host;
   const readKeys = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();
@@ -121,7 +124,7 @@ function currentRing(host: StoreHost): KeyRing {
   return settling ? ring.toReversed() : ring;
 }
 
-/** `isSpare`: there is an older one, which goes on sealing where an object is full. */
+/** `hasFallback`: there is an older key, which keeps sealing if the object is full. */
 function createSealingKey(host: StoreHost, hasFallback: boolean): void {
   const id = crypto.randomUUID().slice(0, 8);
   try {

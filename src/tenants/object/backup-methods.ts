@@ -1,14 +1,15 @@
-// Owns what a backup of a tenant has beside its document: API keys by their hashes, suspensions, sealed secrets. Puts back
-// what is not there, in one transaction. Refuses to change what is: a restored tenant may have gone on since.
+// The rows of a backup besides the document: API keys by hash, suspensions, and sealed secrets. A restore inserts
+// missing rows in one transaction. It never changes existing rows, because the tenant may have gone on since the
+// backup.
 
 import type { Suspension } from "../document/visibility.ts";
 import type { Actor } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
-/** Times in milliseconds since the epoch; `created` ISO 8601. */
+/** Times are milliseconds since the epoch; `created` is ISO 8601. */
 export interface BackupKey {
   readonly id: string;
-  /** Whoever has the key's token is let in where this is put back. */
+  /** A restored hash admits callers with the key's token. */
   readonly hash: string;
   readonly name: string;
   /** JSON, as stored. */
@@ -21,7 +22,7 @@ export interface BackupKey {
 }
 
 export interface BackupSuspension extends Suspension {
-  /** 1: by an operator of the platform, 0: by a tenant-admin. */
+  /** 1: by a platform operator. 0: by a tenant-admin. */
   readonly by_operator: number;
 }
 
@@ -33,7 +34,7 @@ export interface BackupRows {
 
 export interface BackupMethods {
   backup(): BackupRows;
-  /** Gives how many rows were put back. */
+  /** Returns how many rows were restored. */
   restore(backup: BackupRows, actor: Actor): number;
 }
 
@@ -67,7 +68,7 @@ export function createBackupMethods(host: TenantHost): BackupMethods {
         }
         if (count === 0) return 0;
         host.record(actor, "restore", "tenant", { before: null, after: { rows: count } });
-        // The alarm tells the directory of a suspension, and forgets keys that have ended.
+        // The alarm syncs a suspension to the directory, and prunes keys that have ended.
         host.scheduleAlarm(host.now());
         host.incrementRevision({});
         return count;

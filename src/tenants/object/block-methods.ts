@@ -1,5 +1,5 @@
-// The list of blocks that a rollout brings to every tenant: tools that operators stopped everywhere. A tenant's object keeps the
-// list whole, with its version, apart from the tenant's own suspensions, and enforces it by its own lease.
+// Tools that operators block in every tenant. A rollout brings the whole list with its version to each tenant object.
+// The object stores it apart from the tenant's own suspensions, and its leases enforce it.
 
 import type { TenantUid } from "./tenant-uid.ts";
 import type { BlockedTool, BlockList } from "./policy-records.ts";
@@ -7,15 +7,16 @@ import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
 export interface AppliedBlocks {
-  /** Higher than the one brought where the platform's object was set back in time. */
+  /** Higher than the version in the call if the platform object was restored to an earlier time. */
   readonly version: number;
-  /** How long some isolate may serve what was before, milliseconds. */
+  /** How long an isolate may serve the state before the change, in milliseconds. */
   readonly leftMs: number;
 }
 
 export interface BlockMethods {
   /**
-   * `created`: of the tenant that is meant, also before it is made; null: one in code. Gives null for a tenant that ended.
+   * `created`: the uid of the tenant, which may not be created yet; null: a tenant in code. Returns null for a deleted
+   * tenant.
    */
   takeBlocks(list: BlockList, created: TenantUid | null): AppliedBlocks | null;
 }
@@ -28,17 +29,17 @@ export function blocksIn(sql: SqlStorage): BlockedTool[] {
   return sql.exec<BlockRow>("SELECT name, note, since FROM blocks ORDER BY name").toArray();
 }
 
-/** The form in which leases carry them. */
+/** The blocks as suspensions, as leases carry them. */
 export function blockedTools(sql: SqlStorage): Suspension[] {
   return blocksIn(sql).map((block) => ({ kind: "tool", ...block }));
 }
 
-/** undefined: none was brought yet. */
+/** undefined: no list arrived yet. */
 export function blocksVersion(sql: SqlStorage): number | undefined {
   return sql.exec<{ version: number }>("SELECT version FROM blocks_version").toArray()[0]?.version;
 }
 
-/** Call it in a transaction. Gives the version that is kept. */
+/** Call this in a transaction. Returns the stored version. */
 export function storeBlocks(host: TenantHost, { version, blocks }: BlockList): number {
   const { sql } = host;
   const current = blocksVersion(sql);
@@ -48,7 +49,7 @@ export function storeBlocks(host: TenantHost, { version, blocks }: BlockList): n
   sql.exec("DELETE FROM blocks");
   for (const { name, note, since } of blocks)
     sql.exec("INSERT INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
-  // A tenant that is being made has no policy yet, so there is nothing to announce.
+  // A tenant that is being created has no policy yet, so there is nothing to announce.
   if (host.revision() > 0) host.incrementRevision();
   return version;
 }
@@ -57,7 +58,7 @@ export function createBlockMethods(host: TenantHost): BlockMethods {
   const { deletion: closure } = host;
   return {
     takeBlocks: (list, created) => {
-      // Another tenant of the name may be entered already and not made yet.
+      // Another tenant of the name may be in the directory already, but not created yet.
       const isDeleted = created === null ? closure.isClosed() : closure.deletedUid() === created;
       if (isDeleted) return null;
       return { version: host.transaction(() => storeBlocks(host, list)), leftMs: host.leftMs() };

@@ -1,35 +1,35 @@
-// Bodies in KV that no row names any more. They are deleted after a grace, for isolates that have read their keys; a write of
-// the same content while one is deleted is told to upload it again.
+// Deletes bodies in KV that no row names any more. A grace period lets isolates that have read their keys finish. A
+// write of the same content during the deletion is told to upload it again.
 
 import { logError } from "../../telemetry/error-line.ts";
 import type { StoreHost } from "./store.ts";
 
 const MINUTE = 60_000;
-/** How long a body that no row names can still be read with its key. */
+/** How long a body without a row can still be read by its key. */
 export const GARBAGE_GRACE_MS = 10 * MINUTE;
 const DELETE_BATCH = 200;
-/** In `collected.until`: the body is being deleted at this moment. */
+/** The value of `until` while the body is being deleted. */
 export const DELETING = Number.MAX_SAFE_INTEGER;
 
-/** Of one kind of body. */
 export interface GarbageTables {
-  /** Its table with `hash` and `collect_at`. */
+  /** A table with `hash` and `collect_at`. */
   readonly garbageTable: string;
-  /** Its table with `hash` and `until`: what was deleted lately. */
+  /** A table with `hash` and `until`: recently deleted bodies. */
   readonly deletedTable: string;
-  /** As in the log. */
+  /** The alarm's name in the log. */
   readonly alarmName: string;
   readonly keyOf: (kept: string, hash: string) => string;
 }
 
-/** The time rounded up to a whole minute, so that many writes share one alarm. */
+/** Rounds up to a whole minute, so that many writes share one alarm. */
 export function ceilToMinute(time: number): number {
   return Math.ceil(time / MINUTE) * MINUTE;
 }
 
 /**
- * The time to put into an answer "resend", or undefined where the body is in KV for certain: it was not deleted lately,
- * or the writer uploaded it again after the deletion had ended, as `resent` proves by repeating that answer's time.
+ * The time for the answer "resend"; undefined if the body is certainly in KV. That is so if it was not deleted
+ * recently, or if the writer uploaded it after the deletion. `resendToken` proves the upload by repeating the answer's
+ * time.
  */
 export function recentDeletionOf(
   sql: SqlStorage,
@@ -44,14 +44,14 @@ export function recentDeletionOf(
   return undefined;
 }
 
-/** Has a body deleted after the grace. The caller knows that no row names it. */
+/** Schedules the deletion of a body after the grace period. The caller knows that no row names it. */
 export function scheduleBodyDeletion(host: StoreHost, { garbageTable: garbage }: GarbageTables, hash: string): void {
   const at = ceilToMinute(host.now() + GARBAGE_GRACE_MS);
   host.sql.exec(`INSERT OR REPLACE INTO ${garbage} (hash, collect_at) VALUES (?, ?)`, hash, at);
   host.scheduleAlarm(at);
 }
 
-/** Deletes some of the bodies whose grace is over; gives when to go on, milliseconds since the epoch. */
+/** Deletes some of the bodies that are due. Returns when to continue, in milliseconds since the epoch. */
 export async function deleteDueBodies(
   host: StoreHost,
   tables: GarbageTables,
@@ -67,15 +67,15 @@ export async function deleteDueBodies(
   const setDeleted = (hash: string, until: number) =>
     sql.exec(`INSERT OR REPLACE INTO ${collected} (hash, until) VALUES (?, ?)`, hash, until);
   for (const { hash } of due) {
-    // Asked again: while the body before it was deleted, a write may have taken this one into use.
+    // Checked again: while the previous body was deleted, a write may have started to use this one.
     if (sql.exec(`SELECT 1 FROM ${garbage} WHERE hash = ?`, hash).toArray().length === 0) continue;
-    // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
+    // Marked before the deletion, so that a concurrent write of the same content is told to upload again.
     setDeleted(hash, DELETING);
     try {
       await BODIES.delete(keyOf(host.storageKey(), hash));
     } catch (error) {
       logError(error, { tenant: host.tenant, method: `alarm ${alarm}` });
-      // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
+      // Not thrown: the runtime drops an alarm that fails too often, and with it all pending work.
       return now + MINUTE;
     }
     sql.exec(`DELETE FROM ${garbage} WHERE hash = ? AND collect_at <= ?`, hash, now);
@@ -84,7 +84,7 @@ export async function deleteDueBodies(
   return nextDeletionAt(sql, tables);
 }
 
-/** When the next one is due. */
+/** When the next deletion is due, in milliseconds since the epoch. */
 export function nextDeletionAt(
   sql: SqlStorage,
   { garbageTable: garbage, deletedTable: collected }: GarbageTables,

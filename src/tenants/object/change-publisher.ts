@@ -1,5 +1,5 @@
-// Owns when a tenant's changes are sent to its hubs: as soon as the sending before is done, so that a burst becomes one
-// event; a change of policy once it is in force. The alarm sends what could not be sent.
+// Sends a tenant's changes to its hubs. The next send starts when the previous one is done, so that a burst becomes one
+// event. A policy change is sent once it is in effect. The alarm retries failed sends.
 
 import {
   hubName,
@@ -26,7 +26,7 @@ export type ChangePublisherHost = Pick<
 
 export type ChangeKind = "updated" | "listed" | "announced" | "policy";
 
-/** What the announcer reads and writes in the tables of changes. */
+/** The publisher's access to the change tables. */
 export interface ChangeRows extends ChangePublisherHost {
   readonly log: ChangeLogName;
   version(): number;
@@ -34,11 +34,11 @@ export interface ChangeRows extends ChangePublisherHost {
   add(kind: ChangeKind, name: string): void;
   since(version: number): Changes;
   addDue(at: number): void;
-  /** Deletes the announcements that are due. `due`: there was one; `next`: when the next one is. */
+  /** Deletes the announcements that are due. `due`: there was one. `next`: when the next one is due. */
   takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
   /**
-   * `listening`: 1 while somebody may listen; `sent`: the version up to which the hubs were told; `shards`: below this is
-   * the hub of everybody who listens, also of one whose Worker has another HUB_SHARDS.
+   * `listening`: 1 while there may be listeners. `sent`: the version up to which the hubs were sent changes. `shards`:
+   * all listeners are at hubs below this number, also listeners of Workers with another HUB_SHARDS.
    */
   fact(name: "listening" | "sent" | "shards"): number;
   setFact(name: "listening" | "sent" | "shards", value: number): void;
@@ -46,17 +46,17 @@ export interface ChangeRows extends ChangePublisherHost {
 
 export interface ChangePublisher extends ChangeLog {
   listen(since: number | null, shard?: number): Changes;
-  /** How many hubs are told. */
+  /** The number of hubs that receive events. */
   hubs(): number;
-  /** As `ChangeMethods` has it. */
+  /** See `ChangeMethods.pendingCloseMs`. */
   pendingCloseMs(): Promise<number>;
   flush(): Promise<void>;
   alarm(now: number): Promise<number | undefined>;
 }
 
 /**
- * What a change of policy makes the hubs do at once, before it is in force. It is kept in memory only. `kept`: whose hubs:
- * another tenant may have the name when it is sent.
+ * The part of a policy change that hubs apply at once, before the change is in effect. Kept in memory only.
+ * `storageKey` names the tenant whose hubs are meant: another tenant may have the name when the event is sent.
  */
 interface ImmediateEvent extends Pick<ChangeEvent, "check" | "close"> {
   readonly storageKey: string;
@@ -85,7 +85,7 @@ export function createChangePublisher(rows: ChangeRows): ChangePublisher {
     hubs: () => hubCountOf(rows),
     pendingCloseMs: async () => {
       await sender.flush();
-      // A hub that does not answer is one of which nobody knows.
+      // A hub that does not answer may still have streams.
       return sender.hasUnsent ? RETRY_MS : sender.reconnectWindowMs().catch(() => RETRY_MS);
     },
     listen: (since, shard = 0) => {
@@ -106,14 +106,14 @@ export function createChangePublisher(rows: ChangeRows): ChangePublisher {
 }
 
 /**
- * Sends events to the hubs while somebody listens. Each answer says how many streams there are; where there are none,
- * it sends nothing until `listen` is called. Without listeners a change costs one row and no call.
+ * Sends events to the hubs while there are listeners. Each answer counts the streams. At zero, nothing is sent until
+ * `listen` is called, so a change without listeners costs one row and no call.
  */
 class Sender {
   readonly #rows: ChangeRows;
   #sent: number;
   #listening: boolean;
-  /** Grows when somebody begins to listen: the count of streams in an answer that was asked for before lacks them. */
+  /** Counts calls of `listen`. If it changed during a send, the answer's stream count is too old. */
   #arrivals = 0;
   #queue: ImmediateEvent[] = [];
   #sending: Promise<void> | undefined;
@@ -121,7 +121,7 @@ class Sender {
   constructor(rows: ChangeRows) {
     this.#rows = rows;
     this.#listening = rows.fact("listening") === 1;
-    // An earlier instance of the object may have ended between a commit and its sending.
+    // An earlier instance of the object may have ended between a commit and its send.
     this.#sent = this.#listening ? rows.fact("sent") : rows.version();
     if (this.hasUnsent) rows.scheduleAlarm(rows.now());
   }
@@ -148,10 +148,10 @@ class Sender {
     this.scheduleFlush();
   }
 
-  /** Sends in a microtask: the transaction that is under way may yet be rolled back. */
+  /** Sends in a microtask, because the current transaction may still be rolled back. */
   scheduleFlush(): void {
     if (!this.#listening) return;
-    // If this instance ends between the commit and the sending, the alarm wakes the next one.
+    // If this instance ends between the commit and the send, the alarm starts the next one.
     this.#rows.scheduleAlarm(this.#rows.now() + RETRY_MS);
     queueMicrotask(() => void this.flush());
   }
@@ -173,7 +173,7 @@ class Sender {
     try {
       while (this.hasUnsent) await this.#sendNext();
     } catch {
-      // A hub could not be reached: its streams ask for what they missed, and the alarm tries again.
+      // A hub is unreachable. Its streams ask for the changes that they missed, and the alarm retries.
       this.#rows.scheduleAlarm(this.#rows.now() + RETRY_MS);
     }
   }
@@ -181,7 +181,7 @@ class Sender {
   async #sendNext(): Promise<void> {
     const [first] = this.#queue;
     const { all, ...changes } = this.#rows.since(this.#sent);
-    // The record does not reach back to `#sent`: this value of `after` tells every stream that it missed something.
+    // The log does not reach back to `#sent`. This value of `after` tells every stream that it missed something.
     const after = all ? changes.version : this.#sent;
     const { check = null, close = null, storageKey: kept = this.#rows.storageKey() } = first ?? {};
     const event: ChangeEvent = { ...changes, log: this.#rows.log, after, check, close };
@@ -199,7 +199,7 @@ class Sender {
   }
 }
 
-/** As many as this release has, or more where somebody listens at one of another. */
+/** The number of hubs of this release, or more if streams listen at hubs of another release. */
 function hubCountOf(rows: ChangeRows): number {
   return Math.max(shardsOf(rows.env as HubEnv), rows.fact("shards"));
 }
@@ -214,7 +214,10 @@ function hubStubs({ env, jurisdiction }: HubContext, storageKey: string, shards:
   );
 }
 
-/** Tells every hub of the tenant; gives the number of streams at all of them. Throws when one cannot be reached. */
+/**
+ * Publishes an event to every hub of the tenant. Returns the number of streams at all hubs. Throws if a hub is
+ * unreachable.
+ */
 export async function publishToHubs(
   context: HubContext,
   storageKey: string,

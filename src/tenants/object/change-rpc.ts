@@ -1,20 +1,19 @@
-// The methods of change-tables.ts. On their own, because code in Node imports them and must not load a Durable Object.
+// The RPC interface of change-store.ts. A separate file, because code in Node imports it and must not load a Durable
+// Object.
 
 import type { Changes, ChangedSection } from "./changes.ts";
 import type { TenantStub } from "./tenant-uid.ts";
 import { createRpcClient, type RpcInterface, type RpcClient } from "./store.ts";
 
 export interface ChangeMethods {
-  /**
-   * Registers that somebody listens at this hub. Gives what changed since the version that they know; null: they begin now.
-   */
+  /** Registers a listener at this hub. Returns the changes after version `since`; null: the listener starts now. */
   listen(since: number | null, shard?: number): Changes;
-  /** How many hubs are told: whoever looks for a session's stream finds it at one of them. */
+  /** The number of hubs that receive events. A session's stream is at one of them. */
   hubs(): number;
   announce(sections: readonly ChangedSection[], updated: readonly string[]): void;
-  /** Milliseconds after which to ask again; 0: no stream stands any more that was to end. */
+  /** Milliseconds after which to ask again. 0: all streams that had to end have ended. */
   pendingCloseMs(): Promise<number>;
-  /** Settles when everything that changed before was sent to the hubs, or could not be. */
+  /** Settles when all earlier changes were sent to the hubs, or a send failed. */
   flush(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Owns one log of what changed in a tenant and since which version, and sending it to the hub: at least once, in bursts,
-// and only while somebody listens. Refuses to know who listens, and who may.
+// One log of a tenant's changes with their versions. The changes are sent to the hubs at least once, in bursts, and
+// only while there are listeners.
 
 import { changeRpc, type ChangeMethods } from "./change-rpc.ts";
 import type { ChangeLog, ChangeLogName, Changes, ChangedSection } from "./changes.ts";
@@ -12,7 +12,7 @@ import {
 } from "./change-publisher.ts";
 import type { Store } from "./store.ts";
 
-/** Changes kept. Whoever was away for more of them is told that anything may differ. */
+/** A listener that missed more changes is told that anything may differ. */
 const MAX_CHANGES = 10_000;
 const PRUNE_EVERY = 1000;
 
@@ -28,7 +28,7 @@ export interface ChangeDomain {
   readonly log: ChangeLog;
 }
 
-/** The tables of changes, and the log that other domains write to. Made anew for each instance of the object. */
+/** The change tables, and the log that other domains write to. Created for each instance of the object. */
 export function createChangeDomain(name: ChangeLogName): ChangeDomain {
   let publisher: ChangePublisher | undefined;
   const openPublisher = () => {
@@ -116,8 +116,8 @@ function newestVersion(sql: SqlStorage): number {
 }
 
 /**
- * Deletes all but the newest changes. Each change gets the next version, and one that happens again moves to it, so at
- * most `KEPT` rows lie above the floor.
+ * Deletes all but the newest changes. Each change gets the next version, and a repeated change moves to it. So at most
+ * `MAX_CHANGES` rows are above the floor.
  */
 function prune(sql: SqlStorage, newest: number): void {
   const floor = newest - MAX_CHANGES;
@@ -141,7 +141,7 @@ function changesSince(sql: SqlStorage, from: number, newest: number): Changes {
     listed: names("listed"),
     announced: names("announced") as ChangedSection[],
     policy: names("policy").length > 0,
-    // Whoever knows a later version than the newest knew an earlier tenant of the same name.
+    // A version above the newest one belongs to an earlier tenant of the same name.
     all: from < floor || from > newest,
     due: sql.exec("SELECT 1 FROM due_announcements LIMIT 1").toArray().length > 0,
   };

@@ -1,70 +1,77 @@
-// Owns the shapes in which a tenant's changes travel: from its authority to the hub, and to whoever holds a stream.
+// The types of a tenant's changes, as they travel from the tenant object to the hubs and to the streams.
 
-/** A list that a client may ask to hear about. */
+/** A list that a client can ask to be notified about. */
 export type ChangedSection = "tools" | "prompts" | "resources";
 
-/**
- * A tenant's changes are in two logs, each with versions of its own: that of its authority, and that of the object that
- * keeps its content.
- */
+/** A tenant's changes are in two logs with separate versions: one in the tenant object, one in the content object. */
 export type ChangeLogName = "definitions" | "content";
 
-/** What changed in a tenant between two versions, hidden things included; a view decides what of it may be told. */
+/**
+ * The changes of a tenant between two versions, hidden things included. A view decides which of them a stream may see.
+ */
 export interface Changes {
   /** Grows with every change; 0 for a tenant that never changed. */
   readonly version: number;
   /** URIs whose content changed. */
   readonly updated: readonly string[];
-  /** URIs that came, went or are described differently: the list of resources changed for whoever sees them. */
+  /**
+   * URIs of resources that were added, removed or described differently. The list of resources changed for callers who
+   * see them.
+   */
   readonly listed: readonly string[];
   /** Lists that a tool announced as changed with `ctx.announce`. */
   readonly announced: readonly ChangedSection[];
-  /** The policy changed and is in force: definitions may differ, and no older lease is valid any more. */
+  /** The policy changed and is in effect: definitions may differ, and no older lease is valid any more. */
   readonly policy: boolean;
-  /** The record does not reach back to the version that was asked about: anything may differ. */
+  /** The log does not reach back to the requested version, so anything may differ. */
   readonly all: boolean;
-  /** A change of policy was written that is not in force yet. */
+  /** A policy change was written and is not in effect yet. */
   readonly due: boolean;
 }
 
-/** What either object sends to the tenant's hubs. */
+/** An event from the tenant object or the content object to the tenant's hubs. */
 export interface ChangeEvent extends Omit<Changes, "all"> {
   readonly log: ChangeLogName;
-  /** The version of the event before. A stream that knows less has missed an event. */
+  /** The version of the previous event. A stream with a lower version has missed an event. */
   readonly after: number;
-  /** The policy's revision when it was just written: whoever holds a stream looks whether the stream may go on. */
+  /**
+   * The policy's revision, if it was just written. The holder of a stream then checks whether the stream may continue.
+   */
   readonly check: number | null;
-  /** Which streams end now; null: none. */
+  /** The streams that end now; null: none. */
   readonly close: RevocationFilter | null;
 }
 
-/** Whose streams end: those of this principal and of this profile; an absent member matches all. */
+/** Selects streams by principal and profile. An absent member matches all. */
 export interface RevocationFilter {
   readonly principal?: string;
   readonly profile?: string;
 }
 
-/** How a domain's tables say that something changed. Called within the transaction that changes it. */
+/** How a domain's tables report changes. Called within the transaction of the change. */
 export interface ChangeLog {
-  /** The content under the URI changed; `listed`: so did its entry in the list of resources. */
+  /** The content of the URI changed. `listed`: its entry in the list of resources changed too. */
   updated(uri: string, listed: boolean): void;
   announced(sections: readonly ChangedSection[]): void;
   /**
-   * The policy changed. Streams check now whether they may go on, and are told what differs at `effectiveAt`
-   * (milliseconds since the epoch); those that `close` names end now.
+   * The policy changed. Streams check now whether they may continue, and learn the differences at `effectiveAt`
+   * (milliseconds since the epoch). Streams that match `close` end now.
    */
   policy(revision: number, effectiveAt: number, close?: RevocationFilter): void;
 }
 
-/** A hub of the tenant, as those objects call it. Gives the number of streams at it. */
+/**
+ * A hub of the tenant, as the tenant object and the content object call it. `publish` returns the number of streams at
+ * the hub.
+ */
 export interface HubStub {
   publish(event: ChangeEvent): Promise<number>;
-  /** For how many milliseconds yet streams may be away from it, which were not told. */
+  /** For how many milliseconds streams may still be disconnected and miss events. */
   reconnectWindowMs(): Promise<number>;
 }
 
 export interface HubEnv {
-  /** How many hub objects share a tenant's streams; 1 when unset. Some thousand streams are well within one. */
+  /** How many hub objects share a tenant's streams; 1 by default. One hub can serve several thousand streams. */
   readonly HUB_SHARDS?: string;
 }
 
@@ -75,7 +82,7 @@ export function shardsOf({ HUB_SHARDS }: HubEnv): number {
   return Number.isInteger(shards) && shards >= 1 && shards <= MAX_SHARDS ? shards : 1;
 }
 
-/** The name of one of a tenant's hubs. `kept`: as `keptUnder` makes it, which has no "#". */
+/** The name of one of a tenant's hubs. `storageKey`: as `storageKey()` makes it, which has no "#". */
 export function hubName(storageKey: string, shard: number): string {
   return shard === 0 ? storageKey : `${storageKey}#${shard}`;
 }

@@ -1,9 +1,9 @@
-// Owns how often an object's database may have been written: what was read of it holds as long as that does not change. Asking SQLite
-// (`total_changes()`) would cost as much as reading a row.
+// Counts possible writes to an object's database. A value that was read holds while the count is unchanged. Asking
+// SQLite (`total_changes()`) would cost as much as reading a row.
 
 import type { StoreHost } from "./store.ts";
 
-/** What does not plainly read counts as a write, also where it fails or is undone. */
+/** Every statement other than a plain SELECT counts as a write, even if it fails or is rolled back. */
 export function countWrites(sql: SqlStorage): Pick<StoreHost, "sql" | "writes"> {
   let writes = 0;
   const exec = (query: string, ...bindings: unknown[]) => {

@@ -1,9 +1,9 @@
-// Owns what an object writes down that no answer is worth waiting for: it is done when the answer has left, and where it
-// cannot be done, as in an object that is full, nobody is told but the log.
+// Runs a write after the response was sent, because no response should wait for it. A failure, as in a full object, is
+// only logged.
 
 import { logError } from "../../telemetry/error-line.ts";
 
-/** `what`: by which the log names it. */
+/** `label`: the name of the write in the log. */
 export function deferWrite(label: string, work: () => void): void {
   void scheduler
     .wait(0)

@@ -1,5 +1,5 @@
-// Owns the end of a tenant's object: it is closed, then erased, and remembers that for as long as a call that began
-// before can go on writing. Then nothing at all is left.
+// The end of a tenant object: it is closed, then erased. It remembers that for as long as an earlier call may still
+// write. Then everything is deleted.
 
 import { omitUndefined } from "../../protocol/members.ts";
 import type { TenantUid } from "./tenant-uid.ts";
@@ -8,7 +8,7 @@ import type { TenantUid } from "./tenant-uid.ts";
 export const TOMBSTONE_MS = 3_600_000;
 const KEY = "closure";
 
-/** `created`: of the tenant that ended; absent where none did. */
+/** `created`: the uid of the deleted tenant; absent if there was none. */
 type StoredDeletion = { readonly created?: TenantUid } & (
   | { readonly state: "closing" }
   | { readonly state: "erased"; readonly until: number }
@@ -17,18 +17,18 @@ type StoredDeletion = { readonly created?: TenantUid } & (
 export interface DeletionState {
   /** Closing or erased: nothing may be written. */
   isClosed(): boolean;
-  /** Which tenant of the name ended here last; undefined: none did that is remembered. */
+  /** The uid of the last tenant of this name that was deleted here; undefined if none is remembered. */
   deletedUid(): TenantUid | undefined;
-  /** The same while it is not erased yet. */
+  /** The same uid, until the object is erased. */
   closingUid(): TenantUid | undefined;
   close(uid: TenantUid): void;
   /** Another tenant takes the name. */
   reopen(): void;
-  /** Until when an erased object must be remembered; undefined for one that is not erased. */
+  /** Until when an erased object must be remembered; undefined if it is not erased. */
   erasedUntil(): number | undefined;
-  /** Deletes everything stored; gives the time until which the object stays closed, milliseconds since the epoch. */
+  /** Deletes all storage. Returns until when the object stays closed, in milliseconds since the epoch. */
   erase(now: number): Promise<number>;
-  /** Deletes even the memory of having been erased. */
+  /** Deletes even the record of the erasure. */
   forget(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Owns telling the directory whether the tenant is suspended, for lists of tenants: what it was told is compared with what
-// is, and said again until it has arrived. Nobody is let in or refused by it, and no suspension waits for it.
+// Syncs to the directory whether the tenant is suspended, for lists of tenants. The last synced value is compared with
+// the current one, and sent again until it arrives. It does not decide admission, and no suspension waits for it.
 
 import type { DirectoryEnv } from "../directory/directory.ts";
 import { directoryOf } from "../directory/directory-stub.ts";
@@ -16,7 +16,7 @@ interface UnsyncedSuspension {
 const UNSYNCED =
   "SELECT created, told, version FROM tenant, standing WHERE told <> EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant')";
 
-/** Whoever changes whether the tenant is suspended asks for the alarm in that transaction. */
+/** A transaction that suspends or resumes the tenant must also schedule the alarm. */
 export const directorySyncStore: Store<object, TenantHost> = {
   name: "standing",
   methods: {},
@@ -37,7 +37,7 @@ function findUnsynced({ sql }: TenantHost): UnsyncedSuspension | undefined {
   return sql.exec<UnsyncedSuspension>(UNSYNCED).toArray()[0];
 }
 
-/** Each telling has a number, so that one that arrives late undoes no later one. */
+/** Each update has a version, so that a late one does not undo a newer one. */
 async function syncDirectory(host: TenantHost): Promise<void> {
   const { sql, tenant, env } = host;
   for (let unsynced = findUnsynced(host); unsynced; unsynced = findUnsynced(host)) {

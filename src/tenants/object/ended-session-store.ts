@@ -1,18 +1,21 @@
-// Owns which 2025 sessions were ended by their clients, until their ids expire: a session's id is sealed and nowhere
-// stored, so its end must be. Bounded: an ended session that is forgotten lets its owner use it again, and nobody else.
+// The 2025 sessions that their clients ended, until the ids expire. A session's id is sealed and not stored, so its end
+// must be. Bounded: if an ended session is forgotten, its owner can use it again, but no other caller can.
 
 import type { EndedSessionsDelta } from "./policy-records.ts";
 import { unregisterSession } from "./stateful-session-store.ts";
 import type { StoreHost, Store } from "./store.ts";
 
 const MAX_ROWS = 500_000;
-/** How many a lease carries at most. Isolates ask about older ones one by one. */
+/** The most nonces that a lease carries. Isolates ask about older ones one by one. */
 const MAX_SENT = 1000;
 const TRIM_EVERY = 1000;
 const PRUNE_BATCH = 5000;
 
 export interface EndedSessionMethods {
-  /** `expires`: of the id, milliseconds since the epoch. false: the session has no object that must be told. */
+  /**
+   * `expires`: when the id expires, in milliseconds since the epoch. Returns false if the session has no object that
+   * must be called.
+   */
   endSession(nonce: string, expires: number): boolean;
   hasEnded(nonce: string): boolean;
 }
@@ -43,7 +46,7 @@ function methodsOf(host: StoreHost): EndedSessionMethods {
           expires,
         )
         .toArray();
-      // Asked again, because the answer was lost: nobody knows whether the object was told.
+      // Repeated, because the answer was lost. Whether the object was called is unknown.
       if (!row) return true;
       if (row.sequence % TRIM_EVERY === 0)
         sql.exec("DELETE FROM ended_sessions WHERE sequence <= ?", row.sequence - MAX_ROWS);
@@ -54,7 +57,7 @@ function methodsOf(host: StoreHost): EndedSessionMethods {
   };
 }
 
-/** The sessions that ended after the one that `after` counts; null: there is nothing new since. */
+/** The sessions that ended after the cursor `after`; null: there are no new ones. */
 export function endedSince(sql: SqlStorage, after: number | null): EndedSessionsDelta | null {
   const rows = sql
     .exec<{ sequence: number; nonce: string; at: number }>(

@@ -1,16 +1,17 @@
-// Owns the last errors of a tenant, as its operators look for them: by the id that a client was told. Bounded in rows and in bytes;
-// the oldest make room. The platform's object keeps as many that are of no tenant, and which tenant an id is of.
+// The last errors of a tenant. Operators find an error by the request id that the client received. Bounded in rows and
+// bytes; the oldest are deleted first. The platform object stores errors without a tenant, and which tenant a request
+// id belongs to.
 
 import type { Store, StoreHost } from "./store.ts";
 
 export interface ErrorRecord {
-  /** Empty: of no request. */
+  /** Empty: no request. */
   readonly requestId: string;
-  /** Empty: of no tenant. */
+  /** Empty: no tenant. */
   readonly tenant: string;
   readonly method: string;
   readonly name: string;
-  /** Empty where the tenant's own object has it. */
+  /** Empty if the tenant object has the message. */
   readonly message: string;
   readonly stack: string;
 }
@@ -22,9 +23,9 @@ export interface LoggedError extends ErrorRecord {
 }
 
 export interface ErrorQuery {
-  /** null: of any. */
+  /** null: any request. */
   readonly requestId: string | null;
-  /** null: from the newest on. */
+  /** null: from the newest. */
   readonly before: number | null;
   readonly limit: number;
 }
@@ -36,12 +37,12 @@ export interface ErrorLogMethods {
 }
 
 const MAX_TENANT_ERRORS = 200;
-/** Most are no more than an id and its tenant. */
+/** Most of these are only a request id and its tenant. */
 const MAX_PLATFORM_ERRORS = 2_000;
 const MAX_PAGE = 200;
 const RETENTION_DAYS = 14;
 const DAY_MS = 86_400_000;
-/** Characters of each column; what is longer is cut. */
+/** The most characters of each column; longer texts are cut. */
 const MAX_NAME = 200;
 const MAX_MESSAGE = 2_000;
 const MAX_STACK = 6_000;

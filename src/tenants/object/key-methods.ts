@@ -1,4 +1,4 @@
-// Owns a tenant's API keys in its object: making, rotating with overlap, and revoking them, each with its audit entry.
+// A tenant's API keys in its object: creation, rotation with overlap, and revocation, each with an audit entry.
 
 import { keyPrincipalId } from "../../auth/principal.ts";
 import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
@@ -17,13 +17,13 @@ export interface Rotation {
   readonly old: string;
   readonly key: Pick<KeyInsert, "id" | "hash">;
   readonly overlapMs: number;
-  /** How many keys the tenant may have; null for no limit. */
+  /** The most keys that the tenant may have; null for no limit. */
   readonly maxKeys: number | null;
-  /** Of a key that is rotated with itself: how old it must be, milliseconds. It must not be suspended, either. */
+  /** For a key that rotates itself: its minimum age in milliseconds. It must not be suspended, either. */
   readonly minAgeMs?: number;
 }
 
-/** After which key, of those in the order in which they were made; absent: from the first on. */
+/** Keys in the order of creation. `after`: the last key of the previous page; absent for the first page. */
 export interface KeyPage {
   readonly after?: Pick<KeyRecord, "created" | "id"> | undefined;
   readonly limit: number;
@@ -33,21 +33,22 @@ export interface KeyMethods {
   keyPage(page: KeyPage): readonly KeyRecord[];
   key(id: string): KeyRecord | undefined;
   countKeys(): number;
-  /** `most`: how many keys the tenant may have, retired ones included; null for no limit. */
+  /** `maxKeys`: the most keys that the tenant may have, retiring ones included; null for no limit. */
   addKey(key: KeyInsert, actor: Actor, maxKeys?: number | null): WriteResult | { readonly state: "full" };
   /**
-   * The old key goes on working for `overlapMs`. "full": with it the tenant would have more than one key beyond its limit;
-   * one is what a rotation needs where every key is taken. Of two who rotate the same key at once one is told "rotated".
+   * The old key works for another `overlapMs`. "full": during the overlap the tenant would have more than one key above
+   * its limit; one is allowed, because a rotation needs it. "rotated": a concurrent rotation of the same key came
+   * first.
    */
   rotateKey(
     rotation: Rotation,
     actor: Actor,
   ): WriteResult | { readonly state: "full" | "rotated" | "young" | "suspended" };
-  /** With it go the keys that were made of it by themselves. */
+  /** Also revokes the keys that the key created by rotating itself. */
   revokeKey(id: string, actor: Actor): WriteResult;
 }
 
-/** Where nobody set a limit. */
+/** The limit if none is set. */
 export const MAX_KEYS = 10_000;
 
 interface KeyRow {
@@ -77,7 +78,7 @@ function recordOf(row: KeyRow): KeyRecord {
   };
 }
 
-/** `parent`: the key that made it of itself. */
+/** `parent`: the key that created this one by rotating itself. */
 function insertKey(host: TenantHost, key: KeyInsert, parent: string | null = null): void {
   host.sql.exec(
     "INSERT INTO api_keys (id, hash, name, scopes, profile, expires, created, parent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -92,7 +93,7 @@ function insertKey(host: TenantHost, key: KeyInsert, parent: string | null = nul
   );
 }
 
-/** The key, and all that were made of it by themselves: whoever stole a key may have rotated it. */
+/** The key and all its descendants: a thief may have rotated a stolen key. */
 const WITH_DESCENDANTS = `WITH RECURSIVE made (id) AS (VALUES (?) UNION SELECT k.id FROM api_keys k JOIN made ON k.parent = made.id)
   SELECT ${COLUMNS} FROM api_keys WHERE id IN made`;
 
@@ -156,12 +157,15 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
   };
 }
 
-/** Whoever makes a key asks again with the same, where the answer was lost: nobody else has it. */
+/**
+ * Whether this call is a repetition: the caller sends the same key again if the answer was lost. No other caller has
+ * that key.
+ */
 function keyExists({ sql }: TenantHost, { id, hash }: Pick<KeyInsert, "id" | "hash">): boolean {
   return sql.exec("SELECT 1 FROM api_keys WHERE id = ? AND hash = ?", id, hash).toArray().length > 0;
 }
 
-/** Why a key cannot be rotated; from `leastAgeMs` on with itself. */
+/** Why a key cannot be rotated. A `minAgeMs` above 0 means that the key rotates itself. */
 function rotationRefusal(
   host: TenantHost,
   { id, retires, created }: KeyRow,
@@ -169,7 +173,8 @@ function rotationRefusal(
 ): "rotated" | "young" | "suspended" | undefined {
   if (retires !== null) return "rotated";
   if (minAgeMs === 0) return undefined;
-  // It may have been, since whoever has the key was let in: the new one is another principal.
+  // The key may have been suspended since the caller was admitted. A new key would be another principal, and escape the
+  // suspension.
   if (isSuspended(host, id)) return "suspended";
   return Date.parse(created) > host.now() - minAgeMs ? "young" : undefined;
 }
@@ -179,16 +184,16 @@ function isSuspended({ sql }: TenantHost, id: string): boolean {
   return sql.exec(query, keyPrincipalId(id)).toArray().length > 0;
 }
 
-/** How long what a key was and when it was last used can still be looked up. */
+/** How long the record of an ended key, and its last use, can still be looked up. */
 const ENDED_KEY_RETENTION_MS = 30 * 86_400_000;
-/** When a key ends: NULL where it does not. As the index `keys_by_end` has it, to the letter. */
+/** When a key ends; NULL if it does not. Must match the index `keys_by_end` exactly. */
 const ENDS = "coalesce(min(retires, expires), retires, expires)";
 
 function countKeys({ sql }: TenantHost): number {
   return sql.exec<{ keys: number }>("SELECT count(*) AS keys FROM api_keys").one().keys;
 }
 
-/** Those that rotation left working for a while are among them. */
+/** Includes keys that a rotation left working for a while. */
 function countActiveKeys(host: TenantHost): number {
   const query = `SELECT count(*) AS ended FROM api_keys WHERE ${ENDS} <= ?`;
   return countKeys(host) - host.sql.exec<{ ended: number }>(query, host.now()).one().ended;
@@ -199,10 +204,10 @@ function scheduleKeyPruning(host: TenantHost): void {
   if (next !== undefined) host.scheduleAlarm(next);
 }
 
-/** Of those that ended, the last so many at most: a key that is rotated leaves one each time. */
+/** The most ended keys that are kept: each rotation leaves one. */
 const MAX_ENDED_KEYS = 1000;
 
-/** Gives when the next one that ended, or will, is to be forgotten; milliseconds since the epoch. */
+/** Returns when the next ended key is to be deleted, in milliseconds since the epoch. */
 export function pruneEndedKeys(host: TenantHost): number | undefined {
   const { sql } = host;
   const now = host.now();
@@ -213,7 +218,7 @@ export function pruneEndedKeys(host: TenantHost): number | undefined {
     now,
   );
   for (const { id } of expired.toArray()) {
-    // What it made of itself is still revoked with the key that made it.
+    // The descendants of a pruned key must still be revoked together with its parent.
     sql.exec("UPDATE api_keys SET parent = (SELECT parent FROM api_keys WHERE id = ?1) WHERE parent = ?1", id);
     sql.exec("DELETE FROM api_keys WHERE id = ?", id);
     deleteKeySuspension(host, id);
@@ -223,7 +228,7 @@ export function pruneEndedKeys(host: TenantHost): number | undefined {
   return next === null ? undefined : next + ENDED_KEY_RETENTION_MS;
 }
 
-/** Nobody can be that principal any more: no other key gets the id. */
+/** No caller can be that principal any more, because key ids are not reused. */
 function deleteKeySuspension({ sql }: TenantHost, id: string): void {
   sql.exec("DELETE FROM suspensions WHERE kind = 'principal' AND name = ?", keyPrincipalId(id));
 }

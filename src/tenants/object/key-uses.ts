@@ -1,22 +1,22 @@
-// Owns when each key of a tenant was last used, exact to the hour: a row is written when a key is seen first in an hour of the
-// clock, and after the answer to whoever asked about it.
+// Records when each key was last used, to the hour. A row is written at a key's first use in an hour of the clock,
+// after the response.
 
 import { deferWrite } from "./defer-write.ts";
 import type { StoreHost } from "./store.ts";
 
 export interface KeyUses {
-  /** `stored`: what its row says, ISO 8601. */
+  /** `stored`: the time in the key's row, ISO 8601. */
   record(id: string, stored: string | null): void;
-  /** What is not in its row yet, or could not be written. */
+  /** A use that is not written yet, or could not be written. */
   lastUse(id: string): string | undefined;
 }
 
-/** `2026-11-21T12`: as much of a time in ISO 8601 says in which hour it is. */
+/** The length of `2026-11-21T12`: an ISO 8601 time up to its hour. */
 const HOUR_LENGTH = 13;
 
 export function trackKeyUses({ sql, now }: Pick<StoreHost, "sql" | "now">): KeyUses {
   let hour = "";
-  /** In this hour, by key. */
+  /** The uses in this hour, by key. */
   const uses = new Map<string, string>();
   let pending: [id: string, at: string][] = [];
   const write = () => {

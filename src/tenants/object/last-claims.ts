@@ -1,7 +1,7 @@
-// Owns which ask something was claimed by last, in an object's memory: the same ask, made once more because its answer was lost, is
-// told the same. Refuses to outlive the instance: then what was claimed is free again when its time is over.
+// Remembers in an object's memory which request claimed something last. The same request gets the same answer if it is
+// repeated because the answer was lost. The memory ends with the instance; a claim is then free when it expires.
 
-/** Somebody may have claimed more, under names that are none any more. */
+/** A caller may claim more under names that do not exist any more. */
 const MAX_CLAIMS = 1000;
 
 export class LastClaims {
@@ -13,7 +13,7 @@ export class LastClaims {
     else this.#claimants.set(name, claimant);
   }
 
-  /** `by`: absent where nobody asks once more. */
+  /** `claimant`: absent if the call is not a repetition. */
   isClaimedBy(name: string, claimant: string | undefined): boolean {
     return claimant !== undefined && this.#claimants.get(name) === claimant;
   }

@@ -1,4 +1,4 @@
-// Owns what a lease on a tenant's policy carries. Refuses to send what the isolate that asks has already.
+// Builds a lease with only the parts that the requesting isolate does not have yet.
 
 import { keyIdsOf } from "../../auth/seal.ts";
 import { authorityState } from "./authority-store.ts";
@@ -11,7 +11,7 @@ import type { TenantUid } from "./tenant-uid.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** undefined: the isolate has all of it. */
+/** undefined: the isolate has everything. */
 export function createLeaseDelta(
   host: TenantHost,
   request: LeaseRequest,
@@ -23,7 +23,7 @@ export function createLeaseDelta(
   const isCurrent = isSame && request.version?.number === revision;
   const { ring, seeded } = authorityState(host);
   const ended = endedSessionsFor(sql, request, isSame);
-  // Only code has first content, so nobody else waits for it to be stored.
+  // Only a tenant in code has seed content, so other tenants do not wait for it to be stored.
   const isWhole = request.ring === keyIdsOf(ring) && (seeded || !request.inCode) && request.keyHash === null;
   if (isCurrent && isWhole && !ended) return undefined;
   return {
@@ -41,7 +41,7 @@ export function createLeaseDelta(
   };
 }
 
-/** A cursor of an earlier tenant of the same name means nothing here: that one counted its own ended sessions. */
+/** A cursor from an earlier tenant of the same name is meaningless here: that tenant counted its own ended sessions. */
 function endedSessionsFor(sql: SqlStorage, { endedAfter }: LeaseRequest, isSame: boolean): EndedSessionsDelta | null {
   return endedAfter === undefined ? null : endedSince(sql, isSame ? endedAfter : null);
 }
@@ -68,7 +68,7 @@ function grantForKey(host: TenantHost, hash: string | null, document: TenantDocu
   return useKey(host, hash) ?? host.grantOf?.(hash, document) ?? null;
 }
 
-/** Notes that the key is used. null: no such key, or it has expired or retired. */
+/** Records the use of the key. null: there is no such key, or it has expired or retired. */
 export function useKey(host: TenantHost, hash: string): KeyGrant | null {
   const { sql } = host;
   const [row] = sql

@@ -1,4 +1,4 @@
-// The leases on a tenant's policy, and the row of a tenant that code declares. policy-tables.ts has the tables.
+// Leases on a tenant's policy, and the row of a tenant in code. policy-store.ts has the tables.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { createTenantUid, UNCHANGED, type TenantUid } from "./tenant-uid.ts";
@@ -10,23 +10,26 @@ import type { TenantHost } from "./tenant-host.ts";
 export interface LeaseMethods {
   lease(request: LeaseRequest): LeaseResponse;
   /**
-   * What lies under the document has changed: streams look whether they may go on. Gives how long some isolate may
-   * serve what was before, milliseconds.
+   * The base documents have changed, so streams check whether they may continue. Returns how long an isolate may serve
+   * the old state, in milliseconds.
    */
   changed(): number;
-  /** A secret as it is stored, sealed; null: there is none of this name. */
+  /** The sealed secret as it is stored; null: there is no secret of this name. */
   sealedSecret(name: string): string | null;
 }
 
-/** An ask to which nothing was new: the same one is answered without reading a row, as long as nothing is written here. */
+/**
+ * The last request that got "unchanged". The same request is answered without reading a row, until something is
+ * written.
+ */
 interface UnchangedLease {
-  /** Also says how often something was written here before. */
+  /** The request and the write count of the object as JSON. */
   readonly request: string;
   readonly leaseMs: number;
   readonly until: number;
 }
 
-/** What changes by time alone, as the order of sealing keys, may be told so much later. */
+/** Changes by time alone, such as the order of sealing keys, may reach isolates this much later. */
 const UNCHANGED_FOR_MS = 60_000;
 
 export function createLeaseMethods(host: TenantHost): LeaseMethods {
@@ -40,7 +43,7 @@ export function createLeaseMethods(host: TenantHost): LeaseMethods {
         host.leases.record(unchanged.leaseMs);
         return UNCHANGED;
       }
-      // Who still holds the one that ended here finds out first what became of the name.
+      // An isolate that still caches the deleted tenant first learns what became of the name.
       const isEnded = request.version !== null && request.version.created === host.deletion.deletedUid();
       const row = request.inCode && !isEnded ? rows.ensure() : rows.find();
       if (!row) return { state: "absent" };
@@ -73,8 +76,8 @@ export interface TenantRows {
   find(): TenantRow | undefined;
   insert(created: TenantUid, own: TenantDocument, effective: TenantDocument): void;
   /**
-   * A tenant in code exists without a row until it is first asked for. Where one of this name was deleted before, that
-   * one's end is over with it: what is written from now on stays.
+   * Creates the row of a tenant in code at its first request. If a tenant of this name was deleted before, that
+   * deletion ends here: writes from now on are kept.
    */
   ensure(): TenantRow;
 }

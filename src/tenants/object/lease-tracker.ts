@@ -1,29 +1,30 @@
-// Owns when the last lease that was given ends: from then on no isolate serves what was before a change. The authority
-// half of the lease rule; isolate/snapshot.ts is the serving half.
+// Tracks when the last granted lease ends: from then on no isolate serves the state before a change. This is the tenant
+// object's half of the lease rule; cache/policy-cache.ts is the serving half.
 
 import { deferWrite } from "./defer-write.ts";
 import type { StoreHost } from "./store.ts";
 
-/** Added to a lease's end, because the clocks of object and isolate run at slightly different speeds. */
+/** Added to a lease's end, because the clocks of the object and the isolate run at slightly different speeds. */
 const CLOCK_SLACK_MS = 100;
 
 export interface LeaseTracker {
-  /** A lease was given just now, for this many milliseconds. */
+  /** A lease of this length was granted now. */
   record(leaseMs: number): void;
-  /** When no lease given so far is valid any more, or now; milliseconds since the epoch. */
+  /** When no lease granted so far is valid any more, or now; milliseconds since the epoch. */
   effectiveAt(): number;
 }
 
 /**
- * What is in memory is lost with the object; then a lease may have been given just now, as long as any that may still run.
- * A length that no lease has had for as long as it lasts is forgotten: nobody holds one any more.
+ * The memory is lost when the object restarts. Then a lease as long as the longest possible one may have just been
+ * granted. A lease length that was not granted for as long as it lasts is forgotten: no isolate has such a lease any
+ * more.
  */
 export function trackLeases(host: StoreHost): LeaseTracker {
   const { sql } = host;
-  /** What the row says: never less than what a lease may have that still runs. */
+  /** The stored value: never shorter than a lease that may still run. */
   let stored = sql.exec<{ longest: number }>("SELECT longest FROM leases WHERE one = 1").toArray()[0]?.longest ?? 0;
   let longest = stored;
-  /** When the last lease of that length ends, and the last of any length. */
+  /** When the last lease of the longest length ends, and the last lease of any length. */
   let longestUntil = host.now() + longest;
   let until = longest === 0 ? 0 : longestUntil;
   const store = () => {
@@ -39,7 +40,7 @@ export function trackLeases(host: StoreHost): LeaseTracker {
     record: (leaseMs) => {
       const now = host.now();
       if (leaseMs > longest || (leaseMs < longest && now > longestUntil)) longest = leaseMs;
-      // A longer one must not be given before it is written down; that there is none any more can wait.
+      // A longer length must be stored before its lease is granted. A shorter one can be stored later.
       if (longest > stored) store();
       else if (longest < stored) deferWrite("leases", store);
       if (leaseMs === longest) longestUntil = now + leaseMs;
@@ -47,7 +48,8 @@ export function trackLeases(host: StoreHost): LeaseTracker {
     },
     effectiveAt: () => {
       const now = host.now();
-      // No lease runs longer from now on, also where the clock was ahead when it was given, and is right again.
+      // No lease runs longer than `longest` from now, even if the clock was ahead when it was granted and was set back
+      // since.
       return Math.max(now, Math.min(until, now + longest) + CLOCK_SLACK_MS);
     },
   };

@@ -1,11 +1,11 @@
-// Owns the shapes that cross between a tenant's authority and whoever asks it: leases, records, and the ends of writes.
+// The types that travel between a tenant object and its callers: leases, records and the results of writes.
 
 import type { OAuthPrincipal } from "../../auth/principal.ts";
 import type { KeyRing } from "../../auth/seal.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** What a request needs to know of its API key. `scopes` null: nothing limits it; `profile` null: good for all. */
+/** The rights of an API key. `scopes` null: not limited. `profile` null: valid for all profiles. */
 export interface KeyGrant {
   readonly id: string;
   readonly name: string;
@@ -13,25 +13,25 @@ export interface KeyGrant {
   readonly profile: string | null;
   /** Milliseconds since the epoch. */
   readonly expires: number | null;
-  /** It is an access token of the tenant's own authorization server: whose. */
+  /** The person, if the credential is an access token of the tenant's own authorization server. */
   readonly person?: OAuthPrincipal;
 }
 
 export interface KeyRecord extends KeyGrant {
   readonly created: string;
   readonly lastUsed: string | null;
-  /** When the key ends because another one took its place; milliseconds since the epoch, null if none did. */
+  /** When the key ends because a rotation replaced it, in milliseconds since the epoch; null if none did. */
   readonly retires: number | null;
 }
 
-/** A name that is listed no more, and until when it can still be called. */
+/** A name that is no longer listed, and until when it can still be called. */
 export interface DeprecatedName {
   readonly kind: "tools" | "prompts";
   readonly profile: string | null;
   readonly name: string;
-  /** The name under which its source has it. */
+  /** The name that the source uses. */
   readonly target: string;
-  /** The name under which the same thing was listed after the change. */
+  /** The name under which the same thing is listed now. */
   readonly successor: string;
   /** Milliseconds since the epoch. */
   readonly until: number;
@@ -45,78 +45,84 @@ export interface BlockedTool {
   readonly since: string;
 }
 
-/** A list with a higher version replaces one with a lower. */
+/** A list with a higher version replaces one with a lower version. */
 export interface BlockList {
   readonly version: number;
   readonly blocks: readonly BlockedTool[];
 }
 
-/** Everything about a tenant that is leased, apart from keys and sections. */
+/** The leased state of a tenant, without keys and sections. */
 export interface Policy {
   readonly document: TenantDocument;
   readonly suspensions: readonly Suspension[];
   readonly retired: readonly DeprecatedName[];
 }
 
-/** What is leased beside the policy, because it is large: its hash by its name. */
+/** Large data that is leased beside the policy: hashes by name. */
 export type Sections = readonly (readonly [name: string, hash: string])[];
 
 export interface LeaseRequest {
-  /** Which policy the isolate holds; null: none. A tenant that is made again counts from 1 again, hence `created`. */
+  /**
+   * The policy version that the isolate has; null: none. `created` is included because a recreated tenant counts from 1
+   * again.
+   */
   readonly version: { readonly number: number; readonly created: string } | null;
-  /** How long the isolate will serve from the answer, milliseconds, when the document does not say. */
+  /** How long the isolate serves from the answer, in milliseconds, if the document does not say. */
   readonly maxStalenessMs: number;
-  /** The tenant is declared in code and exists without having been created. */
+  /** The tenant is declared in code, and exists without having been created. */
   readonly inCode: boolean;
-  /** The ids of the sealing keys that the isolate has, in their order; absent: it has none. */
+  /** The ids of the sealing keys that the isolate has, in order; absent: it has none. */
   readonly ring?: string | undefined;
-  /** Hash of a key that the isolate wants to know about. */
+  /** The hash of a key that the isolate asks about; null: none. */
   readonly keyHash: string | null;
-  /** The `cursor` of the ended sessions that the isolate knows; null: it knows none; absent: it wants none. */
+  /** The isolate's `cursor` of ended sessions. null: it knows none. Absent: it does not want any. */
   readonly endedAfter?: number | null;
 }
 
-/** Sessions that their clients ended, beyond those that the isolate knows. */
+/** Sessions that their clients ended since the isolate's cursor. */
 export interface EndedSessionsDelta {
-  /** What `endedAfter` shall be in the next ask. */
+  /** The value of `endedAfter` for the next request. */
   readonly cursor: number;
   readonly nonces: readonly string[];
-  /** Milliseconds since the epoch; sessions that ended before may be missing. 0: none is. */
+  /** Milliseconds since the epoch. Sessions that ended before this time may be missing. 0: none is missing. */
   readonly since: number;
 }
 
 export interface GrantedLease {
   readonly state: "granted";
   readonly version: number;
-  /** When the tenant was made, ISO 8601. */
+  /** When the tenant was created, ISO 8601. */
   readonly created: string;
-  /** null: the one that the isolate holds is current. */
+  /** null: the isolate's policy is current. */
   readonly policy: Policy | null;
-  /** Hashes of what is leased beside the policy, by name; null where `policy` is. */
+  /** Hashes of the sections, by name; null if `policy` is null. */
   readonly sections: Sections | null;
   readonly ring: KeyRing;
-  /** Whether the first content of the tenant was stored. */
+  /** Whether the tenant's seed content was stored. */
   readonly seeded: boolean;
-  /** The key that was asked for; null: none was, or there is no such key. */
+  /** The grant of the requested key; null: none was requested, or there is no such key. */
   readonly key: KeyGrant | null;
-  /** null: none ended since, or none were asked for. */
+  /** null: none ended since, or none were requested. */
   readonly endedSessions: EndedSessionsDelta | null;
 }
 
-/** `unchanged`: a lease on what the isolate has, where it said which sealing keys it has and nothing of all this is new. */
+/**
+ * `unchanged`: a lease on the state that the isolate has. Used if the request names the isolate's sealing keys and
+ * everything is current.
+ */
 export type LeaseResponse = GrantedLease | { readonly state: "absent" } | { readonly state: "unchanged" };
 
-/** Who changes something, for the audit log. */
+/** The author of a change, for the audit log. */
 export interface Actor {
   readonly name: string;
 }
 
-/** `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered. */
+/** `leftMs`: how long an isolate may still serve the state before the change, in milliseconds from the answer. */
 export interface Propagation {
   readonly leftMs: number;
 }
 
-/** `absent`: there is no such tenant, or not the thing to be changed. */
+/** `absent`: there is no such tenant, or no such thing to change. */
 export type WriteResult =
   | ({ readonly state: "written"; readonly revision: number } & Propagation)
   | { readonly state: "unchanged"; readonly revision: number }
@@ -129,12 +135,12 @@ export interface TenantRecord {
   readonly revision: number;
   /** As its operators wrote it. */
   readonly own: TenantDocument;
-  /** With its base documents under it. */
+  /** With its base documents. */
   readonly effective: TenantDocument;
-  /** The tenant's own: what is blocked in every tenant is apart from them. */
+  /** The tenant's own suspensions. Blocks are separate. */
   readonly suspensions: readonly Suspension[];
   readonly blocks: BlockList;
-  /** Those of the suspensions that operators made. */
+  /** The suspensions that operators made. */
   readonly stops: readonly Pick<Suspension, "kind" | "name">[];
   readonly retired: readonly DeprecatedName[];
   readonly sections: Sections;

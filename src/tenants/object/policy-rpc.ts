@@ -1,4 +1,5 @@
-// The methods of policy-tables.ts. On their own, because code in Node calls them and must not load a Durable Object.
+// The RPC interface of policy-store.ts. A separate file, because code in Node calls these methods and must not load a
+// Durable Object.
 
 import type { BlockMethods } from "./block-methods.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
@@ -14,46 +15,46 @@ import type { Suspension } from "../document/visibility.ts";
 export interface DocumentWrite {
   readonly own: TenantDocument;
   readonly effective: TenantDocument;
-  /** Names that the change takes off the lists. */
+  /** Names that the change removes from the lists. */
   readonly retired: readonly DeprecatedName[];
-  /** Writes only if this is still the revision; null: whatever the revision is. */
+  /** Writes only if this is still the revision; null: always writes. */
   readonly ifRevision: number | null;
   readonly actor: Actor;
   readonly action: string;
 }
 
 export interface TenantCreation extends Omit<DocumentWrite, "ifRevision" | "retired"> {
-  /** As the directory entered it; absent: now. */
+  /** The uid in the directory; absent: created now. */
   readonly created?: TenantUid;
-  /** As the directory answered it when it entered the tenant. */
+  /** The block list that the directory returned when the tenant was added. */
   readonly blocks?: BlockList;
 }
 
 export interface Suspender extends Actor {
-  /** Answers for this tenant alone, and lifts nothing that an operator of the platform suspended. */
+  /** Acts for this tenant alone, and cannot lift a suspension that a platform operator made. */
   readonly isTenantAdmin?: boolean;
 }
 
 export interface PolicyMethods extends LeaseMethods, KeyMethods, BackupMethods, BlockMethods, SecretMethods {
-  /** "absent": it was deleted before it came into being. */
+  /** "absent": the tenant was deleted before it was created. */
   create(creation: TenantCreation): WriteResult;
   write(write: DocumentWrite): WriteResult;
   /**
-   * Which tenant has the name, or had it last; null: none that is remembered. `inCode`: code declares the tenant, so it
-   * exists without having been created.
+   * The uid of the tenant that has the name, or had it last; null: none is remembered. `inCode`: code declares the
+   * tenant, so it exists without having been created.
    */
   tenantUid(inCode: boolean): TenantUid | null;
-  /** `inCode`: as for `incarnation`. */
+  /** `inCode`: as for `tenantUid`. */
   read(inCode: boolean): TenantRecord | undefined;
-  /** From now on no write is made that replaces this revision. Gives the one that is current then. */
+  /** Blocks every later write that replaces this revision. Returns the revision that is current then. */
   fence(revision: number): number;
-  /** "full": a tenant-admin suspended as many things as they may. */
+  /** "full": the tenant-admin has reached the limit of suspensions. */
   suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult | { readonly state: "full" };
-  /** The tenant, as a rollout brings it: not if it was resumed since, nor where it is suspended already. */
+  /** Suspends the tenant for a rollout. Does nothing if the tenant was resumed since, or is suspended already. */
   suspendLate(note: string, by: Actor, order: { readonly version: number; readonly inCode: boolean }): WriteResult;
   /**
-   * "forbidden": an operator suspended it, and somebody else may not lift that. `version`: a suspension of the tenant that is on
-   * its way with this version, or an older one, comes too late.
+   * "forbidden": an operator made the suspension, and a tenant-admin cannot lift it. `version`: a rollout's suspension
+   * of the tenant with this or an older version has no effect after this call.
    */
   resume(
     kind: Suspension["kind"],
@@ -62,11 +63,14 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BackupMethods, 
     version?: number,
   ): WriteResult | { readonly state: "forbidden" };
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
-  /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
+  /** How long until all revocations so far are in effect everywhere, in milliseconds. */
   leftMs(): number;
-  /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
+  /**
+   * Closes the tenant, or cancels its creation: no lease is granted and nothing is written from now on. Returns
+   * `leftMs`.
+   */
   close(uid: TenantUid): number;
-  /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
+  /** Deletes all storage of the object, unless another tenant took the name after the closed one. */
   erase(): Promise<void>;
 }
 
@@ -93,11 +97,11 @@ export const policyRpc: RpcInterface<PolicyMethods> = {
     countKeys: { idempotent: true },
     addKey: { idempotent: true },
     rotateKey: { idempotent: true },
-    // One that is revoked already is waited for all the same.
+    // Revoking a revoked key again also waits until the revocation is in effect.
     revokeKey: { idempotent: true },
     backup: { idempotent: true },
     restore: {},
-    // A tenant may be blocked before it is made.
+    // A tenant may be blocked before it is created.
     takeBlocks: { idempotent: true, ending: true },
     secrets: { idempotent: true },
     setSecret: { idempotent: true },

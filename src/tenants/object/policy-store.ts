@@ -1,5 +1,5 @@
-// A tenant's policy in its object: the document, suspensions, API keys, secrets, retired names, and the leases on them. Every
-// write is one transaction with its audit entry, and says when it is in force everywhere.
+// A tenant's policy in its object: the document, suspensions, API keys, secrets, deprecated names, and the leases on
+// them. Every write is one transaction with its audit entry, and returns when it is in effect everywhere.
 
 import { auditMigrations, auditPage, pruneAudit } from "./audit-log.ts";
 import type { RevocationFilter } from "./changes.ts";
@@ -39,7 +39,7 @@ export const policyStore: Store<PolicyMethods, TenantHost> = {
     "CREATE INDEX keys_by_age ON api_keys (created, id)",
     `CREATE INDEX keys_by_end ON api_keys (coalesce(min(retires, expires), retires, expires))
        WHERE coalesce(min(retires, expires), retires, expires) IS NOT NULL`,
-    // Tools that are blocked in every tenant, as the version of the list has them that a rollout brought last.
+    // Tools that are blocked in every tenant, as the last rollout brought them.
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
     "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
@@ -47,7 +47,7 @@ export const policyStore: Store<PolicyMethods, TenantHost> = {
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
 
-/** Gives the time of the next entry or key that is kept no longer. */
+/** Returns when the next entry or key is to be deleted. */
 function prune(host: TenantHost): number | undefined {
   const times = [pruneAudit(host), pruneEndedKeys(host)].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
@@ -65,7 +65,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
     ...createBlockMethods(host),
     ...createSecretMethods(host),
     lease: (ask) => {
-      // No row is read for most leases.
+      // Most leases read no row.
       isInDirectory ||= ask.inCode && blocksVersion(sql) !== undefined;
       const isEnded = ask.version !== null && ask.version.created === host.deletion.deletedUid();
       if (!ask.inCode || (isInDirectory && !host.deletion.isClosed()) || isEnded) return leases.lease(ask);
@@ -127,7 +127,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
 
 const NO_BLOCKS: BlockList = { version: 0, blocks: [] };
 
-/** A tenant in code is in the directory before its first lease, so that rollouts find it. */
+/** A tenant in code is added to the directory before its first lease, so that rollouts find it. */
 async function declareInDirectory(host: TenantHost): Promise<void> {
   const { env, tenant } = host;
   const blocks = await withTimeout(retryIfIdempotent(() => directoryOf(env as object, tenant).declare(tenant)));
@@ -155,7 +155,7 @@ function recordOf(host: StoreHost, row: TenantRow): TenantRecord {
   };
 }
 
-/** Every lease carries them. Beyond it those that would go first are gone. */
+/** Bounded because every lease carries them. Above the bound, the names that end first are deleted. */
 export const MAX_DEPRECATED_NAMES = 2000;
 
 function writeDocument(host: TenantHost, write: DocumentWrite, row: TenantRow): WriteResult {
@@ -207,7 +207,9 @@ function suspensionOf(sql: SqlStorage, kind: string, name: string): SuspensionRo
   return sql.exec<SuspensionRow>(query, kind, name).toArray()[0];
 }
 
-/** Every lease carries them. Operators' are not counted: a brake is never refused. */
+/**
+ * Bounded because every lease carries them. Suspensions by operators do not count: an emergency stop is never refused.
+ */
 export const MAX_SUSPENSIONS = 1000;
 
 function hasMaxSuspensions(sql: SqlStorage): boolean {
@@ -220,9 +222,9 @@ function isSameSuspension(
   note: string,
   { isTenantAdmin }: Suspender,
 ): boolean {
-  // An operator's stays an operator's, with what they told callers.
+  // An operator's suspension stays an operator's, with its note to callers.
   if (isTenantAdmin && row.by_operator === 1) return true;
-  // Said again, perhaps because the answer was lost.
+  // A repetition, perhaps because the answer was lost.
   return row.note === note && (row.by_operator === 0) === isTenantAdmin;
 }
 
@@ -247,7 +249,7 @@ function suspend(
     by.isTenantAdmin ? 0 : 1,
   );
   host.record(by, "suspend", `${kind} ${name}`, { before, after: { note } });
-  // The alarm tells the directory: standing-tables.ts.
+  // The alarm syncs the directory: directory-sync-store.ts.
   if (kind === "tenant") host.scheduleAlarm(host.now());
   return { state: "written", revision: host.incrementRevision(revocationFilterOf(suspension)), ...host.propagation() };
 }
@@ -267,7 +269,7 @@ function resume(
   return { state: "written", revision: host.incrementRevision(), ...host.propagation() };
 }
 
-/** Whose streams a suspension ends: a suspended tool ends nobody's. */
+/** The streams that a suspension ends. A suspended tool ends none. */
 function revocationFilterOf({ kind, name }: Pick<Suspension, "kind" | "name">): RevocationFilter | undefined {
   if (kind === "tenant") return {};
   if (kind === "tool") return undefined;

@@ -1,5 +1,5 @@
-// Owns what is done where KV fails, or refuses a write of a key that was written within the same second. Whoever stores something
-// sees to it that the latter does not happen; a write and a deletion that chance brought together are tried again here.
+// Retries KV operations. KV fails at times, and refuses a second write of a key within one second. Callers avoid that
+// themselves; this covers a write and a deletion that coincide.
 // https://developers.cloudflare.com/kv/platform/limits/
 
 const KV_WRITE_INTERVAL_MS = 1100;
@@ -10,7 +10,7 @@ export function isKvRateLimited(error: unknown): boolean {
   return error instanceof Error && /\b429\b/.test(error.message);
 }
 
-/** For work that may be done twice. Rejects as KV does, where it does so three times. */
+/** For work that may run twice. Rejects with KV's error after three failures. */
 export async function retryKvWrite<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

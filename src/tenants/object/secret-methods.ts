@@ -1,5 +1,6 @@
-// Owns a tenant's secrets in its object: sealed texts by name, which the object cannot open. Each write is one
-// transaction with an audit entry that names the secret, and makes a new version of the policy: isolates ask anew.
+// A tenant's secrets in its object: sealed texts by name, which the object cannot unseal. Each write is one transaction
+// with an audit entry that names the secret. It makes a new version of the policy, so that isolates fetch secrets
+// again.
 
 import type { Actor, WriteResult } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -14,7 +15,7 @@ export interface SecretRecord {
 
 export interface SecretMethods {
   secrets(): readonly SecretRecord[];
-  /** `replaced`: there was a secret of this name. "full": the tenant has as many secrets as it may. */
+  /** `replaced`: there was a secret of this name. "full": the tenant has reached the limit of secrets. */
   setSecret(name: string, sealed: string, actor: Actor): (WriteResult & { readonly replaced: boolean }) | "full";
   deleteSecret(name: string, actor: Actor): WriteResult;
 }
@@ -25,7 +26,7 @@ interface SecretRow {
   updated: string;
 }
 
-/** When one was set last, milliseconds since the epoch; 0: there is none. */
+/** When a secret was last set, in milliseconds since the epoch; 0: there is none. */
 export function secretsUpdatedAt(sql: SqlStorage): number {
   const { at } = sql.exec<{ at: string | null }>("SELECT max(updated) AS at FROM secrets").one();
   return at === null ? 0 : Date.parse(at);
@@ -51,7 +52,7 @@ export function createSecretMethods(host: TenantHost): SecretMethods {
         const before = find(name);
         if (isDeleted()) return { state: "absent", replaced: false };
         if (!before && all().length >= MAX_SECRETS) return "full";
-        // An answer was lost, so this is asked again: what is sealed anew is never the same.
+        // A repetition, because the answer was lost: sealing the same value again never gives the same text.
         if (sql.exec(SAME_SECRET, name, sealed).toArray().length > 0) return { ...recordWrite(), replaced: true };
         const updated = new Date(host.now()).toISOString();
         sql.exec("INSERT OR REPLACE INTO secrets (name, sealed, updated) VALUES (?, ?, ?)", name, sealed, updated);

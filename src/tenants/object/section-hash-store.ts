@@ -1,4 +1,4 @@
-// Owns which sections a tenant's lease names, each with the hash of its body. Refuses the bodies: section-tables.ts.
+// The sections that a tenant's lease names, each with the hash of its body. section-store.ts has the bodies.
 
 import type { Sections } from "./policy-records.ts";
 import type { Store } from "./store.ts";
@@ -17,7 +17,7 @@ export function sectionsIn(sql: SqlStorage): Sections {
     .map(({ name, hash }) => [name, hash]);
 }
 
-/** `hash` null removes the section. false: nothing changed. */
+/** `hash` null removes the section. Returns false if nothing changed. */
 export function setSection(sql: SqlStorage, name: string, hash: string | null): boolean {
   const before = sectionHash(sql, name);
   if (before === hash) return false;

@@ -1,5 +1,5 @@
-// Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
-// has which sections there are. A section is what a feature leases beside the policy because it is large.
+// The bodies of a tenant's sections in its object, for isolates to which KV does not show them yet. A section is data
+// that a feature leases beside the policy because it is large. section-hash-store.ts lists the sections.
 
 import { deleteDueBodies, recentDeletionOf, scheduleBodyDeletion, type GarbageTables } from "./body-garbage.ts";
 import { sectionHash } from "./section-hash-store.ts";
@@ -8,35 +8,35 @@ import type { TenantHost } from "./tenant-host.ts";
 import type { Store } from "./store.ts";
 
 export const MAX_SECTION_BYTES = 2 * 1024 * 1024;
-/** The most that all sections of a tenant may have together. */
+/** The most bytes of all sections of a tenant together. */
 export const MAX_SECTIONS_BYTES = 8 * 1024 * 1024;
-/** SQLite in a Durable Object stores at most 2 MB in a row, so a body is cut into parts. */
+/** SQLite in a Durable Object stores at most 2 MB per row, so a body is split into parts. */
 const PART_BYTES = 1024 * 1024;
 export type SectionWriteResult =
   | ({ readonly state: "written" } & Propagation)
   | { readonly state: "unchanged" }
-  /** The section, or all of the tenant's together, would be larger than they may be. */
+  /** The section, or all of the tenant's sections together, would be too large. */
   | { readonly state: "full" };
 
 export type PutSectionResult =
   | SectionWriteResult
-  /** The body may be missing in KV: upload it again, and say `collected` as `resent`. */
+  /** The body may be missing in KV: upload it again, and send `collected` as `resent`. */
   | { readonly state: "resend"; readonly collected: number };
 
 export interface SectionBody {
   readonly name: string;
   readonly hash: string;
   readonly body: ArrayBuffer;
-  /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
+  /** The `collected` of the last "resend" answer, after the body was uploaded again; null before. */
   readonly resent: number | null;
-  /** KV did not take the body: it is to be written again, though it be the same. */
+  /** KV did not accept the body. It must be written again, even if it is unchanged. */
   readonly unstored?: boolean;
 }
 
 export interface SectionMethods {
-  /** Whether the section has this body, and KV does: then there is nothing to write. */
+  /** Whether the section has this body and KV has it too, so that nothing needs to be written. */
   has(name: string, hash: string): boolean;
-  /** The body is in KV already. One that is refused is deleted there, unless another section has it. */
+  /** The body is already in KV. If it is refused, it is deleted there, unless another section has it. */
   put(section: SectionBody): PutSectionResult;
   remove(name: string): SectionWriteResult;
   /** null: no section has this hash. */
@@ -44,8 +44,8 @@ export interface SectionMethods {
 }
 
 /**
- * Under the prefix of the tenant's resource bodies, so that deleting all of those deletes the sections too. `kept`: as
- * `keptUnder` makes it.
+ * Under the prefix of the tenant's resource bodies, so that deleting all of those deletes the sections too.
+ * `storageKey`: as `storageKey()` in tenant-uid.ts makes it.
  */
 export function sectionKey(storageKey: string, hash: string): string {
   return `body/${storageKey}/section-${hash}`;
@@ -123,7 +123,7 @@ function putSection(host: TenantHost, section: SectionBody): PutSectionResult {
   return { state: "written", ...host.propagation() };
 }
 
-/** Whether it is too large alone, or with the bodies that the other sections have; equal sections share one body. */
+/** Whether the section is too large alone, or together with the other bodies. Equal sections share one body. */
 function isTooLarge(sql: SqlStorage, { name, hash, body: { byteLength } }: SectionBody): boolean {
   const query = `SELECT sum(length(part)) AS bytes FROM section_parts
     WHERE hash IN (SELECT hash FROM sections WHERE name <> ?) AND hash <> ?`;
@@ -134,7 +134,7 @@ function isTooLarge(sql: SqlStorage, { name, hash, body: { byteLength } }: Secti
 function storeParts(sql: SqlStorage, hash: string, body: ArrayBuffer): void {
   sql.exec("DELETE FROM section_garbage WHERE hash = ?", hash);
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
-  // An empty section is one empty part: without any, it would be a body that nobody has.
+  // An empty section is stored as one empty part. Without any part, its body would be missing.
   let at = 0;
   do {
     sql.exec("INSERT INTO section_parts (hash, at, part) VALUES (?, ?, ?)", hash, at, body.slice(at, at + PART_BYTES));
@@ -153,7 +153,7 @@ function bodyOf(sql: SqlStorage, hash: string): ArrayBuffer | null {
   return body.buffer;
 }
 
-/** Deletes a body that no section names any more: here at once, in KV after a grace. */
+/** Deletes a body that no section names any more: here at once, in KV after a grace period. */
 function discardBody(host: TenantHost, hash: string | null): void {
   const { sql } = host;
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;

@@ -1,27 +1,29 @@
-// Owns which 2025 sessions have an object that remembers something, until their ids expire, so that the objects can be
-// emptied when the tenant is deleted. A session that only lists and calls has no object and is not in here.
+// The 2025 sessions that have an object with state, until their ids expire. Deleting the tenant then finds and empties
+// the objects. A session that only lists and calls has no object and is not listed here.
 
 import type { StoreHost, Store } from "./store.ts";
 
 const PRUNE_BATCH = 5000;
 
-/** Whose session it is, and how many are kept at once. */
+/** The owner of a session, and the limits on stateful sessions. */
 export interface SessionOwnership {
-  /** A principal, or where it comes from if it is anonymous. */
+  /** A principal, or the client address if it is anonymous. */
   readonly owner: string;
   readonly maxPerOwner: number;
   readonly maxPerTenant: number;
-  /** How many of all must stay free: addresses cost nothing, and those who bring a key must not find them all taken. */
+  /**
+   * How many of the tenant's sessions must stay free. Addresses cost nothing, and callers with a key must find room.
+   */
   readonly spare?: number;
 }
 
 export interface StatefulSessionMethods {
   /**
-   * `expires`: of the session's id, milliseconds since the epoch. false: the tenant is being deleted; otherwise the limit
-   * that leaves no room.
+   * `expires`: when the session's id expires, in milliseconds since the epoch. Returns false if the tenant is being
+   * deleted, or the name of the limit that is reached.
    */
   register(nonce: string, expires: number, ownership: SessionOwnership): boolean | "sessions" | "tenantSessions";
-  /** At most `limit` nonces in no order; empty when no session is left. */
+  /** At most `limit` nonces, in no order; empty if no session is left. */
   list(limit: number): readonly string[];
   forget(nonces: readonly string[]): void;
 }
@@ -37,7 +39,7 @@ export const statefulSessionStore: Store<StatefulSessionMethods> = {
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 
-/** Takes the session out; whether it was in there. */
+/** Removes the session. Returns whether it was registered. */
 export function unregisterSession(sql: SqlStorage, nonce: string): boolean {
   return sql.exec("DELETE FROM remembered_sessions WHERE nonce = ? RETURNING nonce", nonce).toArray().length > 0;
 }
@@ -77,14 +79,14 @@ function isRegistered(sql: SqlStorage, nonce: string): boolean {
 }
 
 interface SessionQuota {
-  /** Which limit leaves no room for one more. Where there is room, it is taken. */
+  /** Takes a place for one session, or returns the limit that is reached. */
   take(ownership: SessionOwnership): "sessions" | "tenantSessions" | undefined;
 }
 
-/** How long a tenant that has no room is not counted again. */
+/** How long a full tenant is not counted again. */
 const RECOUNT_AFTER_MS = 5000;
 
-/** All sessions are counted when there may be no room left, not at each one: counting reads every row. */
+/** Counts all sessions only when they may be at the limit, because counting reads every row. */
 function createSessionQuota(host: StoreHost): SessionQuota {
   const { sql } = host;
   let free = 0;

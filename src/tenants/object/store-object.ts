@@ -1,5 +1,5 @@
-// Owns an object that domains keep their tables in: its SQLite database, its alarm, its end, and an RPC method for each method
-// of the domains, as `policy.lease`. Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
+// A Durable Object class for a list of stores: it has their SQLite database, one alarm, their deletion, and an RPC
+// method for each of their methods, such as `policy.lease`. The stores own the rows.
 
 import { DurableObject } from "cloudflare:workers";
 import { countWrites } from "./count-writes.ts";
@@ -14,9 +14,9 @@ import { logError } from "../../telemetry/error-line.ts";
 import { withTimeout } from "../cache/with-timeout.ts";
 import { createAlarmScheduler, type AlarmScheduler } from "./alarm-scheduler.ts";
 
-/** What an object may store, as Cloudflare says; the Worker's `OBJECT_BYTES` may say less. */
+/** The storage limit of an object, as Cloudflare documents it. The Worker's `OBJECT_BYTES` may lower it. */
 const OBJECT_BYTES = 10 * 1024 ** 3;
-/** The part of it that what tenants store may fill: revocations, suspensions, audit and deletions always find room. */
+/** The share that tenants' data may fill. Revocations, suspensions, audit entries and deletions always have room. */
 const TENANT_SHARE = 0.9;
 
 function capacityOf(env: unknown): number {
@@ -24,9 +24,9 @@ function capacityOf(env: unknown): number {
   return TENANT_SHARE * (bytes > 0 ? Math.min(bytes, OBJECT_BYTES) : OBJECT_BYTES);
 }
 
-/** When a domain whose alarm failed is rung again. */
+/** When the alarm of a failed store runs again. */
 const RETRY_MS = 60_000;
-/** One that called somebody who never answers is rung again after so long: what it was to do is not done. */
+/** An alarm that waits for an answer that never comes runs again after this time: its work is not done. */
 const HUNG_AFTER_MS = 300_000;
 
 type Method = (...args: readonly unknown[]) => unknown;
@@ -34,22 +34,27 @@ type OptionsByName = Readonly<Record<string, MethodOptions>>;
 
 export type StoreObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Readiness;
 
-/** What every object class of a Worker has. */
+/** The method that every object class of a Worker has. */
 export interface Readiness {
-  /** Resolves where the class can be used at all. */
+  /** Resolves if the class is usable. */
   ready(): Promise<void>;
 }
 
 type MaybeRejected = RpcRefusal | undefined;
 
 export interface StoreObjectOptions<Host> {
-  /** What the domains share. */
   readonly hostOf: (base: StoreHost, ctx: DurableObjectState) => Host;
-  /** Answers a call that means what the object does not keep; absent: it keeps all. `isEnding`: the method belongs to the end of what was meant. */
+  /**
+   * Refuses a call that means another tenant than the object has; absent: the object accepts all. `isEnding`: the
+   * method belongs to the tenant's deletion.
+   */
   readonly reject?: (host: Host, uid: TenantUid, isEnding: boolean) => MaybeRejected | Promise<MaybeRejected>;
-  /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. `method`: `policy.lease`. */
+  /**
+   * Answers a call to an object in which no tenant was created, so that nothing is stored. undefined: the tables are
+   * created. `method`: such as `policy.lease`.
+   */
   readonly answerAbsent?: (method: string, request: unknown, uid: TenantUid) => RpcResult | undefined;
-  /** What its changes are of; of definitions when absent. */
+  /** The log of the object's changes; "definitions" if absent. */
   readonly log?: ChangeLogName;
 }
 
@@ -64,10 +69,9 @@ interface OpenObject<Host> {
   readonly stores: ReadonlyMap<string, OpenStore<object>>;
 }
 
-/** The name of the objects that are only asked whether they answer: they store nothing. */
+/** The name of objects that only answer readiness checks. They store nothing. */
 export const READINESS = "readyz";
 
-/** A Durable Object class that holds these tables. */
 export function createStoreObject<Env, Host extends StoreHost>(
   stores: readonly Store<object, Host>[],
   { hostOf, reject, answerAbsent, log = "definitions" }: StoreObjectOptions<Host>,
@@ -88,16 +92,16 @@ export function createStoreObject<Env, Host extends StoreHost>(
     readonly #deletion = createDeletionState(this.ctx.storage);
     #opened: OpenObject<Host> | undefined;
 
-    /** Asked of an object that nobody has anything in. */
+    /** Called on an object that stores nothing. */
     async ready(): Promise<void> {}
 
-    /** The one way in, behind every RPC method. */
+    /** Every RPC method calls this. */
     async #run({ name, method, isEnding }: RpcCall, uid: TenantUid, args: readonly unknown[]): Promise<RpcReply> {
       const isNew = !this.#opened && !isEnding && !hasSchema(this.ctx);
       const absentResult = isNew ? answerAbsent?.(`${name}.${method}`, args[0], uid) : undefined;
       if (absentResult) return absentResult;
       const rejecting = reject?.(this.#open().host, uid, isEnding);
-      // Most are known at once, and nothing comes between them and their method.
+      // Most results are not promises, and without an await nothing runs between the check and the method.
       const rejection = rejecting instanceof Promise ? await rejecting : rejecting;
       if (rejection) return rejection;
       const methods = this.#open().stores.get(name)?.methods as Readonly<Record<string, Method>>;
@@ -123,7 +127,7 @@ export function createStoreObject<Env, Host extends StoreHost>(
       else await this.#forgetMemory(() => this.#deletion.forget());
     }
 
-    /** An object that was erased has no tables: they are made again when a late call needs them. */
+    /** An erased object has no tables. They are created again when a late call needs them. */
     #open(): OpenObject<Host> {
       if (this.#opened) return this.#opened;
       const changes = createChangeDomain(log);
@@ -143,7 +147,7 @@ export function createStoreObject<Env, Host extends StoreHost>(
       return this.#opened;
     }
 
-    /** Forgets what is in memory before everything stored is deleted: the tables and the alarm are gone then. */
+    /** Clears the memory before all storage is deleted, because the tables and the alarm are gone then. */
     #forgetMemory<T>(work: () => Promise<T>): Promise<T> {
       this.#opened = undefined;
       this.#alarmScheduler.clear();
@@ -156,14 +160,14 @@ function toReply(value: unknown): RpcReply {
   return value === UNCHANGED ? UNCHANGED.state : { value };
 }
 
-/** Somebody was made here, and not everything was erased. */
+/** Whether a tenant was created here and not everything was erased. */
 function hasSchema({ storage }: DurableObjectState): boolean {
   return hasTable(storage.sql, "schema");
 }
 
 /**
- * One domain's failure is no other's: it is rung again later. Nothing is thrown, because the runtime gives up an alarm
- * that fails too often, and with it everything that waits here.
+ * A failure of one store does not affect the others: its alarm runs again later. Nothing is thrown, because the runtime
+ * drops an alarm that fails too often, and with it all pending work.
  */
 async function runAlarms(
   tenant: string | undefined,
@@ -175,11 +179,11 @@ async function runAlarms(
   try {
     opened = open();
   } catch (error) {
-    // Stored by a later release, whose code is waited for.
+    // A later release wrote the storage. The object waits for that code.
     logError(error, { tenant, method: "alarm tables" });
     return alarmScheduler.schedule(now + RETRY_MS);
   }
-  // Beside each other: one that waits for somebody else keeps no other one waiting.
+  // The alarms run concurrently, so that a slow one does not delay the others.
   const running = Array.from(opened.stores, async ([name, store]) => {
     let next: number | undefined = now + RETRY_MS;
     if ((runningAlarms.get(store) ?? 0) > now - HUNG_AFTER_MS) return alarmScheduler.schedule(next);
@@ -187,22 +191,22 @@ async function runAlarms(
     try {
       next = await store.alarm?.(now);
     } catch (error) {
-      // No author's hook is known here, so what failed is found in the Worker's logs.
+      // The author's error hook is not known here, so the error goes to the Worker's log.
       logError(error, { tenant, method: `alarm ${name}` });
     }
     if (runningAlarms.get(store) === now) runningAlarms.delete(store);
     if (next !== undefined) alarmScheduler.schedule(next);
   });
-  // As long as an alarm is not over, no other one rings.
+  // While an alarm runs, no other alarm of the object fires.
   await withTimeout(Promise.all(running), RETRY_MS).catch(() => {
     alarmScheduler.schedule(now + 2 * RETRY_MS);
   });
 }
 
-/** Whose alarm of before has not ended yet, and when it began. */
+/** Stores whose previous alarm has not ended yet, and when it began. */
 const runningAlarms = new WeakMap<OpenStore<object>, number>();
 
-/** No call that began before the end goes on any more. Whether nothing is left. */
+/** Calls from before the deletion cannot continue any more. Returns whether everything is deleted. */
 async function sweepAll(stores: readonly Pick<Store, "sweep">[], host: Parameters<NonNullable<Store["sweep"]>>[0]) {
   try {
     for (const store of stores) await store.sweep?.(host);

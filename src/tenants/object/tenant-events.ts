@@ -1,4 +1,4 @@
-// Owns what a tenant's authority tells people of, where a feature tells it on: each thing once for each time that it happens.
+// Events of a tenant that a feature can deliver, once for each time that they happen.
 
 export const TENANT_EVENTS = [
   "quota.reached",
@@ -10,7 +10,7 @@ export const TENANT_EVENTS = [
 
 export interface TenantEvent {
   readonly type: (typeof TENANT_EVENTS)[number];
-  /** Of the same type and key nobody is told again, until it has not been said for a week. */
+  /** An event of the same type and key is not delivered again, until it was not reported for a week. */
   readonly key: string;
   readonly data: Readonly<Record<string, string | number | null>>;
 }

@@ -1,5 +1,5 @@
-// Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, and the
-// audit log. So no domain reaches into another's tables.
+// The host of every store in a tenant object. Besides its rows, a store can make leases learn of a change, and write the
+// audit log. So no store reads another store's tables.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { recordAudit } from "./audit-log.ts";
@@ -15,35 +15,36 @@ import type { StoreHost } from "./store.ts";
 interface DatedAuditChange {
   readonly before: unknown;
   readonly after: unknown;
-  /** When it was, milliseconds since the epoch; absent: now. */
+  /** When the change happened, in milliseconds since the epoch; absent: now. */
   readonly at?: number;
 }
 
 export interface TenantHost extends StoreHost {
   readonly leases: LeaseTracker;
   readonly keyUses: KeyUses;
-  /** When no lease that was given before now is valid any more; milliseconds since the epoch. */
+  /** When no lease that was granted before now is valid any more; milliseconds since the epoch. */
   effectiveAt(): number;
-  /** How long that is from now, milliseconds: for others, whose clocks may be ahead of this one or behind. */
+  /** The same as a duration in milliseconds, for callers whose clocks may differ. */
   leftMs(): number;
-  /** The same as a part of an answer, at least `leastMs`. */
+  /** The same as part of an answer, at least `minMs`. */
   propagation(minMs?: number): Propagation;
-  /** The policy's revision; 0 where there is no tenant. */
+  /** The policy's revision; 0 if there is no tenant. */
   revision(): number;
-  /** When the tenant was made, which tells it from others of its name; undefined where there is none. */
+  /** When the tenant was created, which distinguishes it from others of its name; undefined if there is none. */
   created(): TenantUid | undefined;
-  /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
+  /**
+   * Raises the policy's revision, so that leases learn of a change, and returns it. `close`: the streams that end now.
+   */
   incrementRevision(close?: RevocationFilter): number;
-  /** In the audit log. */
   record(actor: Actor, action: string, target: string, change: DatedAuditChange): void;
   /**
-   * The section has a body with this hash now; null: there is no such section any more. Streams are told when that is
-   * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
+   * Sets the hash of the section's body; null removes the section. Streams are notified when the change is in effect,
+   * and compare what they see. Returns false if the hash is unchanged; then no stream is notified.
    */
   definitionsChanged(section: string, hash: string | null): boolean;
-  /** Set by the one domain that tells people what happens. Called within a transaction. */
+  /** Set by the one store that delivers events. Called within a transaction. */
   emitEvent?: (event: TenantEvent) => void;
-  /** Set by the one domain whose rows are credentials too: what is asked for no key is looked for there, by its hash. */
+  /** Set by the one store whose rows are also credentials. A hash that belongs to no key is looked up there. */
   grantOf?: (hash: string, document: TenantDocument) => KeyGrant | null;
 }
 
@@ -77,7 +78,7 @@ export function createTenantHost(base: StoreHost): TenantHost {
     },
     definitionsChanged: (section, hash) => {
       if (!setSection(sql, section, hash)) return false;
-      // A tenant that is being made right now has no policy yet, so there is nothing to announce.
+      // A tenant that is being created has no policy yet, so there is nothing to announce.
       if (revision() > 0) incrementRevision();
       return true;
     },

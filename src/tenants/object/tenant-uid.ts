@@ -1,56 +1,61 @@
-// Owns which tenant of a name is meant. One that is deleted and made again is another one: every call to a keeper of its
-// state says which it means, and whatever is kept outside of its authority is kept under a name that no other one has.
-// Refuses what is meant for another, however late it comes.
+// Distinguishes tenants of the same name: a tenant that is deleted and created again is another tenant. Every call to
+// an object with tenant state says which tenant it means. Data outside the tenant object is stored under a name that no
+// other tenant has. A call for another tenant is refused, however late it arrives.
 
 import { AppError } from "../../protocol/app-error.ts";
 import { waitBeforeRetry } from "../cache/retry-if-idempotent.ts";
 
-/** When a tenant was made, ISO 8601: no other one of its name, before or after it, has the same. */
+/** When a tenant was created, ISO 8601. No earlier or later tenant of its name has the same uid. */
 export type TenantUid = string;
 
-/** For asking who has a name now, and for what every tenant is told, whoever it is. Refused to whatever belongs to one. */
+/**
+ * For asking which tenant has a name, and for messages to every tenant. Objects that belong to one tenant, such as the
+ * content object, refuse it.
+ */
 export const ANY_UID: TenantUid = "*";
 
-/** The last three digits are by lot, so that two made within a millisecond differ. */
+/** The last three digits are random, so that two tenants created in the same millisecond differ. */
 export function createTenantUid(now: number): TenantUid {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1));
   return `${new Date(now).toISOString().slice(0, -1)}${String(random % 1000).padStart(3, "0")}Z`;
 }
 
-/** What stands for the tenant in the names of objects and of bodies; `incarnation` "": nobody has the name. Ids have no "@". */
+/** The tenant's prefix in the names of objects and bodies. `uid` "": no tenant has the name. Ids contain no "@". */
 export function storageKey(tenant: string, uid: TenantUid): string {
   return uid === "" ? tenant : `${tenant}@${uid}`;
 }
 
-/** `gone`: what a call means is not, or not any more, what the object keeps; `busy`: the object is not ready for it yet. */
+/**
+ * `gone`: the object does not have the tenant that the call means, or not any more. `busy`: the object is not ready for
+ * the call yet.
+ */
 export type RpcRefusal = { readonly gone: true } | { readonly busy: true };
-/** What became of a call. */
 export type RpcResult = { readonly value: unknown } | RpcRefusal;
 
 export { OTHER_RELEASE, UNRELEASED } from "../../telemetry/error-line.ts";
 
 /**
- * What most leases are answered. Its text is sent in the place of this very object: with an answer that is an object the
- * platform makes a function that lets go of it, which costs more than the answer.
+ * The most frequent answer to a lease request. The object sends its `state` text instead: for an answer that is an
+ * object, the platform makes a disposer function, which costs more than the answer.
  */
 export const UNCHANGED = { state: "unchanged" } as const;
-/** What became of a call, as it is sent. */
+/** The result of a call as it is sent. */
 export type RpcReply = RpcResult | typeof UNCHANGED.state;
 
-/** Over RPC, an object that keeps tables has one for each method of theirs, as `policy.lease`. */
+/** An object has one such RPC method for each method of its stores, such as `policy.lease`. */
 type RpcMethod = (uid: TenantUid, ...args: readonly unknown[]) => Promise<RpcReply>;
 
-/** The same object for one incarnation: nobody who has this can mean another. */
+/** An object's stub for one tenant uid. Code that has this stub cannot mean another tenant. */
 export interface TenantStub {
-  /** `method`: as in `policy.lease`. */
+  /** `method`: such as `policy.lease`. */
   call(method: string, args: readonly unknown[], isIdempotent: boolean): Promise<unknown>;
 }
 
 const BUSY_SECONDS = 2;
 
 /**
- * The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. `find` gives a new stub:
- * the one that failed may be of no more use.
+ * The only way to call an object with tenant state. The call throws `unknownTenant` if the tenant is gone, and `busy`.
+ * `getObject` makes a new stub: a failed stub may stay broken.
  */
 export function createTenantStub(getObject: () => object, uid: TenantUid): TenantStub {
   const firstObject = getObject();
@@ -73,7 +78,7 @@ export function createTenantStub(getObject: () => object, uid: TenantUid): Tenan
   };
 }
 
-/** What was stored for a write goes where the write finds its tenant gone: nobody else would look for it. */
+/** Deletes data that was stored for a write if the tenant turns out to be gone. Nothing else would find that data. */
 export async function withCleanup<T>(write: Promise<T>, cleanUp: () => Promise<unknown>): Promise<T> {
   try {
     return await write;
@@ -83,7 +88,7 @@ export async function withCleanup<T>(write: Promise<T>, cleanUp: () => Promise<u
   }
 }
 
-/** Whether a call was refused because its tenant is not there any more. */
+/** Whether a call was refused because its tenant is gone. */
 export function isUnknownTenant(error: unknown): boolean {
   return error instanceof AppError && error.key === "unknownTenant";
 }
