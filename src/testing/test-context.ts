@@ -27,9 +27,9 @@ import type { AskedQuestion, KeptLink } from "./test-run.ts";
 import { createMemoryStub } from "./memory-stub.ts";
 
 /**
- * The client's answer to one question. An object is the content of an accepted form, or a whole elicitation result if
- * it has `action`. A string is the model's text. An array is the list of roots. A function receives the question and
- * returns any of these.
+ * The client's answer to one question. An object is the client's result; for an elicitation without `action` it is the
+ * content of an accepted form. A string is the model's text. An array is the list of roots. A function receives the
+ * question and returns any of these.
  */
 export type AnswerFor = JsonObject | string | readonly JsonObject[] | ((question: AskedQuestion) => AnswerFor);
 
@@ -41,7 +41,7 @@ export interface CaseOptions {
   readonly principal?: Partial<Principal>;
   /** `ctx.config` of the tool or prompt under test. */
   readonly config?: unknown;
-  /** `ctx.settings`. Values are not validated against the Worker's `settings` schema. */
+  /** `ctx.settings`. */
   readonly settings?: unknown;
   readonly env?: object;
   readonly secrets?: Readonly<Record<string, string>>;
@@ -62,7 +62,8 @@ export interface CaseOptions {
   /** `ctx.meta`: the `_meta` of the client's request. */
   readonly meta?: JsonObject;
   /**
-   * Answers `ctx.fetch`, after the same destination checks as in a Worker. Without it, `ctx.fetch` throws a TypeError.
+   * Answers `ctx.fetch`, after the same destination checks as in a Worker. Without it, `ctx.fetch` rejects with a
+   * TypeError.
    */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
 }
