@@ -42,7 +42,10 @@ export class FairSemaphore {
     return this.#permits.size + this.#countOf(key) < this.#limits.max ? this.#grant(key, now) : undefined;
   }
 
-  /** As `tryAcquire`, but waits for at most `milliseconds`, behind earlier waiters with no more permits. */
+  /**
+   * As `tryAcquire`, but waits for at most `milliseconds`. Waiters with fewer permits go first, then earlier ones with
+   * as many.
+   */
   async acquireWithin(key: string, milliseconds: number): Promise<(() => void) | undefined> {
     const waiter: Waiter = { key, polledAt: Date.now() };
     const end = waiter.polledAt + milliseconds;
