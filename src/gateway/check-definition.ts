@@ -101,7 +101,7 @@ export function findTextError(text: string, wire: unknown): string | undefined {
   return hasDuplicateMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
 }
 
-/** What is wrong with a definition, or undefined if it is valid. */
+/** The error in a definition, or undefined if it is valid. */
 export function findDefinitionError(kind: ListedKind, wire: unknown): string | undefined {
   if (!isObject(wire)) return "is no object";
   const { name } = wire;

@@ -1,5 +1,5 @@
-// Reads all lists of an upstream to the last page, within limits that no upstream can exceed. What exceeds them is left
-// out and reported. If one list fails, the others are still read.
+// Reads all lists of an upstream to the last page, within limits that no upstream can exceed. The rest is left out
+// and reported. If one list fails, the others are still read.
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { McpFault, type Fault } from "../mcp-client/fault.ts";
@@ -66,7 +66,7 @@ class CatalogCollector {
   /** By listed name. */
   readonly #definitions = new Map<string, { readonly own: string; readonly text: string }>();
   unnamed = 0;
-  /** What was not read, in words. */
+  /** Parts that were not read, in words. */
   readonly omissions: string[] = [];
   /** A limit is reached, for all lists. */
   isFull = false;

@@ -86,7 +86,7 @@ export interface ForwardRequest {
 }
 
 /**
- * What earlier attempts used up. A call refused for its access token has not run, and goes once more with a new token.
+ * Retries that earlier attempts used up. A call refused for its access token has not run, and goes once more with a new token.
  */
 export interface PreviousAttempt {
   readonly hasNewToken: boolean;

@@ -43,7 +43,7 @@ export interface UpstreamFacts {
   readonly waiting?: number;
   /** Flagged definitions, by their index in their list. */
   readonly flagged?: Readonly<Partial<Record<ListedKind, FlagsByIndex>>>;
-  /** What was not read, because it was too much or failed. Absent if everything was read. */
+  /** Describes the parts that were too large to read or failed. Absent if everything was read. */
   readonly capped?: string;
   /** The same as codes. */
   readonly cappedBy?: readonly Cause[];
@@ -180,7 +180,7 @@ function allDefined<T>(all: readonly (T | undefined)[]): readonly T[] | undefine
 
 type CatalogGaps = Pick<UpstreamFacts, "capped" | "cappedBy" | "quarantined" | "unnamed" | "waiting">;
 
-/** What a catalog lacks, in words, or undefined if it is complete. */
+/** The gaps of a catalog in words, or undefined if it is complete. */
 export function describeGaps({ capped, quarantined, unnamed, waiting = 0 }: CatalogGaps): string | undefined {
   const [first] = quarantined;
   const count = quarantined.length + unnamed;

@@ -1,5 +1,5 @@
-// What a request to an upstream takes from the tenant's document: the endpoint, and headers with their secrets filled
-// in. Fails if a secret is missing.
+// Builds an upstream's endpoint and headers from the tenant's document, with secrets filled in. Fails if a secret is
+// missing.
 
 import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import type { Fetch, RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";

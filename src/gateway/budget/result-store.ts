@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 export const MAX_RESULTS_PER_OWNER = { count: 20, bytes: 4 * MIB };
 const MAX_RESULTS = { count: 1000, bytes: 64 * MIB };
 const MAX_WITHOUT_CREDENTIAL = { count: 250, bytes: 16 * MIB };
-/** Prefix of the owner of a caller without a credential: see `storedAddress`. No principal's id has this prefix. */
+/** Prefix of the owner of a caller without a credential: see `hashAddress`. No principal's id has this prefix. */
 const NO_CREDENTIAL = "address ";
 /** A row holds at most 2 MB. */
 const CHUNK_BYTES = MIB;

@@ -25,7 +25,7 @@ export interface PooledSessionOwner {
   readonly principal: string;
 }
 
-/** What the Durable Object knows about a session. */
+/** The Durable Object's view of a session. */
 interface SharedState {
   readonly tag: string;
   /** When the object last learned that the session is in use, milliseconds since the epoch. */
