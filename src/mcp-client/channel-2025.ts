@@ -1,4 +1,4 @@
-// What both transports of era 2025 have in common: sending requests and notifications, the handshake, and the retried
+// The common part of both transports of era 2025: sending requests and notifications, the handshake, and the retried
 // delivery of answers. https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
 
 import { findRevision2025 } from "../protocol/revisions.ts";

@@ -22,7 +22,7 @@ export interface HttpRequest {
 }
 
 export interface ExchangeOptions extends RequestOptions {
-  /** What earlier connections of the same stream have left of its limits. */
+  /** The rest of the budget after earlier connections of the same stream. */
   readonly streamBudget?: Partial<StreamBudget>;
 }
 

@@ -37,7 +37,7 @@ export interface OpenStream extends AnswerHead {
 
 export type HttpAnswer = AcceptedAnswer | MessagesAnswer | OpenStream;
 
-/** What is needed to read an answer: facts about the request, and limits. */
+/** Facts about the request and limits, needed to read its answer. */
 export interface AnswerContext {
   readonly url: string;
   /** In a session, 404 means that the server no longer knows it. */
@@ -51,7 +51,7 @@ export interface AnswerContext {
   /** See `RemoteEndpoint`, also for `onSkipped`. */
   readonly reserveBytes: ((bytes: number) => void) | undefined;
   readonly onSkipped: ((why: string) => void) | undefined;
-  /** What earlier connections of the same stream have left of its limits. */
+  /** The rest of the budget after earlier connections of the same stream. */
   readonly streamBudget: Partial<StreamBudget> | undefined;
 }
 

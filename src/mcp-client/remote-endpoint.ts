@@ -1,4 +1,4 @@
-// What a client needs to reach a server of any era: URL, common headers, `fetch` and a clock.
+// Everything that a client needs to reach a server of any era: URL, common headers, `fetch` and a clock.
 
 import type { Clock } from "./clock.ts";
 import { CALL_LIMITS, type AnswerLimits } from "./answer-limits.ts";

@@ -97,7 +97,7 @@ export interface RequestSpec2026 {
   readonly params: JsonObject;
   /** See `RequestSpec`. */
   readonly rawArguments?: string | undefined;
-  /** What `collectParamHeaders` found in the schema of the called tool. */
+  /** Result of `collectParamHeaders` for the schema of the called tool. */
   readonly paramHeaders?: readonly ParamHeader[];
   /** false disables progress, even if `onNotification` is set. */
   readonly wantsProgress?: boolean;

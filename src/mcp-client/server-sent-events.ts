@@ -10,7 +10,7 @@ export interface ServerSentEvent {
   readonly name: string;
   /** Empty if the event only sets the position. */
   readonly data: string;
-  /** What a client sends to resume after this event, or undefined if it cannot. */
+  /** The id with which a client resumes after this event. undefined if it cannot resume. */
   readonly lastEventId: string | undefined;
 }
 
