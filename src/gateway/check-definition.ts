@@ -68,7 +68,6 @@ export const objectWith =
     (required === undefined || Object.hasOwn(value, required)) &&
     Object.entries(members).every(([name, check]) => !Object.hasOwn(value, name) || check(value[name]));
 
-/** Optional members of any kind of definition. */
 const OPTIONAL_MEMBERS: Readonly<Record<string, Check>> = {
   title: isText,
   description: isText,
@@ -101,7 +100,6 @@ export function findTextError(text: string, wire: unknown): string | undefined {
   return hasDuplicateMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
 }
 
-/** The error in a definition, or undefined if it is valid. */
 export function findDefinitionError(kind: ListedKind, wire: unknown): string | undefined {
   if (!isObject(wire)) return "is no object";
   const { name } = wire;

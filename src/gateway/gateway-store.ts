@@ -20,7 +20,6 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 const MIN_INTERVAL_MS = 5_000;
 /** How long one deployment's configuration stays before another deployment's replaces it under the same policy. */
 const CONFIG_TURN_MS = 15_000;
-/** How far two machines' clocks may differ. */
 const CLOCK_SKEW_MS = 5_000;
 
 interface RefreshTarget {
@@ -53,14 +52,13 @@ export interface RefreshClaimResult {
   readonly nextAt: number;
   /** The request is under the current policy, so an upstream that it does not name no longer exists. */
   readonly isCurrent: boolean;
-  /** More upstreams are due than were claimed. */
   readonly hasMore?: boolean;
 }
 
 export interface RefreshResult {
   readonly id: string;
   readonly config: string;
-  /** Why the refresh failed, or null if it succeeded. */
+  /** null if the refresh succeeded. */
   readonly why: string | null;
   /** Gaps of the catalog in words, as `describeGaps` returns them. Absent or null if there are none. */
   readonly missing?: string | null;

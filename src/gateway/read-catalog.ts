@@ -28,7 +28,6 @@ export interface CatalogLimits {
 /** A section may have 2 MiB. The facts about the definitions need part of that. */
 export const CATALOG_LIMITS: CatalogLimits = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
 
-/** Adds the page limit of the Worker's author. */
 export function limitsWithTotalPages(totalPages: number): CatalogLimits {
   return { ...CATALOG_LIMITS, totalPages };
 }
@@ -66,7 +65,6 @@ class CatalogCollector {
   /** By listed name. */
   readonly #definitions = new Map<string, { readonly own: string; readonly text: string }>();
   unnamed = 0;
-  /** Parts that were not read, in words. */
   readonly omissions: string[] = [];
   /** A limit is reached, for all lists. */
   isFull = false;
@@ -163,7 +161,7 @@ export interface ReadCatalogOptions {
   readonly signal?: AbortSignal;
   /** Describes a failed list in words that its callers may see. */
   readonly describeFault: (fault: Fault) => string;
-  /** Whether the whole read is to be repeated after this fault. */
+  /** If true, the whole read stops, to be repeated. */
   readonly isFatal?: (fault: Fault) => boolean;
 }
 
@@ -198,7 +196,6 @@ export async function readCatalog(link: UpstreamLink, options: ReadCatalogOption
   return { ...facts, texts };
 }
 
-/** Returns the fault of each list that could not be read. */
 async function readLists(
   link: UpstreamLink,
   { limits = CATALOG_LIMITS, timeoutMs, signal, isFatal = () => false }: ReadCatalogOptions,

@@ -76,7 +76,6 @@ export function operatorDetail(fault: Fault, secrets: readonly string[]): string
   return message === "" ? undefined : `it says: ${truncateWords(message, MAX_MESSAGE)}`;
 }
 
-/** The reason with its detail, for readers who may see both. */
 export function withDetail(why: string, detail: string | undefined): string {
   return detail === undefined ? why : `${why}; ${detail}`;
 }

@@ -93,7 +93,6 @@ const MAX_TTL_MS = 3_600_000;
 export const catalogSection = (id: string): string => `upstream:${id}`;
 export const failureSection = (id: string): string => `upstream-failing:${id}`;
 
-/** The content of a failure section. */
 export interface FailureNote {
   readonly of: string;
   readonly since: number;
@@ -103,11 +102,9 @@ export interface FailureNote {
   readonly detail?: string | undefined;
 }
 
-/** The feature as the entrypoint finds it. */
 export interface GatewayFeature extends BuiltInFeature {
   /** Service bindings that the Worker's author exposes. */
   readonly services: Services;
-  /** Maximum pages of one refresh. */
   readonly maxPages: number;
 }
 

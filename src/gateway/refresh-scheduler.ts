@@ -87,7 +87,6 @@ async function claimForSlots(
 
 interface RefreshBatch {
   readonly started: readonly { readonly id: string; readonly release: ReleaseSlot | undefined }[];
-  /** More upstreams are due than were claimed. */
   readonly hasMore: boolean;
   readonly claimDue: (most: number) => Promise<RefreshClaimResult>;
   readonly refreshById: (id: string) => Promise<void>;

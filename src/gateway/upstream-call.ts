@@ -56,7 +56,6 @@ import { acquireLink, type LinkHandle } from "./sessions/session-pool.ts";
 /** `_meta` key of a result whose upstream session restarted during the call, so that its state was lost. */
 const SESSION_KEY = "tenantry/session";
 
-/** Everything that a call needs to know about its upstream. */
 export interface UpstreamTarget {
   readonly id: string;
   readonly upstream: UpstreamDocument;
@@ -86,7 +85,8 @@ export interface ForwardRequest {
 }
 
 /**
- * Retries that earlier attempts used up. A call refused for its access token has not run, and goes once more with a new token.
+ * Retries that earlier attempts used up. A call refused for its access token has not run, and goes once more with a new
+ * token.
  */
 export interface PreviousAttempt {
   readonly hasNewToken: boolean;
@@ -124,7 +124,6 @@ export class UpstreamCall {
   readonly #context: AttemptContext;
   readonly #authorizedHeaders: AuthorizedHeaders;
   readonly #linkConfig: LinkConfig;
-  /** Whether the upstream's questions can be asked of the client. */
   readonly #forwardsQuestions: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
   /** How often the upstream announced changed lists during this call. */

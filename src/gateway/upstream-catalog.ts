@@ -9,7 +9,6 @@ import type { CacheHint } from "../protocol/call-outcome.ts";
 import { isDefinition, isText, arrayOf, objectWith } from "./check-definition.ts";
 import { findFlags, flagsOf, withFlags, type FlagsByIndex } from "./review/definition-flags.ts";
 
-/** How to talk to an upstream. */
 export type LinkTransport = "2025" | "2026" | "http-sse";
 
 export const LISTED_KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
@@ -23,7 +22,7 @@ export interface Quarantined {
 }
 
 export interface UpstreamFacts {
-  /** `configOf` the configuration with which it was read. */
+  /** `configOf` of the upstream when it was read. */
   readonly of: string;
   readonly way: LinkTransport;
   readonly revision: string;
@@ -37,7 +36,7 @@ export interface UpstreamFacts {
   /** Cache hint of the upstream's lists. Absent if they have none. */
   readonly cache?: CacheHint;
   readonly quarantined: readonly Quarantined[];
-  /** How many more definitions are not listed. */
+  /** How many more definitions are quarantined but not named. */
   readonly unnamed: number;
   /** Under `trust: review`: how many definitions wait for a decision. Absent without review. */
   readonly waiting?: number;
@@ -142,7 +141,6 @@ export interface ParsedSection {
   };
 }
 
-/** A loaded section. */
 interface Section {
   readonly bytes: Uint8Array;
 }

@@ -12,13 +12,11 @@ import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 export interface UpstreamErrorContext {
   readonly server: string;
   readonly timeoutMs: number;
-  /** Era of the client. */
   readonly era: Era;
   readonly upstreamEra: Era;
   /** The client's own capabilities were declared to the upstream, so a missing capability is the client's. */
   readonly ownCapabilities: boolean;
   readonly method: string;
-  /** Seconds until the upstream may be called again. */
   readonly retryAfter?: number | undefined;
 }
 

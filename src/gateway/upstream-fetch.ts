@@ -15,7 +15,6 @@ import { createResolver } from "../outbound/dns-resolver.ts";
 export interface OutboundContext {
   /** Connections are counted per tenant. */
   readonly tenant: string;
-  /** The Worker's bindings. */
   readonly env: unknown;
   /** How many of our Workers the incoming request has passed through. */
   readonly hops: number;

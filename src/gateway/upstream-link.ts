@@ -54,7 +54,6 @@ export interface LinkConfig {
   readonly transport: LinkTransport | undefined;
 }
 
-/** How long to wait for a server's answer when its session is ended. */
 const END_TIMEOUT_MS = 2000;
 
 /** For calls: sends only the requests that the transport needs. */

@@ -26,7 +26,6 @@ const OWN_HEADERS =
 export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** Messages for broken outbound rules of a URL. */
 const URL_RULES: Readonly<Partial<Record<OutboundErrorCode, string>>> = {
   credentials: "must hold no name and no password: use headers",
   scheme: "must begin with https:",
@@ -163,7 +162,6 @@ export function parseSecretPlaceholder(placeholder: string): string | undefined 
   return placeholder.startsWith("secret:") ? secretNameOf(placeholder.slice("secret:".length)) : undefined;
 }
 
-/** `uris` of all other upstreams. */
 function otherPrefixes(upstreams: Readonly<Record<string, UpstreamDocument>>, id: string): readonly UriPrefix[] {
   return uriPrefixes({ upstreams }).filter(([, other]) => other !== id);
 }

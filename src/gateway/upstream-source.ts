@@ -46,7 +46,6 @@ export interface UpstreamSource extends Source<RequestScope> {
   readonly upstream: NamedUpstream;
   /** undefined if the upstream has never been read. */
   readonly upstreamTarget: UpstreamTarget | undefined;
-  /** The stored catalog. */
   readonly catalog?: UpstreamCatalog;
 }
 
@@ -211,14 +210,12 @@ function toHiddenItem(id: string, { kind, name, why }: Quarantined): HiddenItem 
   return { kind: "resources", name, why };
 }
 
-/** Adds the upstream's own name to `_meta`. */
 function withOwnName(wire: JsonObject, own: string): JsonObject {
   const behind = previousNames(wire);
   const meta = isObject(wire._meta) ? wire._meta : {};
   return { ...wire, _meta: { ...meta, [NAME_KEY]: behind.length === 0 ? own : [own, ...behind] } };
 }
 
-/** The definition under its policy and listed names. */
 function toListedDefinition(
   id: string,
   plain: JsonObject,

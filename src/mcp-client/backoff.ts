@@ -37,7 +37,6 @@ export class Backoff {
     // The first break is no failure yet: streams end now and then, and a server that names a delay has chosen it.
     if (isFirst && minMs !== undefined) return minMs;
     const maxMs = Math.min(Math.max(minMs ?? 0, FIRST_MS) * 2 ** doublings, MAX_DELAY_MS);
-    // A random time between half of the maximum and the maximum.
     return Math.max(minMs ?? 0, Math.round(maxMs * (0.5 + this.#clock.random() / 2)));
   }
 }

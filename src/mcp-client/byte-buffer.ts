@@ -22,7 +22,7 @@ export class ByteBuffer {
     this.#length += piece.length;
   }
 
-  /** Returns all bytes and empties the buffer. */
+  /** Also empties the buffer. */
   take(): Uint8Array {
     const taken = this.#storage?.subarray(0, this.#length) ?? this.#singlePiece ?? new Uint8Array(0);
     this.#singlePiece = undefined;

@@ -18,7 +18,6 @@ export class ExchangeLifecycle {
   #reason: McpFault | undefined;
   #endCallback: (() => void) | undefined;
   #isEnded = false;
-  /** Rejects the current step. */
   #rejectStep: ((reason: McpFault) => void) | undefined;
 
   constructor(clock: Clock, limits: AnswerLimits, caller: AbortSignal | undefined) {

@@ -119,7 +119,6 @@ function sameOriginTarget(
   return isSameOrigin(new URL(from).origin, target) ? target.href : undefined;
 }
 
-/** Maps an error that occurred before there was an answer. */
 function toFault(error: unknown): McpFault {
   if (error instanceof McpFault) return error;
   const code = platformCode(error);

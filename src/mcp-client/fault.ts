@@ -21,7 +21,6 @@ export interface HttpFacts {
   readonly retryAfter?: string;
 }
 
-/** The protocol rule that was broken. */
 export type BrokenRule =
   | UnreadableMessage["rule"]
   | "wrongId"
@@ -128,9 +127,7 @@ function describeError(response: ResponseMessage): string {
   return `${error?.message || "refused without a word"} (${error?.code ?? 0})`;
 }
 
-/** Statuses that a server sends before it runs a method. */
 const STATUSES_BEFORE_RUNNING = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
-/** Errors of 2026-07-28 that a server sends before it runs a method. */
 const CODES_BEFORE_RUNNING = /* @__PURE__ */ (
   ["headerMismatch", "missingCapability", "unsupportedVersion"] as const
 ).map((key) => errorCode(key, "2026"));
@@ -148,7 +145,6 @@ function isRefusedBeforeRunning(error: ResponseMessage, { status }: HttpFacts): 
   return status === errorStatus("headerMismatch", "2026") && CODES_BEFORE_RUNNING.includes(code);
 }
 
-/** Status of the answer that caused the fault. */
 export function httpStatusOf(fault: Fault): number | undefined {
   return "http" in fault ? fault.http.status : undefined;
 }

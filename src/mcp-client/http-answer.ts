@@ -22,7 +22,6 @@ export interface AcceptedAnswer extends AnswerHead {
   readonly kind: "accepted";
 }
 
-/** A JSON body with all its messages. */
 export interface MessagesAnswer extends AnswerHead {
   readonly kind: "messages";
   readonly messages: readonly Message[];
@@ -37,7 +36,6 @@ export interface OpenStream extends AnswerHead {
 
 export type HttpAnswer = AcceptedAnswer | MessagesAnswer | OpenStream;
 
-/** Facts about the request and limits, needed to read its answer. */
 export interface AnswerContext {
   readonly url: string;
   /** In a session, 404 means that the server no longer knows it. */
@@ -261,7 +259,6 @@ async function readAllText(reader: BodyReader): Promise<string> {
   return new TextDecoder().decode(bytes.take());
 }
 
-/** Cancels an unread body. */
 export function discardBody({ body }: Response): void {
   // The body is unread, so a failed cancel does not matter.
   if (body && !body.locked) body.cancel().catch(() => undefined);

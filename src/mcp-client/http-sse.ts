@@ -221,7 +221,6 @@ class Connection implements HttpSseConnection {
     else if (message.kind === "request") this.#fallbackQuestions.dispatch(message);
   }
 
-  /** Drops a response to no pending request. */
   #resolveResponse(message: ResponseMessage): void {
     if (message.id === undefined || message.id === null) return;
     const id = [...this.#pending.keys()].find((one) => isResponseTo(message, one));

@@ -15,7 +15,6 @@ export interface StreamPosition {
 }
 
 export interface IncomingEventsOptions {
-  /** Maximum bytes of one event. */
   readonly maxBytes: number;
   /** How many lines may still come. */
   readonly lines: TokenBucket;
@@ -45,7 +44,6 @@ export class IncomingEvents {
   /** Received but not yet parsed. */
   #unparsed: Uint8Array = EMPTY;
   #events: readonly ServerSentEvent[] = [];
-  /** Index of the next event to deliver. */
   #nextIndex = 0;
   /** Work since the last yield, in lines. */
   #work = 0;

@@ -111,7 +111,6 @@ function closingQuote(json: string, opening: number): number {
 export interface Nesting {
   /** Objects and arrays. */
   readonly containers: number;
-  /** Maximum nesting depth. */
   readonly depth: number;
 }
 
@@ -139,7 +138,6 @@ export function countContainers(json: string, max = Infinity): number {
 export interface JsonRange {
   /** The member's name, or undefined for an array element. */
   readonly name: string | undefined;
-  /** Start and end of the value in the text. */
   readonly from: number;
   readonly to: number;
 }
@@ -211,12 +209,10 @@ class Scanner {
     this.#at = at;
   }
 
-  /** Current position. */
   get at(): number {
     return this.#at;
   }
 
-  /** Whether this character comes next. */
   isAt(code: number): boolean {
     return this.#next() === code;
   }
@@ -253,7 +249,6 @@ class Scanner {
     return this.#value() ? from : undefined;
   }
 
-  /** The text of one value. */
   slice(): string | undefined {
     const from = this.skip();
     return from === undefined ? undefined : this.#text.slice(from, this.#at);

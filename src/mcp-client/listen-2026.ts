@@ -167,7 +167,6 @@ const LISTS = Object.keys(LIST_CHANGED) as (keyof typeof LIST_CHANGED)[];
 
 export const RESOURCE_UPDATED = "notifications/resources/updated";
 
-/** Returns what was requested and is not in the filter. */
 export function missingFrom(filter: ListenFilter2026, requested: ListenFilter2026): string[] {
   const lists = LISTS.filter((list) => requested[list] === true && filter[list] !== true);
   const uris = new Set(filter.resourceSubscriptions);

@@ -61,7 +61,6 @@ class SingleReply implements McpReply {
 
 /** Checks that a request gets one response, over all connections of its answer. */
 export class ResponseMatcher {
-  /** The response has come. */
   isComplete = false;
   /** A response without an id, as from a server that refuses before it has read the id. */
   responseWithoutId: ResponseMessage | undefined;

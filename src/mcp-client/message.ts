@@ -37,7 +37,6 @@ export interface ResponseMessage extends MessageText {
 
 export type Message = RequestMessage | NotificationMessage | ResponseMessage;
 
-/** Why a text is not a message. */
 export interface UnreadableMessage {
   readonly kind: "unreadable";
   readonly rule: "invalidJson" | "notJsonRpc";
@@ -159,7 +158,6 @@ export function paramsOf({ params }: RequestMessage | NotificationMessage): Json
   return isObject(value) ? value : {};
 }
 
-/** The result of a response as a value. */
 export function resultOf({ result }: ResponseMessage): JsonObject | undefined {
   return result === undefined ? undefined : (JSON.parse(result) as JsonObject);
 }

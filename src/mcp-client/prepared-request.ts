@@ -6,7 +6,6 @@ import { encodeHeaderValue, paramHeaders, standardHeaders, type ParamHeader } fr
 import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
 
-/** A request that is ready to send. */
 export interface PreparedRequest {
   readonly id: RequestId;
   readonly method: string;

@@ -22,7 +22,6 @@ export interface ServerQuestion {
  */
 export type HandleQuestion = (question: ServerQuestion) => Promise<JsonObject | string | undefined>;
 
-/** Maximum open questions. */
 export const MAX_QUESTIONS_AT_ONCE = 32;
 const CANCELLED = "notifications/cancelled";
 
@@ -37,7 +36,6 @@ export class QuestionDispatcher {
   readonly #running = new Set<AbortController>();
   #isClosed = false;
 
-  /** `sendToServer` sends a text to the server. */
   constructor(handleQuestion: HandleQuestion, sendToServer: SendToServer, clock: Clock) {
     this.#handleQuestion = handleQuestion;
     this.#outbox = new ServerOutbox(sendToServer, clock);

@@ -17,7 +17,6 @@ export interface ReconnectOptions<Event> {
   readonly cancelSignal: CancelSignal;
   /** One connection. Returns why it broke, or undefined if there is no reason to retry. */
   connectOnce(): AsyncGenerator<Event, Fault | undefined, void>;
-  /** Milliseconds to wait after this fault. */
   nextDelayMs(fault: Fault): number;
 }
 

@@ -32,7 +32,6 @@ export interface RemoteEndpoint {
   readonly onSkipped?: (why: string) => void;
 }
 
-/** Options of one request. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** Takes precedence over the endpoint's limits. */

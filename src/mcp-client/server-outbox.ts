@@ -7,7 +7,6 @@ import type { Clock } from "./clock.ts";
 /** Sends a text to the server. `mayRetry` is checked before each retry. */
 export type SendToServer = (text: string, mayRepeat: () => boolean) => Promise<void>;
 
-/** Maximum texts in flight. */
 const MAX_IN_FLIGHT = 32;
 /** Requests that one piece of work may cause, and how many more per second. One ping per second is usual. */
 const REQUEST_BUDGET = { capacity: 500, perSecond: 2 };

@@ -65,7 +65,6 @@ export class EventParser {
     this.#lastEventId = lastEventId;
   }
 
-  /** Bytes of the current event. */
   get pendingBytes(): number {
     return this.#endedBytes + this.#lineBytes;
   }

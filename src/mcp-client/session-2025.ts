@@ -11,7 +11,6 @@ export interface Session2025 {
   readonly revision: string;
   /** The params of `initialize`, to restart a lost session. */
   readonly hello: JsonObject;
-  /** Capabilities that the server declared. */
   readonly capabilities: JsonObject;
 }
 

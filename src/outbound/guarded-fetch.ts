@@ -18,7 +18,6 @@ export interface OutboundInit extends RequestInit {
   readonly onEnd?: (run: () => void) => void;
 }
 
-/** Worker variables that control where outbound requests may go. */
 export interface OutboundVars {
   /** Allowed destinations, as described at `UrlPolicy.allow`. */
   readonly OUTBOUND_ALLOW?: string;
@@ -65,7 +64,6 @@ const MAX_TENANTS = 10_000;
 /** A `URL` without its fragment, as plain strings: each read of a native property leaves JavaScript and is slow. */
 type ParsedUrl = UrlParts & Readonly<Pick<URL, "href" | "origin">>;
 
-/** The parts of the next request. */
 interface Hop {
   readonly url: ParsedUrl;
   readonly method: string;

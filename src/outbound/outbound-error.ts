@@ -22,7 +22,6 @@ const RULES = {
 
 export type OutboundErrorCode = keyof typeof RULES;
 
-/** Whether `code` is a rule of this Worker. */
 export function isOutboundErrorCode(code: string): code is OutboundErrorCode {
   return Object.hasOwn(RULES, code);
 }

@@ -31,7 +31,6 @@ function prefixOf(range: string): string {
   return bitsOf(address).slice(0, Number(length));
 }
 
-/** A string of zeros and ones. */
 function bitsOf(address: string): string {
   if (!address.includes(":"))
     return address

@@ -24,7 +24,6 @@ export interface TestRequest {
 const CAPABILITIES: JsonObject = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const PROGRESS_TOKEN = "progress";
 
-/** The test client as each era declares it. */
 function clientOf({ options }: TestContext): {
   capabilities: JsonObject;
   info: ClientInfo;
@@ -34,7 +33,6 @@ function clientOf({ options }: TestContext): {
   return { capabilities, info: { name, version }, meta };
 }
 
-/** Notifications that the client received during the call. */
 interface ClientNotifications {
   readonly progress: TestRun["progress"][number][];
   readonly logs: LogLine[];

@@ -80,7 +80,6 @@ const TEST_PRINCIPAL: Principal = { kind: "key", id: "key test", subject: "test"
 const OPTIONS =
   "era tenant principal config settings env secrets identity headers resources answers client requestId meta fetch";
 
-/** Throws a TypeError for an unknown option. */
 function checkCaseOptions(options: CaseOptions): void {
   const what = "tenantry/testing: options";
   assertKnownKeys(what, options, OPTIONS);

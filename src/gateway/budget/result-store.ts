@@ -16,7 +16,7 @@ const NO_CREDENTIAL = "address ";
 const CHUNK_BYTES = MIB;
 
 export interface StoredResult {
-  /** Unguessable. */
+  /** Must be unguessable. */
   readonly id: string;
   /** Principal and profile. */
   readonly owner: string;

@@ -11,12 +11,10 @@ export const OVERFLOW_URI = "tenantry://results/";
 const BYTES_PER_TOKEN = 4;
 
 export interface TruncatedResult {
-  /** The result without its content. */
   readonly result: JsonObject;
   readonly items: readonly unknown[];
   /** How many items of how many are included. */
   readonly summary: string;
-  /** How many items are left out. */
   readonly omittedCount: number;
   /** The omitted items, as contents of a resource with this URI. */
   readonly toOverflow: (uri: string) => readonly JsonObject[];

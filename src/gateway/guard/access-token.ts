@@ -36,7 +36,6 @@ export class AccessTokenError extends Error {
   override readonly name = "TokenRefusal";
 }
 
-/** Time limit for the token endpoint. */
 export const TOKEN_TIMEOUT_MS = 10_000;
 /**
  * A caller that waits for another request's token asks itself after this time: the platform may have dropped that

@@ -17,7 +17,6 @@ interface Circuit {
   openUntil: number;
   /** Since when the circuit is open, or null if it is closed. */
   openedAt: number | null;
-  /** A call is probing the upstream. */
   isProbing: boolean;
 }
 

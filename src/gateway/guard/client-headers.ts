@@ -3,7 +3,6 @@
 
 import { parseTrace } from "../../telemetry/trace-context.ts";
 
-/** Reads a header of the client's request. */
 export type GetClientHeader = (name: string) => string | null;
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;

@@ -19,7 +19,7 @@ interface Waiter {
 
 export class FairSemaphore {
   readonly #limits: SemaphoreLimits;
-  /** Permits, the oldest first. */
+  /** The oldest first. */
   readonly #permits = new Map<object, { readonly key: string; readonly since: number }>();
   readonly #countByKey = new Map<string, number>();
   /** In order of arrival. */

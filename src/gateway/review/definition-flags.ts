@@ -78,7 +78,6 @@ export function findFlags(definitions: readonly string[]): FlagsByIndex | undefi
   return flagged.length === 0 ? undefined : Object.fromEntries(flagged);
 }
 
-/** Adds the flags to the definition's `_meta`. */
 export function withFlags(wire: JsonObject, flags: readonly DefinitionFlag[] | undefined): JsonObject {
   if (!flags) return wire;
   return { ...wire, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [FLAGS_KEY]: flags } };

@@ -74,7 +74,6 @@ export interface ReviewMethods {
   recordListed(listed: ListedDefinitions): "kept" | "stale" | "full";
   getState(id: string): ReviewState;
   getGeneration(id: string): number;
-  /** Digests of everything approved, by upstream. */
   getApprovedDigests(): Readonly<Record<string, readonly string[]>>;
   /** Waiting definitions after a position, in listing order. */
   listWaiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
@@ -128,7 +127,6 @@ export const reviewStore: Store<ReviewMethods, TenantHost> = {
   }),
 };
 
-/** Deletes the reviews of upstreams that no longer exist. */
 export function deleteUnknownReviews(sql: SqlStorage, known: ReadonlySet<string>): void {
   const query = "SELECT upstream FROM upstream_review_generations";
   for (const { upstream } of sql.exec<{ upstream: string }>(query).toArray()) {

@@ -25,7 +25,6 @@ export interface PooledSessionOwner {
   readonly principal: string;
 }
 
-/** The Durable Object's view of a session. */
 interface SharedState {
   readonly tag: string;
   /** When the object last learned that the session is in use, milliseconds since the epoch. */
@@ -89,7 +88,6 @@ export interface AcquireOptions {
   readonly key: string;
   readonly owner: PooledSessionOwner;
   readonly linkConfig: LinkConfig;
-  /** Log level to set in the session. */
   readonly level: LogLevel | undefined;
   readonly isAnonymous: boolean;
   readonly signal: AbortSignal;
@@ -102,7 +100,6 @@ export interface AcquireOptions {
   readonly staleTag?: string | undefined;
 }
 
-/** Returns a link in a pooled session, or in a new one. */
 export async function acquireLink(options: AcquireOptions): Promise<LinkHandle> {
   const pooled = takePooled(options);
   if (pooled) return createHandle(pooled, options);

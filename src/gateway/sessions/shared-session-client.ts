@@ -23,7 +23,6 @@ export type SharedSessionClaim =
 
 export interface SharedSessionContext extends Omit<StoredSession, "session"> {
   readonly host: Pick<RequestScope, "env" | "tenantRef" | "ring" | "principal">;
-  /** The upstream's id. */
   readonly id: string;
   /** Everything that calls sharing the session have in common. */
   readonly key: string;

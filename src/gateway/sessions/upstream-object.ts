@@ -9,7 +9,6 @@ import { createAlarmScheduler, type AlarmScheduler } from "../../tenants/object/
 import type { TenantRef } from "../../tenants/directory/placement.ts";
 import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 
-/** Identifies a session. */
 export interface SessionRef {
   /** Keyed digest of what all calls sharing the session have in common. */
   readonly key: string;
@@ -44,7 +43,6 @@ export type SessionClaimResult =
   | { readonly state: "make"; readonly tag: string; readonly ring: KeyRing }
   | { readonly state: "wait" | "alone" };
 
-/** Sessions to end. */
 export interface EndSessionsRequest {
   readonly meant: TenantRef;
   readonly name: string;
@@ -77,7 +75,6 @@ export const MAX_SESSIONS_PER_UPSTREAM = 5000;
 /** How often to try to end a session at an unreachable upstream. */
 const MAX_TRIES = 3;
 const RETRY_MS = 60_000;
-/** Sessions ended per invocation. */
 const END_BATCH = 20;
 
 /**
@@ -148,7 +145,7 @@ export class UpstreamObject extends DurableObject {
     });
   }
 
-  /** Returns false if another session has taken its place. */
+  /** Returns false if another session has replaced it. */
   async store({ key, tag }: SessionRef, sealed: string, callMs: number): Promise<boolean> {
     if (this.#findLive(key)?.tag !== tag) return false;
     this.#sql.exec("UPDATE held_sessions SET sealed = ? WHERE tag = ?", sealed, tag);

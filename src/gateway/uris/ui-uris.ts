@@ -24,7 +24,6 @@ export function toOwnUri(id: string, uri: string): string {
 
 type Rename = (uri: string) => string;
 
-/** Renames the UI of a tool definition. */
 export function renameToolUi(wire: JsonObject, rename: Rename): JsonObject {
   const { _meta } = wire;
   if (!isObject(_meta)) return wire;

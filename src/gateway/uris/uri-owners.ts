@@ -19,7 +19,6 @@ export function prefixOf(prefixes: readonly UriPrefix[], uri: string): UriPrefix
   return prefixes.find(([prefix]) => uri.startsWith(prefix));
 }
 
-/** Whether a prefix gives the URI to another upstream. */
 export function belongsToOther(prefixes: readonly UriPrefix[], id: string, uri: string): boolean {
   return (prefixOf(prefixes, uri)?.[1] ?? id) !== id;
 }
